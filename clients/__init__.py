@@ -1,0 +1,1 @@
+"""Programs that talk to a daemon or to other engines. They import `desdaemon.protocol` only."""

@@ -1,0 +1,17 @@
+"""`python -m desdaemon`, and `python -m daemon` in a checkout."""
+
+import sys
+
+if __package__ == "daemon":
+    import importlib
+    from pathlib import Path
+
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    root = importlib.import_module("daemon")
+    sys.modules["desdaemon"] = root
+    root.__path__.append(str(Path(__file__).resolve().parent.parent))
+
+from desdaemon.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

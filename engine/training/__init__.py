@@ -1,0 +1,1 @@
+"""From game files and self-play to evaluation weights."""

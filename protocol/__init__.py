@@ -1,0 +1,1 @@
+"""The vocabulary shared by the daemon and its clients: squares, boards, games and messages. Pure Python."""

@@ -1,0 +1,30 @@
+"""Makes a bare checkout importable as `desdaemon` and finds the optional shared data."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+def _map_checkout() -> None:
+    """Make `desdaemon.engine` and its siblings the directories of this checkout, whatever is installed."""
+    sys.path.insert(0, str(ROOT))
+    package = importlib.import_module("daemon")
+    package.__path__.append(str(ROOT))
+    sys.modules["desdaemon"] = package
+
+
+_map_checkout()
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The optional folder of reference data; tests that need it are skipped without it."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip("the optional reference data is not here")
+    return folder
