@@ -1,0 +1,74 @@
+"""How far to search: the selectivity scale and Edax's level table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SELECTIVITIES = (73, 87, 95, 98, 99, 100)
+"""Percent of confidence, by selectivity index 0..5; 100 is a full search."""
+
+MAX_LEVEL = 60
+
+
+class Limits(NamedTuple):
+    """What ends a search.
+
+    ``depth`` in plies (the number of empties, or more, means to the end), ``selectivity`` in percent (one of
+    `SELECTIVITIES`), ``nodes`` visited at most (0: no limit), ``time_ms`` of wall time at most (0: no limit).
+    """
+
+    depth: int
+    selectivity: int = 100
+    nodes: int = 0
+    time_ms: int = 0
+
+
+def _endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
+    """Pairs (most empties, percent) in which the game is read to its end; beyond the last, depth = level."""
+    if level <= 10:
+        return ((2 * level, 100),)
+    if level <= 12:
+        return ((21, 100), (24, 98))
+    if level <= 18:
+        return ((21, 100), (24, 98), (27, 87))
+    if level <= 21:
+        return ((24, 100), (27, 98), (30, 87))
+    if level <= 24:
+        return ((24, 100), (27, 99), (30, 95), (33, 73))
+    if level <= 27:
+        return ((27, 100), (30, 98), (33, 87))
+    if level <= 29:
+        return ((27, 100), (30, 99), (33, 95), (36, 73))
+    if level <= 31:
+        return ((30, 100), (33, 98), (36, 87))
+    if level <= 33:
+        return ((30, 100), (33, 99), (36, 95), (39, 73))
+    if level <= 35:
+        return ((30, 100), (33, 99), (36, 98), (39, 87))
+    if level < MAX_LEVEL:
+        return (
+            (level - 6, 100),
+            (level - 3, 99),
+            (level, 98),
+            (level + 3, 95),
+            (level + 6, 87),
+            (level + 9, 73),
+        )
+    return ((60, 100),)
+
+
+def level_limits(level: int, empties: int) -> Limits:
+    """The depth and selectivity that Edax's ``level`` (0..60) means with ``empties`` (0..60) left.
+
+    Level 0 has depth 0: the score is the static evaluation. Raises ValueError outside the ranges.
+    """
+    if not 0 <= level <= MAX_LEVEL:
+        raise ValueError(f"level {level} is outside 0..{MAX_LEVEL}")
+    if not 0 <= empties <= 60:
+        raise ValueError(f"{empties} empties are outside 0..60")
+    if level == 0:
+        return Limits(0, 100)
+    for most, percent in _endgame_steps(level):
+        if empties <= most:
+            return Limits(empties, percent)
+    return Limits(min(level, empties), 100 if level <= 10 else 73)
