@@ -2,7 +2,8 @@
 
 A position is a `Cells`: eight rows of eight numbers, `cells[rank][file]` with A1 at `cells[0][0]`, B1 at
 `cells[0][1]`, A2 at `cells[1][0]`. `MINE` is a disc of the side to move, `THEIRS` one of the other side,
-`EMPTY` neither. Squares are numbered 0..63 from A1, B1 .. H8 (`8 * rank + file`). No function changes its argument.
+`EMPTY` neither. Squares are numbered 0..63 from A1, B1 .. H8 (`8 * rank + file`). No function changes
+its argument.
 
     from referee import from_bits, legal_moves, solve
 

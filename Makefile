@@ -1,0 +1,82 @@
+# Everything is made from a clone with Python 3.11 or newer and make. `make` alone lists the targets.
+#
+# Whatever the making has to say goes to stderr, and it reads nothing: the standard streams of `make run` belong to
+# the daemon.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PACKAGES := daemon engine book protocol clients
+PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
+ARGS ?=
+
+.PHONY: help run warmup test lint bench lock clean FORCE
+
+help:
+	@echo "make run      start the daemon on the standard streams (ARGS='-level 16' passes options)"
+	@echo "make test     linters, types and the test suite"
+	@echo "make lint     linters and types only"
+	@echo "make bench    measure the engine (ARGS=startup picks one measurement)"
+	@echo "make warmup   compile the search for this machine"
+	@echo "make lock     write requirements.lock anew from the newest releases pyproject.toml allows"
+	@echo "make clean    remove what make has made, compiled code excepted"
+
+run: warmup
+	@exec $(BIN)/desdaemon $(ARGS)
+
+warmup: $(VENV)/.installed
+	@$(BIN)/desdaemon warmup >&2 </dev/null
+
+bench: warmup
+	@exec $(BIN)/desdaemon bench $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint warmup
+	$(BIN)/python -m pytest $(ARGS)
+
+# The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
+define install
+	@echo "installing $(1)" >&2
+	@{ $(PIP) install -q -c requirements.lock 'setuptools>=77' || $(PIP) install -q 'setuptools>=77'; } >&2 </dev/null
+	@{ $(PIP) install -q -c requirements.lock $(2) || \
+	  { echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; } >&2 </dev/null
+	@touch $@
+endef
+
+# Strict: a tree of links that other tools can read, not an import hook. It has to be made again for a new file.
+EDITABLE := --no-build-isolation --config-settings editable_mode=strict -e
+
+$(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
+	$(call install,desdaemon in $(VENV),$(EDITABLE) .)
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')
+
+# The names of all source files and the place of the checkout; touched only when one of them changes.
+$(VENV)/.files: FORCE $(VENV)/.created
+	@{ pwd; find $(PACKAGES) -type f ! -path '*/__pycache__/*' | LC_ALL=C sort; } >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(VENV)/.created:
+	@for python in $(PYTHON); do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >&2 2>/dev/null </dev/null; then \
+	    echo "creating $(VENV) with $$python" >&2; \
+	    $$python -m venv $(VENV) >&2 </dev/null && touch $@; exit; \
+	  fi; \
+	done; \
+	echo "no Python 3.11 or newer among: $(PYTHON) (name one with make PYTHON=...)" >&2; exit 1
+
+lock:
+	@rm -rf build/lock && for python in $(PYTHON); do $$python -m venv build/lock && break; done
+	@build/lock/bin/python -m pip --disable-pip-version-check install -q 'setuptools>=77' '.[dev]'
+	@{ sed '/^[^#]/,$$d' requirements.lock; \
+	  build/lock/bin/python -m pip freeze --all | grep '^[A-Za-z0-9._-]*==' | grep -v '^\(pip\|desdaemon\)=='; \
+	} >build/lock/requirements.lock && mv build/lock/requirements.lock requirements.lock && rm -rf build/lock
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
