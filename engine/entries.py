@@ -1,0 +1,21 @@
+"""The compiled engine's C functions, by name and signature; see the kernels for what they do.
+
+Plain data, so that a start from the cache needs neither numba nor the kernels' sources.
+"""
+
+from __future__ import annotations
+
+from .library import Spec
+
+MODULES = ("desdaemon.engine.kernels.interface",)
+
+SPEC = Spec(
+    "engine",
+    "desdaemon.engine.kernels",
+    {
+        "board_moves": "u64(u64,u64)",
+        "board_flip": "u64(u64,u64,u64)",
+        "board_symmetric": "u64(u64,i64)",
+        "board_canonical_symmetry": "i64(u64,u64)",
+    },
+)

@@ -1,0 +1,418 @@
+"""Bits, raw memory, and the rules of the game on pairs of 64-bit words (A1 = bit 0, H8 = bit 63).
+
+All values are scalars; what is a vector stays inside an intrinsic, where LLVM keeps it in registers. Which
+instructions are used is decided by the target while code is emitted (`desdaemon.engine.kernels.emit`): an instruction
+that the target lacks is never asked for, because LLVM would abort the process.
+
+numba makes a float of ``uint64`` with ``int64``: cross over with `u2i` and `i2u`, and write constants with `U`.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from desdaemon.engine.jit import kernel
+
+from .emit import (
+    AVX2,
+    AVX512,
+    BMI2,
+    call,
+    const,
+    external,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+    load,
+    lookup64,
+    reduce,
+    s64,
+    simple,
+    splat,
+    table_address,
+    table_element,
+    u64,
+    v4,
+    v8,
+    vector,
+    void,
+)
+
+U = np.uint64
+
+# ---------------------------------------------------------------------------------------------------- words
+
+i2u = simple(lambda b, a: a, u64, s64)
+u2i = simple(lambda b, a: a, s64, u64)
+popc = simple(lambda b, a: call(b, "llvm.ctpop.i64", i64, a), s64, u64)
+bit = simple(lambda b, x: b.shl(const(1), x), u64, u64)
+blsr = simple(lambda b, a: b.and_(a, b.sub(a, const(1))), u64, u64)
+byte_swap = simple(lambda b, a: call(b, "llvm.bswap.i64", i64, a), u64, u64)
+
+
+def _zeros(name, undefined):
+    return lambda b, a: b.call(external(b, name, i64, [i64, i1]), [a, const(undefined, i1)])
+
+
+# ctz(0) is undefined, which spares a branch where the host lacks TZCNT; clz(0) is 64.
+ctz = simple(_zeros("llvm.cttz.i64", 1), u64, u64)
+clz = simple(_zeros("llvm.ctlz.i64", 0), u64, u64)
+
+# ---------------------------------------------------------------------------------------------------- memory
+
+
+def _loader(kind, signed):
+    def emit(b, address):
+        value = b.load(b.inttoptr(address, kind.as_pointer()))
+        return value if kind is i64 else (b.sext if signed else b.zext)(value, i64)
+
+    return simple(emit, s64 if signed else u64, u64)
+
+
+def _storer(kind, argument):
+    def emit(b, address, value):
+        b.store(value if kind is i64 else b.trunc(value, kind), b.inttoptr(address, kind.as_pointer()))
+
+    return simple(emit, void, u64, argument)
+
+
+ld64, ldu8, ldu16, ldu32 = (_loader(kind, False) for kind in (i64, i8, i16, i32))
+lds64, ldi8, ldi16, ldi32 = (_loader(kind, True) for kind in (i64, i8, i16, i32))
+st64 = _storer(i64, u64)
+sts64, st8, st16, st32 = (_storer(kind, s64) for kind in (i64, i8, i16, i32))
+
+# An atomic load is never hoisted out of a loop: it is how a kernel polls a word that another thread writes.
+poll64 = simple(lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "monotonic", 8), u64, u64)
+atomic_add64 = simple(
+    lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "monotonic"), u64, u64, u64
+)
+
+
+def _emit_swap(b, address, expected, value):
+    pair = b.cmpxchg(b.inttoptr(address, i64.as_pointer()), expected, value, "acq_rel", "monotonic")
+    return b.extract_value(pair, 0)
+
+
+atomic_swap64 = simple(_emit_swap, u64, u64, u64, u64)
+"""Compare and swap: (address, expected, value) -> what was there."""
+
+
+def _emit_prefetch(b, address):
+    pointer = i8.as_pointer()
+    function = external(b, "llvm.prefetch.p0", ir.VoidType(), [pointer, i32, i32, i32])
+    b.call(function, [b.inttoptr(address, pointer), const(0, i32), const(3, i32), const(1, i32)])
+
+
+prefetch = simple(_emit_prefetch, void, u64)
+
+
+@intrinsic(prefer_literal=True)
+def stack_buf(context, size):
+    """The address of ``size`` (a literal) bytes in the caller's stack frame, aligned to 64."""
+    if not isinstance(size, types.IntegerLiteral):
+        return None
+    count = size.literal_value
+
+    def generate(context, b, signature, arguments):
+        with b.goto_entry_block():
+            room = b.alloca(ir.ArrayType(i8, count))
+            room.align = 64
+        return b.ptrtoint(room, i64)
+
+    return u64(types.IntegerLiteral(count)), generate
+
+
+# ---------------------------------------------------------------------------------------------------- geometry
+
+DIRECTIONS = ((1, 0), (0, 1), (1, 1), (-1, 1))
+"""Towards the higher bit: east, south, south-east, south-west; shifts by 1, 8, 9, 7."""
+
+SHIFTS = (1, 8, 9, 7)
+
+
+def _ray(square, dx, dy):
+    mask = 0
+    x, y = (square & 7) + dx, (square >> 3) + dy
+    while 0 <= x < 8 and 0 <= y < 8:
+        mask |= 1 << (x + 8 * y)
+        x, y = x + dx, y + dy
+    return mask
+
+
+UP_RAYS = [[_ray(square, dx, dy) for dx, dy in DIRECTIONS] for square in range(64)]
+DOWN_RAYS = [[_ray(square, -dx, -dy) for dx, dy in DIRECTIONS] for square in range(64)]
+_NEIGHBOURS = [
+    sum(
+        1 << (x + 8 * y)
+        for x in range(8)
+        for y in range(8)
+        if max(abs(x - (square & 7)), abs(y - (square >> 3))) == 1
+    )
+    for square in range(64)
+]
+
+neighbours = lookup64("neighbours", _NEIGHBOURS)
+"""The squares that touch a square."""
+
+# ---------------------------------------------------------------------------------------------------- legal moves
+
+INNER_COLUMNS = 0x7E7E7E7E7E7E7E7E
+_INNER4 = vector((INNER_COLUMNS, (1 << 64) - 1, INNER_COLUMNS, INNER_COLUMNS))
+CORNERS = 0x8100000000000081
+
+
+def _emit_moves4(b, p, o):
+    """Four directions in one vector, both senses, by doubling (Kogge-Stone) floods."""
+
+    def up(v, steps):
+        return b.shl(v, vector([s * steps for s in SHIFTS]))
+
+    def down(v, steps):
+        return b.lshr(v, vector([s * steps for s in SHIFTS]))
+
+    mover, other = splat(b, p, 4), splat(b, o, 4)
+    mask = b.and_(other, _INNER4)
+    left, right = b.and_(mask, up(mover, 1)), b.and_(mask, down(mover, 1))
+    left = b.or_(left, b.and_(mask, up(left, 1)))
+    right = b.or_(right, b.and_(mask, down(right, 1)))
+    pairs_up = b.and_(mask, up(mask, 1))
+    pairs_down = down(pairs_up, 1)
+    for _ in range(2):
+        left = b.or_(left, b.and_(pairs_up, up(left, 2)))
+        right = b.or_(right, b.and_(pairs_down, down(right, 2)))
+    reached = b.or_(up(left, 1), down(right, 1))
+    return b.and_(reduce(b, "or", reached), b.not_(b.or_(p, o)))
+
+
+def emit_moves_of(b, p, o, lanes):
+    """Legal moves of ``lanes`` boards at once: one board a lane; scalars when ``lanes`` is 0."""
+
+    def every(value):
+        return vector([value] * lanes) if lanes else const(value)
+
+    inner = b.and_(o, every(INNER_COLUMNS))
+    reached = None
+    for step, mask in zip(SHIFTS, (inner, o, inner, inner), strict=True):
+        pairs_up = b.and_(mask, b.shl(mask, every(step)))
+        pairs_down = b.lshr(pairs_up, every(step))
+        left = b.and_(mask, b.shl(p, every(step)))
+        right = b.and_(mask, b.lshr(p, every(step)))
+        left = b.or_(left, b.and_(mask, b.shl(left, every(step))))
+        right = b.or_(right, b.and_(mask, b.lshr(right, every(step))))
+        for _ in range(2):
+            left = b.or_(left, b.and_(pairs_up, b.shl(left, every(2 * step))))
+            right = b.or_(right, b.and_(pairs_down, b.lshr(right, every(2 * step))))
+        both = b.or_(b.shl(left, every(step)), b.lshr(right, every(step)))
+        reached = both if reached is None else b.or_(reached, both)
+    return b.and_(reached, b.not_(b.or_(p, o)))
+
+
+moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 0), u64, u64, u64)
+"""The squares where the first side may play."""
+
+# ---------------------------------------------------------------------------------------------------- flips
+
+
+def _emit_flip_lanes(b, x, p, o):
+    """Four directions a vector. Upwards the first square that is not the opponent's is the lowest set bit; downwards
+    it is found by counting leading zeros (the AVX-512 tier has an instruction for four of them)."""
+    rays = [ray for square in range(64) for ray in UP_RAYS[square] + DOWN_RAYS[square]]
+    base = b.add(table_address(b, "rays", rays), b.shl(x, const(6)))
+    up, down = load(b, base, v4, 32), load(b, b.add(base, const(32)), v4, 32)
+    mover, free = splat(b, p, 4), splat(b, b.not_(o), 4)
+    zero, one = vector([0] * 4), vector([1] * 4)
+    counts = b.call(
+        external(b, "llvm.ctlz.v4i64", v4, [v4, ir.IntType(1)]), [b.and_(free, down), const(0, i1)]
+    )
+    # A lane of 64 leading zeros must give no bit: the x86 shift does, LLVM's own would be undefined.
+    first = call(b, "llvm.x86.avx2.psrlv.q.256", v4, vector([1 << 63] * 4), counts)
+    first = b.and_(first, mover)
+    flips_down = b.and_(b.sub(zero, b.shl(first, one)), down)
+    first = b.and_(free, up)
+    first = b.and_(b.and_(first, b.sub(zero, first)), mover)
+    closed = b.icmp_unsigned("!=", first, zero)
+    flips_up = b.select(closed, b.and_(b.sub(first, one), up), zero)
+    return reduce(b, "or", b.or_(flips_up, flips_down))
+
+
+_LINES = [
+    [up | down | (1 << s) for up, down in zip(UP_RAYS[s], DOWN_RAYS[s], strict=True)] for s in range(64)
+]
+_LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) for line in _LINES[s]]
+
+
+def _outflanks(place, others):
+    """On an 8-square line: where a disc of the mover would close a run of ``others`` next to ``place``."""
+    found = 0
+    for step in (1, -1):
+        k = place + step
+        while 0 <= k < 8 and others >> k & 1:
+            k += step
+        if 0 <= k < 8 and k != place + step:
+            found |= 1 << k
+    return found
+
+
+def _between(place, ends):
+    found = 0
+    for k in range(8):
+        if ends >> k & 1:
+            for inner in range(min(k, place) + 1, max(k, place)):
+                found |= 1 << inner
+    return found
+
+
+def _emit_flip_pext(b, x, p, o):
+    lines = [line for square in _LINES for line in square]
+    outflanks = [_outflanks(place, others) for place in range(8) for others in range(256)]
+    between = [_between(place, ends) for place in range(8) for ends in range(256)]
+    first = b.shl(x, const(2))
+    flips = None
+    for k in range(4):
+        index = b.or_(first, const(k))
+        line = table_element(b, "lines", lines, index)
+        offset = b.zext(table_element(b, "line_offsets", _LINE_OFFSETS, index, i16), i64)
+        others = call(b, "llvm.x86.bmi.pext.64", i64, o, line)
+        own = call(b, "llvm.x86.bmi.pext.64", i64, p, line)
+        ends = b.and_(table_element(b, "outflanks", outflanks, b.or_(offset, others), i8), b.trunc(own, i8))
+        run = table_element(b, "between", between, b.or_(offset, b.zext(ends, i64)), i8)
+        found = call(b, "llvm.x86.bmi.pdep.64", i64, b.zext(run, i64), line)
+        flips = found if flips is None else b.or_(flips, found)
+    return flips
+
+
+def _emit_flip_flood(b, x, p, o):
+    """Eight floods of one word each; needs nothing of the processor."""
+    start = b.shl(const(1), x)
+    inner = b.and_(o, const(INNER_COLUMNS))
+    flips = const(0)
+    for step, mask in zip(SHIFTS, (inner, o, inner, inner), strict=True):
+        for shift in (b.shl, b.lshr):
+            run = b.and_(mask, shift(start, const(step)))
+            run = b.or_(run, b.and_(mask, shift(run, const(step))))
+            pairs = b.and_(mask, shift(mask, const(step)))
+            run = b.or_(run, b.and_(pairs, shift(run, const(2 * step))))
+            run = b.or_(run, b.and_(pairs, shift(run, const(2 * step))))
+            closed = b.icmp_unsigned("!=", b.and_(shift(run, const(step)), p), const(0))
+            flips = b.or_(flips, b.select(closed, run, const(0)))
+    return flips
+
+
+_emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 else _emit_flip_flood
+flip = simple(_emit_flip, u64, u64, u64, u64)
+"""(square, mover, opponent) -> the opponent's discs that a move there turns."""
+
+
+def _last_count(place, own):
+    """Twice the discs turned on a full 8-square line when the owner of ``own`` plays ``place``."""
+    total = 0
+    for step in (1, -1):
+        k = place + step
+        run = 0
+        while 0 <= k < 8 and not own >> k & 1:
+            k += step
+            run += 1
+        if 0 <= k < 8:
+            total += 2 * run
+    return total
+
+
+def _emit_last_flips(b, x, p):
+    if not BMI2:
+        others = b.xor(b.not_(p), b.shl(const(1), x))
+        return b.shl(call(b, "llvm.ctpop.i64", i64, _emit_flip(b, x, p, others)), const(1))
+    lines = [line for square in _LINES for line in square]
+    counts = [_last_count(place, own) for place in range(8) for own in range(256)]
+    first = b.shl(x, const(2))
+    total = None
+    for k in range(4):
+        index = b.or_(first, const(k))
+        line = table_element(b, "lines", lines, index)
+        offset = b.zext(table_element(b, "line_offsets", _LINE_OFFSETS, index, i16), i64)
+        own = call(b, "llvm.x86.bmi.pext.64", i64, p, line)
+        found = b.zext(table_element(b, "last_counts", counts, b.or_(offset, own), i8), i64)
+        total = found if total is None else b.add(total, found)
+    return total
+
+
+last_flips = simple(_emit_last_flips, s64, u64, u64)
+"""(square, mover) -> twice the discs turned by the mover in the only empty square of the board."""
+
+# ---------------------------------------------------------------------------------------------------- mobility of many
+
+
+def _emit_mobility8(b, players, opponents):
+    p, o = load(b, players, v8, 8), load(b, opponents, v8, 8)
+    found = emit_moves_of(b, p, o, 8)
+    stuck = b.icmp_unsigned("==", found, vector([0] * 8))
+    total = reduce(b, "add", call(b, "llvm.ctpop.v8i64", v8, found))
+    return b.or_(b.shl(total, const(8)), b.zext(b.bitcast(stuck, i8), i64))
+
+
+mobility8 = simple(_emit_mobility8, u64, u64, u64)
+"""(address of 8 movers, address of 8 opponents) -> all their moves counted, shifted left by 8, over a mask of the
+boards that have none."""
+
+# ---------------------------------------------------------------------------------------------------- the end, symmetries
+
+
+@kernel("i64(u64,i64)", inline=True)
+def final_score(player, empties):
+    """Discs of the mover less the opponent's when nobody can move; the empties go to the winner."""
+    difference = 2 * popc(player) - 64 + empties
+    if difference > 0:
+        return difference + empties
+    if difference < 0:
+        return difference - empties
+    return 0
+
+
+@kernel("u64(u64)", inline=True)
+def mirror_columns(b):
+    """A <-> H."""
+    b = ((b >> U(1)) & U(0x5555555555555555)) | ((b & U(0x5555555555555555)) << U(1))
+    b = ((b >> U(2)) & U(0x3333333333333333)) | ((b & U(0x3333333333333333)) << U(2))
+    return ((b >> U(4)) & U(0x0F0F0F0F0F0F0F0F)) | ((b & U(0x0F0F0F0F0F0F0F0F)) << U(4))
+
+
+@kernel("u64(u64)", inline=True)
+def transpose(b):
+    """Rows <-> columns: the mirror at the diagonal A1-H8."""
+    t = (b ^ (b >> U(7))) & U(0x00AA00AA00AA00AA)
+    b = b ^ t ^ (t << U(7))
+    t = (b ^ (b >> U(14))) & U(0x0000CCCC0000CCCC)
+    b = b ^ t ^ (t << U(14))
+    t = (b ^ (b >> U(28))) & U(0x00000000F0F0F0F0)
+    return b ^ t ^ (t << U(28))
+
+
+@kernel("u64(u64,i64)")
+def symmetric(b, which):
+    """The board under symmetry 0..7: bit 0 mirrors the columns, bit 1 the rows, then bit 2 transposes."""
+    if which & 1:
+        b = mirror_columns(b)
+    if which & 2:
+        b = byte_swap(b)
+    if which & 4:
+        b = transpose(b)
+    return b
+
+
+@kernel("i64(u64,u64)")
+def canonical_symmetry(player, opponent):
+    """The symmetry (see `symmetric`) under which (player, opponent) is smallest."""
+    best = 0
+    p0 = player
+    o0 = opponent
+    for which in range(1, 8):
+        p = symmetric(player, which)
+        if p <= p0:
+            o = symmetric(opponent, which)
+            if p < p0 or o < o0:
+                p0 = p
+                o0 = o
+                best = which
+    return best

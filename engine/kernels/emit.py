@@ -1,0 +1,112 @@
+"""Helpers that emit LLVM IR: scalars at the edges of an intrinsic, vectors inside."""
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from desdaemon.engine.target import host_target
+
+TARGET = host_target()
+AVX512 = all(TARGET.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))
+"""512-bit vectors, per-lane shifts, rotations and leading-zero counts."""
+
+AVX2 = TARGET.has("avx2")
+"""256-bit vectors with a shift count of its own for each lane."""
+
+# Zen 1 and Zen 2 have the BMI2 instructions, but as microcode: some 18 cycles for each.
+BMI2 = TARGET.has("bmi2") and TARGET.cpu not in ("znver1", "znver2")
+"""Fast PEXT and PDEP."""
+
+i1, i8, i16, i32, i64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+v4 = ir.VectorType(i64, 4)
+v8 = ir.VectorType(i64, 8)
+
+u64 = types.uint64
+s64 = types.int64
+void = types.void
+
+
+def simple(emit, returns, *arguments):
+    """An intrinsic of fixed types whose code is ``emit(builder, *values)``."""
+    signature = returns(*arguments)
+
+    def generate(context, builder, _signature, values):
+        value = emit(builder, *values)
+        return context.get_dummy_value() if returns is void else value
+
+    names = ", ".join(f"a{k}" for k in range(len(arguments)))
+    namespace = {"answer": (signature, generate)}
+    exec(f"def made({'context, ' + names if names else 'context'}):\n    return answer", namespace)
+    return intrinsic(namespace["made"])
+
+
+def const(value, kind=i64):
+    return ir.Constant(kind, value & ((1 << kind.width) - 1))
+
+
+def vector(values, kind=i64):
+    return ir.Constant(ir.VectorType(kind, len(values)), [const(value, kind) for value in values])
+
+
+def external(b, name, returns, arguments):
+    """The declaration of an LLVM intrinsic function."""
+    known = b.module.globals.get(name)
+    return known or ir.Function(b.module, ir.FunctionType(returns, arguments), name=name)
+
+
+def call(b, name, returns, *values):
+    return b.call(external(b, name, returns, [value.type for value in values]), values)
+
+
+def splat(b, x, lanes):
+    kind = ir.VectorType(x.type, lanes)
+    empty = ir.Constant(kind, ir.Undefined)
+    return b.shuffle_vector(
+        b.insert_element(empty, x, const(0, i32)), empty, ir.Constant(ir.VectorType(i32, lanes), None)
+    )
+
+
+def table(b, name, values, kind=i64):
+    """A constant array of that name, one copy in the whole library."""
+    known = b.module.globals.get(name)
+    if known is None:
+        shape = ir.ArrayType(kind, len(values))
+        known = ir.GlobalVariable(b.module, shape, name)
+        known.linkage = "linkonce_odr"
+        known.global_constant = True
+        known.align = 64
+        known.initializer = ir.Constant(shape, [const(value, kind) for value in values])
+    return known
+
+
+def table_address(b, name, values, kind=i64):
+    return b.ptrtoint(table(b, name, values, kind), i64)
+
+
+def table_element(b, name, values, index, kind=i64):
+    return b.load(b.gep(table(b, name, values, kind), [const(0), index]))
+
+
+def load(b, address, kind, align):
+    value = b.load(b.inttoptr(address, kind.as_pointer()))
+    value.align = align
+    return value
+
+
+def store(b, value, address, align):
+    b.store(value, b.inttoptr(address, value.type.as_pointer())).align = align
+
+
+def reduce(b, operation, v):
+    kind = v.type.element
+    return call(b, f"llvm.vector.reduce.{operation}.v{v.type.count}i{kind.width}", kind, v)
+
+
+def lookup64(name, values):
+    """A kernel-side function from an index (u64) to one of 64-bit ``values``."""
+    return simple(lambda b, x: table_element(b, name, values, x), u64, u64)
+
+
+def lookup8(name, values):
+    """A kernel-side function from an index (u64) to one of the small signed ``values``."""
+    return simple(lambda b, x: b.sext(table_element(b, name, values, x, i8), i64), s64, u64)

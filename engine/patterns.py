@@ -1,0 +1,136 @@
+"""The 46 patterns of the evaluation: squares, classes and the symmetric packing of their configurations.
+
+The set is Edax's. A configuration of an n-square pattern is a base-3 number, the first square most significant,
+with digit 0 = side to move, 1 = opponent, 2 = empty. Patterns of one class share weights, and a configuration shares
+its weight with its mirror image; packed numbers are given in order of first appearance when running through
+0 .. 3**n - 1. A ply's weights are the classes' packed tables one after the other and the constant last.
+
+Nothing but the standard library is imported: kernels read these tables when they are compiled.
+"""
+
+from __future__ import annotations
+
+from array import array
+from functools import cache
+from typing import NamedTuple
+
+OWN, OPPONENT, EMPTY = 0, 1, 2
+
+_LAYOUT = """
+A1 B1 A2 B2 C1 A3 C2 B3 C3|H1 G1 H2 G2 F1 H3 F2 G3 F3|A8 A7 B8 B7 A6 C8 B6 C7 C6|H8 H7 G8 G7 H6 F8 G6 F7 F6
+A5 A4 A3 A2 A1 B2 B1 C1 D1 E1|H5 H4 H3 H2 H1 G2 G1 F1 E1 D1|A4 A5 A6 A7 A8 B7 B8 C8 D8 E8|H4 H5 H6 H7 H8 G7 G8 F8 E8 D8
+B2 A1 B1 C1 D1 E1 F1 G1 H1 G2|B7 A8 B8 C8 D8 E8 F8 G8 H8 G7|B2 A1 A2 A3 A4 A5 A6 A7 A8 B7|G2 H1 H2 H3 H4 H5 H6 H7 H8 G7
+A1 C1 D1 C2 D2 E2 F2 E1 F1 H1|A8 C8 D8 C7 D7 E7 F7 E8 F8 H8|A1 A3 A4 B3 B4 B5 B6 A5 A6 A8|H1 H3 H4 G3 G4 G5 G6 H5 H6 H8
+A2 B2 C2 D2 E2 F2 G2 H2|A7 B7 C7 D7 E7 F7 G7 H7|B1 B2 B3 B4 B5 B6 B7 B8|G1 G2 G3 G4 G5 G6 G7 G8
+A3 B3 C3 D3 E3 F3 G3 H3|A6 B6 C6 D6 E6 F6 G6 H6|C1 C2 C3 C4 C5 C6 C7 C8|F1 F2 F3 F4 F5 F6 F7 F8
+A4 B4 C4 D4 E4 F4 G4 H4|A5 B5 C5 D5 E5 F5 G5 H5|D1 D2 D3 D4 D5 D6 D7 D8|E1 E2 E3 E4 E5 E6 E7 E8
+A1 B2 C3 D4 E5 F6 G7 H8|A8 B7 C6 D5 E4 F3 G2 H1
+B1 C2 D3 E4 F5 G6 H7|H2 G3 F4 E5 D6 C7 B8|A2 B3 C4 D5 E6 F7 G8|G1 F2 E3 D4 C5 B6 A7
+C1 D2 E3 F4 G5 H6|A3 B4 C5 D6 E7 F8|F1 E2 D3 C4 B5 A6|H3 G4 F5 E6 D7 C8
+D1 E2 F3 G4 H5|A4 B5 C6 D7 E8|E1 D2 C3 B4 A5|H4 G5 F6 E7 D8
+D1 C2 B3 A4|A5 B6 C7 D8|E1 F2 G3 H4|H5 G6 F7 E8
+"""  # noqa: E501
+
+
+class PatternClass(NamedTuple):
+    """Patterns that are images of one another and share one table."""
+
+    instances: tuple[tuple[int, ...], ...]
+    """Squares (0 = A1 .. 63 = H8) of each instance, most significant digit first."""
+    mirror: tuple[int, ...]
+    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration."""
+    packed_offset: int
+    """Where the class begins among a ply's weights."""
+    packed_size: int
+    """How many weights it has."""
+    table_offset: int
+    """Where the class begins when the tables of all 3**n configurations are laid end to end."""
+
+    @property
+    def length(self) -> int:
+        """Squares of one instance."""
+        return len(self.instances[0])
+
+    @property
+    def table_size(self) -> int:
+        """Configurations, 3**length."""
+        return int(3**self.length)
+
+
+def _symmetries() -> list[tuple[int, ...]]:
+    """The eight symmetries of the board, each as the image of every square."""
+    images = []
+    for transpose in (False, True):
+        for flip_rank in (0, 7):
+            for flip_file in (0, 7):
+                squares = (divmod(square, 8) for square in range(64))
+                turned = ((file, rank) if transpose else (rank, file) for rank, file in squares)
+                images.append(tuple((rank ^ flip_rank) * 8 + (file ^ flip_file) for rank, file in turned))
+    return images
+
+
+def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of digits in which a symmetry that maps the pattern onto itself sees it."""
+    for image in _symmetries():
+        seen = tuple(image[square] for square in squares)
+        if seen != squares and set(seen) == set(squares):
+            return tuple(squares.index(square) for square in seen)
+    raise AssertionError("a pattern without a mirror symmetry")
+
+
+def _classes() -> tuple[PatternClass, ...]:
+    classes: list[PatternClass] = []
+    packed = table = 0
+    for line in _LAYOUT.split("\n")[1:-1]:
+        instances = tuple(
+            tuple(ord(name[0]) - ord("A") + 8 * (int(name[1]) - 1) for name in instance.split())
+            for instance in line.split("|")
+        )
+        mirror = _mirror(instances[0])
+        length = len(mirror)
+        orbits = sum(1 for digit, image in enumerate(mirror) if image >= digit)
+        size = (3**length + 3**orbits) // 2
+        classes.append(PatternClass(instances, mirror, packed, size, table))
+        packed += size
+        table += 3**length
+    return tuple(classes)
+
+
+CLASSES = _classes()
+"""The twelve classes, in the order of their tables."""
+
+INSTANCES = tuple(instance for pattern in CLASSES for instance in pattern.instances)
+"""Squares of the 46 instances, class after class."""
+
+INSTANCE_CLASS = tuple(number for number, pattern in enumerate(CLASSES) for _ in pattern.instances)
+"""Class of each instance."""
+
+TABLE_SIZE = CLASSES[-1].table_offset + CLASSES[-1].table_size
+"""Entries of all full tables laid end to end, the constant not counted."""
+
+CONSTANT = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
+"""Place of the constant among a ply's packed weights."""
+
+PACKED_SIZE = CONSTANT + 1
+"""Weights of one ply."""
+
+
+@cache
+def packing() -> array[int]:
+    """For every entry of the full tables (TABLE_SIZE of them), its place among a ply's PACKED_SIZE weights."""
+    places = array("i", bytes(4 * TABLE_SIZE))
+    for pattern in CLASSES:
+        length = pattern.length
+        # The mirror of a number is the mirror of its leading digits plus what its last digit turns into.
+        mirrored = [0]
+        for digit in range(length):
+            value = 3 ** (length - 1 - pattern.mirror.index(digit))
+            mirrored = [head + own * value for head in mirrored for own in (0, 1, 2)]
+        following = pattern.packed_offset
+        for number, image in enumerate(mirrored):
+            if image < number:
+                places[pattern.table_offset + number] = places[pattern.table_offset + image]
+            else:
+                places[pattern.table_offset + number] = following
+                following += 1
+    return places

@@ -1,0 +1,51 @@
+"""The processor that code is emitted for."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+
+
+class Target(NamedTuple):
+    """An LLVM processor name and its feature string ("+avx2,-avx512f,...")."""
+
+    cpu: str
+    features: str
+
+    def has(self, feature: str) -> bool:
+        """Whether code for this target may use ``feature`` (an LLVM feature name)."""
+        return f"+{feature}" in self.features.split(",")
+
+
+_X86_64_V2 = "+cx16,+sahf,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3,+sse2"
+_X86_64_V3 = _X86_64_V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+_X86_64_V4 = _X86_64_V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+_NAMED = {"x86-64-v2": _X86_64_V2, "x86-64-v3": _X86_64_V3, "x86-64-v4": _X86_64_V4}
+
+
+@cache
+def initialise() -> None:
+    """Make LLVM's code generator for this machine available; cheap, needed before anything else here."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@cache
+def host_target() -> Target:
+    """This machine, or what NUMBA_CPU_NAME and NUMBA_CPU_FEATURES ask for instead (as numba understands them)."""
+    name = os.environ.get("NUMBA_CPU_NAME", "")
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    if name and name != "host":
+        return Target(name, features if features is not None else _NAMED.get(name, ""))
+    return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+def target_machine(target: Target) -> Any:
+    """LLVM's code generator for ``target`` on this operating system."""
+    initialise()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+    )
