@@ -1,0 +1,74 @@
+"""The commands of the text protocol: the one table behind parsing, `help`, the documentation and the tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A command: its name, other names, parameters as `help` shows them, and what it does in a sentence."""
+
+    name: str
+    aliases: tuple[str, ...]
+    parameters: str
+    help: str
+
+
+COMMANDS = (
+    Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`."),
+    Command("new", ("n",), "", "Start again from the current initial position; the clocks are reset."),
+    Command("setboard", (), "board", "Set up an initial position: 64 squares (X O -) and the side to move, or FEN."),
+    Command("play", (), "moves", "Play a sequence of moves; forced passes may be left out."),
+    Command("undo", ("u",), "", "Take back a move (two in modes 0 and 1)."),
+    Command("redo", ("r",), "", "Play the move taken back again (two in modes 0 and 1)."),
+    Command("go", (), "", "Search and play a move for the side to move."),
+    Command("hint", (), "[n]", "Search and show the n best moves (default 1); the board stays as it is."),
+    Command("stop", (), "", "End the search that is running, then switch to mode 3."),
+    Command("mode", ("m",), "[0..3]", "Who moves by itself: 0 White, 1 Black, 2 both sides, 3 neither."),
+    Command("force", (), "[moves]", "Opening line from the initial position that go follows; none clears it."),
+    Command("eval", (), "", "Show the static evaluation, in discs, for the side to move."),
+    Command("moves", (), "", "Show the legal moves."),
+    Command("analyze", ("analyse", "a"), "[n]", "Look back over the last n moves (default: the whole game)."),
+    Command("solve", (), "file", "Solve the problems of an OBF file and check their moves and scores."),
+    Command("perft", (), "d [1|2]", "Count the lines of d plies from here; in mode 2 a pass is not a ply."),
+    Command(
+        "count",
+        (),
+        "positions d [1|2|3]",
+        "Count the positions after d discs, symmetric ones once: 1 as they are after the move, 2 with forced "
+        "passes made, 3 without finished games; all three by default.",
+    ),
+    Command("hmirror", (), "", "Mirror game and board, A-H."),
+    Command("vmirror", (), "", "Mirror game and board, 1-8."),
+    Command("rotate", (), "90|180|270", "Turn game and board clockwise."),
+    Command("symmetry", ("symetry",), "0..15", "Bit 0 mirrors A-H, bit 1 1-8, bit 2 swaps files and ranks, bit 3 colours."),
+    Command("version", ("v",), "", "Show name and version."),
+    Command("options", (), "", "Show the value of every option."),
+    Command("help", ("?",), "[commands|options]", "Show the commands and options."),
+    Command("quit", ("q", "exit"), "", "Leave, when all that came before is done."),
+)
+
+_BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+
+
+def find_command(word: str) -> Command | None:
+    """The command of that name or alias, in lower case."""
+    return _BY_NAME.get(word)
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The command word in lower case and the rest of a line, without `set` before and `=` after the word."""
+    word, rest = _first_word(line)
+    if word == "set" and rest:
+        word, rest = _first_word(rest)
+        word, equals, value = word.partition("=")
+        if equals:
+            rest = value + rest
+    return word, rest.removeprefix("=").lstrip()
+
+
+def _first_word(line: str) -> tuple[str, str]:
+    parts = line.strip().split(None, 1)
+    if not parts:
+        return "", ""
+    return parts[0].lower(), parts[1] if len(parts) > 1 else ""

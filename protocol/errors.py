@@ -1,0 +1,18 @@
+"""The error that bad input raises, and how messages quote it."""
+
+from __future__ import annotations
+
+LONGEST_QUOTE = 60
+
+
+class BadInput(ValueError):
+    """Input that cannot be used; the message is one line that names it and says what was expected."""
+
+
+def quoted(text: str) -> str:
+    """``text`` in double quotes on one line: control characters escaped, the middle of a long one left out."""
+    shown = text
+    if len(shown) > LONGEST_QUOTE:
+        shown = f"{shown[: LONGEST_QUOTE - 20]}...{shown[-10:]}"
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return f'"{shown}"'

@@ -1,0 +1,199 @@
+"""The rules of Othello on 64-bit bitboards, in pure Python.
+
+A position is a pair ``(player, opponent)`` of unsigned 64-bit words, A1 = bit 0, B1 = bit 1, H8 = bit 63;
+``player`` is the side to move. Squares are 0..63. Scores are disc differences with the empty squares given
+to the winner, seen from ``player``.
+"""
+
+from __future__ import annotations
+
+FULL = 0xFFFF_FFFF_FFFF_FFFF
+PASS = 64
+"""The move number of a forced pass."""
+
+START = (0x0000_0008_1000_0000, 0x0000_0010_0800_0000)
+"""The opening position: Black, to move, on E4 and D5, White on D4 and E5."""
+
+CENTRE = START[0] | START[1]
+
+_NOT_A = 0xFEFE_FEFE_FEFE_FEFE
+_NOT_H = 0x7F7F_7F7F_7F7F_7F7F
+
+# A step of `shift` bits and the squares that a step may land on: without the mask a line would wrap round a
+# side edge. Negative steps go right in the word.
+_STEPS = (
+    (1, _NOT_A),
+    (-1, _NOT_H),
+    (8, FULL),
+    (-8, FULL),
+    (9, _NOT_A),
+    (-9, _NOT_H),
+    (7, _NOT_H),
+    (-7, _NOT_A),
+)
+
+
+class IllegalMove(ValueError):
+    """A move that the rules do not allow in the position it was asked for."""
+
+
+def legal_moves(player: int, opponent: int) -> int:
+    """The squares the side to move may play, as a mask; 0 when it has to pass or the game is over."""
+    empty = ~(player | opponent) & FULL
+    moves = 0
+    for shift, mask in _STEPS:
+        between = opponent & mask
+        if shift > 0:
+            line = (player << shift) & between
+            for _ in range(5):
+                line |= (line << shift) & between
+            moves |= (line << shift) & mask
+        else:
+            line = (player >> -shift) & between
+            for _ in range(5):
+                line |= (line >> -shift) & between
+            moves |= (line >> -shift) & mask
+    return moves & empty
+
+
+def flips(player: int, opponent: int, square: int) -> int:
+    """The discs that a move on ``square`` turns, as a mask; 0 when the move is illegal."""
+    disc = 1 << square
+    if (player | opponent) & disc:
+        return 0
+    turned = 0
+    for shift, mask in _STEPS:
+        line = 0
+        at = _step(disc, shift, mask)
+        while at & opponent:
+            line |= at
+            at = _step(at, shift, mask)
+        if at & player:
+            turned |= line
+    return turned
+
+
+def _step(bits: int, shift: int, mask: int) -> int:
+    return (bits << shift if shift > 0 else bits >> -shift) & mask
+
+
+def play(player: int, opponent: int, move: int) -> tuple[int, int]:
+    """The position after ``move`` (0..63, or `PASS` where it is forced), seen by the other side.
+
+    Raises `IllegalMove` when the rules do not allow it.
+    """
+    if move == PASS:
+        if not must_pass(player, opponent):
+            raise IllegalMove("a pass is allowed only when it is forced")
+        return opponent, player
+    turned = flips(player, opponent, move) if 0 <= move < 64 else 0
+    if not turned:
+        raise IllegalMove(f"square {move} turns no disc")
+    return opponent ^ turned, player | turned | 1 << move
+
+
+def must_pass(player: int, opponent: int) -> bool:
+    """True when the side to move has no move and the other side has one."""
+    return not legal_moves(player, opponent) and legal_moves(opponent, player) != 0
+
+
+def is_over(player: int, opponent: int) -> bool:
+    """True when neither side has a move."""
+    return not legal_moves(player, opponent) and not legal_moves(opponent, player)
+
+
+def empties(player: int, opponent: int) -> int:
+    """The number of empty squares."""
+    return 64 - (player | opponent).bit_count()
+
+
+def final_score(player: int, opponent: int) -> int:
+    """The disc difference for the side to move, the empty squares given to the winner."""
+    difference = player.bit_count() - opponent.bit_count()
+    if difference > 0:
+        return difference + empties(player, opponent)
+    if difference < 0:
+        return difference - empties(player, opponent)
+    return 0
+
+
+def squares(mask: int) -> list[int]:
+    """The squares of a mask in ascending order."""
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return found
+
+
+def _mirror_files(bits: int) -> int:
+    bits = (bits >> 1 & 0x5555_5555_5555_5555) | (bits & 0x5555_5555_5555_5555) << 1
+    bits = (bits >> 2 & 0x3333_3333_3333_3333) | (bits & 0x3333_3333_3333_3333) << 2
+    return (bits >> 4 & 0x0F0F_0F0F_0F0F_0F0F) | (bits & 0x0F0F_0F0F_0F0F_0F0F) << 4
+
+
+def _mirror_ranks(bits: int) -> int:
+    return int.from_bytes(bits.to_bytes(8, "little"), "big")
+
+
+def _transpose(bits: int) -> int:
+    for shift, mask in ((7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)):
+        swap = (bits ^ bits >> shift) & mask
+        bits ^= swap ^ swap << shift
+    return bits
+
+
+def transform(bits: int, symmetry: int) -> int:
+    """A mask under symmetry 0..7: bit 0 mirrors A-H, then bit 1 mirrors 1-8, then bit 2 swaps files and ranks."""
+    if symmetry & 1:
+        bits = _mirror_files(bits)
+    if symmetry & 2:
+        bits = _mirror_ranks(bits)
+    if symmetry & 4:
+        bits = _transpose(bits)
+    return bits
+
+
+def transform_move(move: int, symmetry: int) -> int:
+    """A square (or `PASS`) under a symmetry of `transform`."""
+    if move >= 64:
+        return move
+    file, rank = move & 7, move >> 3
+    if symmetry & 1:
+        file = 7 - file
+    if symmetry & 2:
+        rank = 7 - rank
+    if symmetry & 4:
+        file, rank = rank, file
+    return 8 * rank + file
+
+
+INVERSE_SYMMETRY = (0, 1, 2, 3, 4, 6, 5, 7)
+"""``transform(transform(b, s), INVERSE_SYMMETRY[s]) == b``."""
+
+
+def canonical(player: int, opponent: int) -> tuple[int, int]:
+    """The smallest unsigned ``(player, opponent)`` pair among the eight symmetric positions."""
+    return canonical_with_symmetry(player, opponent)[:2]
+
+
+def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
+    """The canonical pair and the symmetry that leads to it from the position given."""
+    return min((transform(player, s), transform(opponent, s), s) for s in range(8))
+
+
+def floating_discs(player: int, opponent: int) -> int:
+    """The discs not joined to the four centre squares by a chain of neighbouring discs, as a mask.
+
+    No game reaches a position that has any.
+    """
+    discs = player | opponent
+    joined = discs & CENTRE
+    while True:
+        grown = joined
+        for shift, mask in _STEPS:
+            grown |= _step(joined, shift, mask) & discs
+        if grown == joined:
+            return discs & ~joined
+        joined = grown
