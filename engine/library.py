@@ -85,9 +85,7 @@ def digest(spec: Spec) -> str:
         state.update(content)
     state.update(_numba_version())
     state.update(
-        repr(
-            (llvmlite.__version__, sys.version_info[:2], host_target(), sorted(spec.entries.items()))
-        ).encode()
+        repr((llvmlite.__version__, sys.version_info[:2], host_target(), sorted(spec.entries.items()))).encode()
     )
     return state.hexdigest()
 

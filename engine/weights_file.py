@@ -92,9 +92,7 @@ def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str,
         blake2b(text + packed, digest_size=32).digest(),
     )
     # No xz check: the digest inside already covers every byte.
-    data = lzma.compress(
-        header + text + packed, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, filters=_XZ_FILTERS
-    )
+    data = lzma.compress(header + text + packed, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, filters=_XZ_FILTERS)
     _replace(Path(path), data)
 
 
@@ -124,9 +122,7 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
     from hashlib import blake2b
 
     if len(data) < _SHIPPED_HEADER.size:
-        raise WeightsError(
-            f"{name}: truncated: {len(data)} bytes, the header alone has {_SHIPPED_HEADER.size}"
-        )
+        raise WeightsError(f"{name}: truncated: {len(data)} bytes, the header alone has {_SHIPPED_HEADER.size}")
     _, version, plies, weights, length, features, digest = _SHIPPED_HEADER.unpack_from(data)
     if version != SHIPPED_VERSION:
         raise WeightsError(f"{name}: format version {version}, this program reads version {SHIPPED_VERSION}")

@@ -145,12 +145,7 @@ def _ray(square, dx, dy):
 UP_RAYS = [[_ray(square, dx, dy) for dx, dy in DIRECTIONS] for square in range(64)]
 DOWN_RAYS = [[_ray(square, -dx, -dy) for dx, dy in DIRECTIONS] for square in range(64)]
 _NEIGHBOURS = [
-    sum(
-        1 << (x + 8 * y)
-        for x in range(8)
-        for y in range(8)
-        if max(abs(x - (square & 7)), abs(y - (square >> 3))) == 1
-    )
+    sum(1 << (x + 8 * y) for x in range(8) for y in range(8) if max(abs(x - (square & 7)), abs(y - (square >> 3))) == 1)
     for square in range(64)
 ]
 
@@ -224,9 +219,7 @@ def _emit_flip_lanes(b, x, p, o):
     up, down = load(b, base, v4, 32), load(b, b.add(base, const(32)), v4, 32)
     mover, free = splat(b, p, 4), splat(b, b.not_(o), 4)
     zero, one = vector([0] * 4), vector([1] * 4)
-    counts = b.call(
-        external(b, "llvm.ctlz.v4i64", v4, [v4, ir.IntType(1)]), [b.and_(free, down), const(0, i1)]
-    )
+    counts = b.call(external(b, "llvm.ctlz.v4i64", v4, [v4, ir.IntType(1)]), [b.and_(free, down), const(0, i1)])
     # A lane of 64 leading zeros must give no bit: the x86 shift does, LLVM's own would be undefined.
     first = call(b, "llvm.x86.avx2.psrlv.q.256", v4, vector([1 << 63] * 4), counts)
     first = b.and_(first, mover)
@@ -238,9 +231,7 @@ def _emit_flip_lanes(b, x, p, o):
     return reduce(b, "or", b.or_(flips_up, flips_down))
 
 
-_LINES = [
-    [up | down | (1 << s) for up, down in zip(UP_RAYS[s], DOWN_RAYS[s], strict=True)] for s in range(64)
-]
+_LINES = [[up | down | (1 << s) for up, down in zip(UP_RAYS[s], DOWN_RAYS[s], strict=True)] for s in range(64)]
 _LINE_OFFSETS = [256 * (line & ((1 << s) - 1)).bit_count() for s in range(64) for line in _LINES[s]]
 
 
@@ -356,7 +347,7 @@ mobility8 = simple(_emit_mobility8, u64, u64, u64)
 """(address of 8 movers, address of 8 opponents) -> all their moves counted, shifted left by 8, over a mask of the
 boards that have none."""
 
-# ---------------------------------------------------------------------------------------------------- the end, symmetries
+# ---------------------------------------------------------------------------------------------------- end, symmetries
 
 
 @kernel("i64(u64,i64)", inline=True)

@@ -2,7 +2,24 @@
 
 from desdaemon.engine.jit import kernel
 
-from .bits import canonical_symmetry, flip, moves, symmetric
+from .bits import U, canonical_symmetry, flip, moves, popc, st64, stack_buf, symmetric
+from .context import (
+    BEST,
+    NO_MOVE,
+    bucket_of,
+    count,
+    covers,
+    draft_of,
+    line_bucket_of,
+    lower_of,
+    make_draft,
+    move_of,
+    probe,
+    second_move_of,
+    upper_of,
+)
+from .evaluate import evaluate, set_features, static_sum
+from .midgame import pv_moves
 
 
 @kernel("u64(u64,u64)")
@@ -29,3 +46,54 @@ def board_symmetric(board, which):
 def board_canonical_symmetry(player, opponent):
     """See `bits.canonical_symmetry`."""
     return canonical_symmetry(player, opponent)
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
+def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
+    """The best score of the moves in ``allowed`` (at least one legal), seen from the mover; the move is left at BEST.
+
+    ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. When the stop
+    word is set the score is the best of the moves finished, -INFINITE when there is none.
+    """
+    features = stack_buf(128)
+    set_features(p, o, features)
+    empties = 64 - popc(p | o)
+    st64(ctx + U(BEST), U(NO_MOVE))
+    if depth > empties:
+        depth = empties
+    if depth == 0:
+        count(ctx, U(1))
+        return evaluate(ctx, features, U(0), empties)
+    legal = moves(p, o)
+    keep = U(0)
+    if legal & ~allowed == U(0):
+        keep = U(1)
+    legal &= allowed
+    first = hint
+    second = U(NO_MOVE)
+    known = probe(bucket_of(ctx, p, o), p, o)
+    if known:
+        second = move_of(known)
+        if first == U(NO_MOVE):
+            first = second
+            second = second_move_of(known)
+    return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, U(0), empties, features, legal, first, second, keep)
+
+
+@kernel("u64(u64,u64,u64,i64,i64)")
+def known_move(ctx, p, o, depth, selectivity):
+    """The best move on record for a position searched at least so far with an exact result, else NO_MOVE."""
+    draft = make_draft(depth, selectivity)
+    known = probe(line_bucket_of(ctx, p, o), p, o)
+    if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
+        return move_of(known)
+    known = probe(bucket_of(ctx, p, o), p, o)
+    if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
+        return move_of(known)
+    return U(NO_MOVE)
+
+
+@kernel("i64(u64,u64,u64)")
+def static_score(ctx, p, o):
+    """The unrounded evaluation, 128 a disc."""
+    return static_sum(ctx, p, o, stack_buf(128))

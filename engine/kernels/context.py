@@ -1,0 +1,164 @@
+"""The block of words that a search thread works with, and the transposition table it shares with the others."""
+
+from desdaemon.engine.jit import kernel
+
+from .bits import U, clz, i2u, ld64, st64, u2i
+
+# Byte offsets in a thread's context block (64 words, zeroed by the caller, who fills in the addresses).
+NODES = 0  # visited so far
+TABLE = 8  # address of the transposition table: 64-byte buckets of two entries
+TABLE_MASK = 16  # buckets less one
+EDGES = 24  # address of the table of stable edges
+WEIGHTS = 32  # address of the weights, see `evaluate`
+STOP = 40  # address of the word that ends the search when it is not 0
+DATE = 48  # age of new table entries, 1..255
+BEST = 56  # out: the best move at the root
+NODE_LIMIT = 64  # visited nodes at which this thread sets the stop word itself
+BUSY = 72  # address of the words that say what other threads are searching, 0 with one thread
+SIGMAS = 80  # address of the ProbCut table, see `midgame`
+LINES = 88  # address of the small table of exact results on principal variations
+LINES_MASK = 96
+SWITCHED_OFF = 104  # bits that switch off parts of the search, for tests
+
+OFF_ETC, OFF_EVALUATION = 1, 2
+
+# An entry: three words and one unused. Words 0 and 1 are the board, each XORed with word 2, so that an entry torn by
+# two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal 25(1)).
+# Word 2, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
+# selectivity index + 64.
+NO_MOVE = 64
+SELECTIVITY_BIAS = 64
+EXACT = 5
+
+
+@kernel("u64(u64,u64)", inline=True)
+def hash_board(p, o):
+    h = p * U(0x9E3779B97F4A7C15) ^ (o * U(0xC2B2AE3D27D4EB4F))
+    h ^= h >> U(32)
+    h *= U(0xD6E8FEB86659FD93)
+    return h ^ (h >> U(29))
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def bucket_of(ctx, p, o):
+    return ld64(ctx + U(TABLE)) + ((hash_board(p, o) & ld64(ctx + U(TABLE_MASK))) << U(6))
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def line_bucket_of(ctx, p, o):
+    return ld64(ctx + U(LINES)) + ((hash_board(p, o) & ld64(ctx + U(LINES_MASK))) << U(6))
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def probe(bucket, p, o):
+    """The board's data word, 0 when it is not there."""
+    d = ld64(bucket + U(16))
+    if (ld64(bucket) ^ d) == p and (ld64(bucket + U(8)) ^ d) == o:
+        return d
+    d = ld64(bucket + U(48))
+    if (ld64(bucket + U(32)) ^ d) == p and (ld64(bucket + U(40)) ^ d) == o:
+        return d
+    return U(0)
+
+
+@kernel("i64(u64)", inline=True)
+def lower_of(d):
+    return u2i(d & U(255)) - 64
+
+
+@kernel("i64(u64)", inline=True)
+def upper_of(d):
+    return u2i((d >> U(8)) & U(255)) - 64
+
+
+@kernel("u64(u64)", inline=True)
+def move_of(d):
+    return (d >> U(16)) & U(255)
+
+
+@kernel("u64(u64)", inline=True)
+def second_move_of(d):
+    return (d >> U(24)) & U(255)
+
+
+@kernel("u64(u64)", inline=True)
+def draft_of(d):
+    """Depth and selectivity as one number; the comparison of two drafts is `covers`."""
+    return d >> U(48)
+
+
+@kernel("u64(i64,i64)", inline=True)
+def make_draft(depth, selectivity):
+    return i2u(depth) | (i2u(selectivity + SELECTIVITY_BIAS) << U(8))
+
+
+@kernel("i64(u64,u64)", inline=True)
+def covers(have, need):
+    """1 when a result of draft ``have`` may stand for one of draft ``need``: as deep and as sure."""
+    if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
+        return 1
+    return 0
+
+
+@kernel("void(u64,u64,u64,u64)")
+def put(bucket, p, o, d):
+    """Write an entry over the same board's, else over the older, then cheaper, of the bucket's two."""
+    d0 = ld64(bucket + U(16))
+    d1 = ld64(bucket + U(48))
+    if (ld64(bucket) ^ d0) == p and (ld64(bucket + U(8)) ^ d0) == o:
+        place = bucket
+    elif (ld64(bucket + U(32)) ^ d1) == p and (ld64(bucket + U(40)) ^ d1) == o:
+        place = bucket + U(32)
+    elif (d0 >> U(32)) & U(0xFFFF) <= (d1 >> U(32)) & U(0xFFFF):
+        place = bucket
+    else:
+        place = bucket + U(32)
+    st64(place, p ^ d)
+    st64(place + U(8), o ^ d)
+    st64(place + U(16), d)
+
+
+@kernel("u64(i64,i64,u64,u64,u64,u64,u64)", inline=True)
+def entry(lower, upper, move, second, cost, date, draft):
+    return (
+        i2u(lower + 64)
+        | (i2u(upper + 64) << U(8))
+        | (move << U(16))
+        | (second << U(24))
+        | (cost << U(32))
+        | (date << U(40))
+        | (draft << U(48))
+    )
+
+
+@kernel("u64(u64)", inline=True)
+def log2_cost(nodes):
+    return U(64) - clz(nodes)
+
+
+@kernel("void(u64,u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
+def remember(ctx, bucket, p, o, alpha, beta, best, move, nodes, draft, known):
+    """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word."""
+    lower = -64
+    upper = 64
+    first = U(NO_MOVE)
+    second = U(NO_MOVE)
+    if known:
+        first = move_of(known)
+        second = second_move_of(known)
+        if draft_of(known) == draft:
+            lower = lower_of(known)
+            upper = upper_of(known)
+    if best > alpha and best > lower:
+        lower = best
+    if best < beta and best < upper:
+        upper = best
+    if move != first and (best > alpha or first == U(NO_MOVE)):
+        second = first
+        first = move
+    put(bucket, p, o, entry(lower, upper, first, second, log2_cost(nodes), ld64(ctx + U(DATE)), draft))
+
+
+@kernel("void(u64,u64)", inline=True)
+def count(ctx, nodes):
+    st64(ctx, ld64(ctx) + nodes)

@@ -1,0 +1,439 @@
+"""The exact solver's lower half: null-window searches to the end of the game, with up to about 12 empties.
+
+Scores are final disc differences, seen from the side to move; `alpha` asks "more than alpha?" (the window is
+[alpha, alpha + 1]); all searches are fail-soft. Layers by empties, each with what pays there: 1 to 4 empties written
+out; up to `PARITY_TO` ordered by quadrant parity; up to `MOBILITY_TO` ordered by the opponent's mobility; above with
+the transposition table, enhanced transposition cutoff and stability.
+"""
+
+from desdaemon.engine.jit import kernel
+
+from .bits import (
+    U,
+    bit,
+    blsr,
+    ctz,
+    final_score,
+    flip,
+    i2u,
+    last_flips,
+    ld64,
+    moves,
+    neighbours,
+    poll64,
+    popc,
+    prefetch,
+    st64,
+    stack_buf,
+)
+from .context import (
+    EXACT,
+    NO_MOVE,
+    NODES,
+    OFF_ETC,
+    STOP,
+    SWITCHED_OFF,
+    bucket_of,
+    count,
+    covers,
+    draft_of,
+    lower_of,
+    make_draft,
+    move_of,
+    probe,
+    remember,
+    second_move_of,
+    upper_of,
+)
+from .ordering import corner_stability, potential_mobility, quadrant, square_rank, weighted_mobility
+from .stability import stability_bound, stability_threshold
+
+INFINITE = 127
+PARITY_TO = 6
+MOBILITY_TO = 8
+ETC_FROM = 10
+PARITY_BONUS = 40
+_CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
+
+
+@kernel("i64(u64,i64,u64)", inline=True)
+def solve1(p, alpha, x):
+    """One empty square ``x``: no board is made, only the discs turned are counted."""
+    score = 2 * popc(p) - 62
+    turned = last_flips(x, p)
+    if turned:
+        return score + turned
+    if score <= 0:
+        score -= 2
+        if score > alpha:
+            score -= last_flips(x, ~p)
+    elif score > alpha:
+        turned = last_flips(x, ~p)
+        if turned:
+            score -= turned + 2
+    return score
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64)")
+def solve2(ctx, p, o, alpha, x1, x2):
+    nodes = 1
+    if neighbours(x1) & o:
+        f = flip(x1, p, o)
+        if f:
+            nodes = 2
+            best = -solve1(o ^ f, -alpha - 1, x2)
+            if best <= alpha and neighbours(x2) & o:
+                f = flip(x2, p, o)
+                if f:
+                    nodes = 3
+                    score = -solve1(o ^ f, -alpha - 1, x1)
+                    if score > best:
+                        best = score
+            count(ctx, i2u(nodes))
+            return best
+    if neighbours(x2) & o:
+        f = flip(x2, p, o)
+        if f:
+            count(ctx, U(2))
+            return -solve1(o ^ f, -alpha - 1, x1)
+    if neighbours(x1) & p:
+        f = flip(x1, o, p)
+        if f:
+            nodes = 2
+            best = solve1(p ^ f, alpha, x2)
+            if best > alpha and neighbours(x2) & p:
+                f = flip(x2, o, p)
+                if f:
+                    nodes = 3
+                    score = solve1(p ^ f, alpha, x1)
+                    if score < best:
+                        best = score
+            count(ctx, i2u(nodes))
+            return best
+    if neighbours(x2) & p:
+        f = flip(x2, o, p)
+        if f:
+            count(ctx, U(2))
+            return solve1(p ^ f, alpha, x1)
+    count(ctx, U(1))
+    return final_score(p, 2)
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64,u64)", inline=True)
+def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
+    """The best of the mover's moves, -INFINITE when it has none."""
+    best = -INFINITE
+    if neighbours(x1) & o:
+        f = flip(x1, p, o)
+        if f:
+            best = -solve2(ctx, o ^ f, p | f | bit(x1), -alpha - 1, x2, x3)
+            if best > alpha:
+                return best
+    if neighbours(x2) & o:
+        f = flip(x2, p, o)
+        if f:
+            score = -solve2(ctx, o ^ f, p | f | bit(x2), -alpha - 1, x1, x3)
+            if score > alpha:
+                return score
+            if score > best:
+                best = score
+    if neighbours(x3) & o:
+        f = flip(x3, p, o)
+        if f:
+            score = -solve2(ctx, o ^ f, p | f | bit(x3), -alpha - 1, x1, x2)
+            if score > best:
+                best = score
+    return best
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64)")
+def solve3(ctx, p, o, alpha, empty, odd):
+    count(ctx, U(1))
+    first = empty & odd
+    rest = empty ^ first
+    if first == U(0):
+        first = rest
+        rest = U(0)
+    x1 = ctz(first)
+    first = blsr(first)
+    if first == U(0):
+        first = rest
+        rest = U(0)
+    x2 = ctz(first)
+    first = blsr(first)
+    if first == U(0):
+        first = rest
+    x3 = ctz(first)
+    best = _best_of_three(ctx, p, o, alpha, x1, x2, x3)
+    if best != -INFINITE:
+        return best
+    best = _best_of_three(ctx, o, p, -alpha - 1, x1, x2, x3)
+    if best != -INFINITE:
+        return -best
+    return final_score(p, 3)
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64)")
+def solve4(ctx, p, o, alpha, empty, odd):
+    count(ctx, U(1))
+    if alpha >= stability_threshold(U(4)):
+        score = stability_bound(ctx, p, o)
+        if score <= alpha:
+            return score
+    for passed in range(2):
+        best = -INFINITE
+        for even in range(2):
+            left = empty & ~odd if even else empty & odd
+            while left:
+                x = ctz(left)
+                left = blsr(left)
+                if neighbours(x) & o:
+                    f = flip(x, p, o)
+                    if f:
+                        here = bit(x)
+                        score = -solve3(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x))
+                        if score > alpha:
+                            return -score if passed else score
+                        if score > best:
+                            best = score
+        if best != -INFINITE:
+            return -best if passed else best
+        p, o = o, p
+        alpha = -alpha - 1
+    return final_score(p, 4)
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
+def solve_by_parity(ctx, p, o, alpha, empty, odd, empties):
+    """5 to `PARITY_TO` empties: odd quadrants first, X-squares last."""
+    count(ctx, U(1))
+    if alpha >= stability_threshold(i2u(empties)):
+        score = stability_bound(ctx, p, o)
+        if score <= alpha:
+            return score
+    legal = moves(p, o)
+    if legal == U(0):
+        if moves(o, p) == U(0):
+            return final_score(p, empties)
+        return -solve_by_parity(ctx, o, p, -alpha - 1, empty, odd, empties)
+    best = -INFINITE
+    for step in range(4):
+        if step == 0:
+            left = legal & odd & U(_CORNERS_AND_REST)
+        elif step == 1:
+            left = legal & odd & ~U(_CORNERS_AND_REST)
+        elif step == 2:
+            left = legal & ~odd & U(_CORNERS_AND_REST)
+        else:
+            left = legal & ~odd & ~U(_CORNERS_AND_REST)
+        while left:
+            x = ctz(left)
+            left = blsr(left)
+            f = flip(x, p, o)
+            here = bit(x)
+            if empties == 5:
+                score = -solve4(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x))
+            else:
+                score = -solve_by_parity(
+                    ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
+                )
+            if score > alpha:
+                return score
+            if score > best:
+                best = score
+    return best
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
+def solve_by_mobility(ctx, p, o, alpha, empty, odd, empties):
+    """Up to `MOBILITY_TO` empties: fastest first, no table."""
+    count(ctx, U(1))
+    if alpha >= stability_threshold(i2u(empties)):
+        score = stability_bound(ctx, p, o)
+        if score <= alpha:
+            return score
+    legal = moves(p, o)
+    if legal == U(0):
+        if moves(o, p) == U(0):
+            return final_score(p, empties)
+        return -solve_by_mobility(ctx, o, p, -alpha - 1, empty, odd, empties)
+    if blsr(legal) == U(0):
+        x = ctz(legal)
+        f = flip(x, p, o)
+        here = bit(x)
+        if empties - 1 <= PARITY_TO:
+            return -solve_by_parity(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
+        return -solve_by_mobility(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
+    # An insertion sort of (key << 8 | square, flips) pairs, least key first.
+    pairs = stack_buf(512)
+    n = U(0)
+    left = legal
+    while left:
+        x = ctz(left)
+        left = blsr(left)
+        f = flip(x, p, o)
+        here = bit(x)
+        key = (weighted_mobility(moves(o ^ f, p | f | here)) << 6) - square_rank(x) + 64
+        if odd & here:
+            key -= PARITY_BONUS
+        word = (i2u(key) << U(8)) | x
+        i = n
+        while i > U(0):
+            above = ld64(pairs + (i << U(4)) - U(16))
+            if above <= word:
+                break
+            st64(pairs + (i << U(4)), above)
+            st64(pairs + (i << U(4)) + U(8), ld64(pairs + (i << U(4)) - U(8)))
+            i -= U(1)
+        st64(pairs + (i << U(4)), word)
+        st64(pairs + (i << U(4)) + U(8), f)
+        n += U(1)
+    best = -INFINITE
+    i = U(0)
+    while i < n:
+        x = ld64(pairs + (i << U(4))) & U(63)
+        f = ld64(pairs + (i << U(4)) + U(8))
+        here = bit(x)
+        if empties - 1 <= PARITY_TO:
+            score = -solve_by_parity(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
+        else:
+            score = -solve_by_mobility(
+                ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
+            )
+        if score > alpha:
+            return score
+        if score > best:
+            best = score
+        i += U(1)
+    return best
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
+def solve_small(ctx, p, o, alpha, empty, odd, empties):
+    """Any number of empties up to `MOBILITY_TO`, to the right layer."""
+    if empties > PARITY_TO:
+        return solve_by_mobility(ctx, p, o, alpha, empty, odd, empties)
+    if empties >= 5:
+        return solve_by_parity(ctx, p, o, alpha, empty, odd, empties)
+    if empties == 4:
+        return solve4(ctx, p, o, alpha, empty, odd)
+    if empties == 3:
+        return solve3(ctx, p, o, alpha, empty, odd)
+    if empties == 2:
+        return solve2(ctx, p, o, alpha, ctz(empty), ctz(blsr(empty)))
+    count(ctx, U(1))
+    if empties == 1:
+        return solve1(p, alpha, ctz(empty))
+    return final_score(p, 0)
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
+def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
+    """More than `MOBILITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering."""
+    count(ctx, U(1))
+    bucket = bucket_of(ctx, p, o)
+    prefetch(bucket)
+    if alpha >= stability_threshold(i2u(empties)):
+        score = stability_bound(ctx, p, o)
+        if score <= alpha:
+            return score
+    legal = moves(p, o)
+    if legal == U(0):
+        if moves(o, p) == U(0):
+            return final_score(p, empties)
+        return -solve_with_table(ctx, o, p, -alpha - 1, empty, odd, empties)
+    known = probe(bucket, p, o)
+    draft = make_draft(empties, EXACT)
+    first = U(NO_MOVE)
+    second = U(NO_MOVE)
+    if known:
+        if covers(draft_of(known), draft):
+            score = lower_of(known)
+            if score > alpha:
+                return score
+            score = upper_of(known)
+            if score <= alpha:
+                return score
+        first = move_of(known)
+        second = second_move_of(known)
+    nodes_before = ld64(ctx + U(NODES))
+    look_ahead = empties >= ETC_FROM and ld64(ctx + U(SWITCHED_OFF)) & U(OFF_ETC) == U(0)
+    keys = stack_buf(272)
+    flips = stack_buf(272)
+    n = U(0)
+    left = legal
+    while left:
+        x = ctz(left)
+        left = blsr(left)
+        f = flip(x, p, o)
+        q = o ^ f
+        here = bit(x)
+        r = p | f | here
+        if q == U(0):
+            return 64
+        if look_ahead:
+            prefetch(bucket_of(ctx, q, r))
+        if x == first:
+            key = 1 << 24
+        elif x == second:
+            key = 1 << 23
+        else:
+            key = (40 - weighted_mobility(moves(q, r))) << 12
+            key += corner_stability(r) << 9
+            key += (40 - potential_mobility(r, empty ^ here)) << 4
+            if odd & here:
+                key += 1 << 5
+            key += square_rank(x)
+        st64(keys + n * U(8), (i2u(key) << U(8)) | n | (x << U(40)))
+        st64(flips + n * U(8), f)
+        n += U(1)
+    if look_ahead:
+        below = make_draft(empties - 1, EXACT)
+        i = U(0)
+        while i < n:
+            x = (ld64(keys + i * U(8)) >> U(40)) & U(63)
+            f = ld64(flips + i * U(8))
+            q = o ^ f
+            r = p | f | bit(x)
+            child = probe(bucket_of(ctx, q, r), q, r)
+            if child and covers(draft_of(child), below):
+                score = -upper_of(child)
+                if score > alpha:
+                    return score
+            i += U(1)
+    best = -INFINITE
+    best_move = U(NO_MOVE)
+    rest = n
+    while rest:
+        j = U(0)
+        top = U(0)
+        i = U(0)
+        while i < rest:
+            word = ld64(keys + i * U(8)) & U(0xFFFFFFFFFF)
+            if word > top:
+                top = word
+                j = i
+            i += U(1)
+        word = ld64(keys + j * U(8))
+        rest -= U(1)
+        st64(keys + j * U(8), ld64(keys + rest * U(8)))
+        x = (word >> U(40)) & U(63)
+        f = ld64(flips + (word & U(255)) * U(8))
+        here = bit(x)
+        if empties - 1 <= MOBILITY_TO:
+            score = -solve_by_mobility(
+                ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
+            )
+        else:
+            score = -solve_with_table(
+                ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
+            )
+            if poll64(ld64(ctx + U(STOP))):
+                return alpha
+        if score > best:
+            best = score
+            best_move = x
+            if score > alpha:
+                break
+    remember(ctx, bucket, p, o, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    return best

@@ -1,0 +1,486 @@
+"""The general search: negascout over the evaluation, and the upper part of the search to the end of the game.
+
+`depth` is in plies; a search whose depth equals the empties reads to the end and is exact where its selectivity index
+is EXACT. `side` (0 or 1) says which digit of the `features` the mover has. Scores are discs from the mover's view; a
+pass costs no depth.
+
+The order of work in a node: table cutoff, stability, moves with their flips (a wipe-out ends it), enhanced
+transposition cutoff, ProbCut, then the table's moves before all others, and the rest in order of a shallow look.
+"""
+
+from desdaemon.engine.jit import kernel
+
+from .bits import (
+    U,
+    bit,
+    blsr,
+    ctz,
+    final_score,
+    flip,
+    i2u,
+    ld64,
+    ldu16,
+    moves,
+    poll64,
+    prefetch,
+    st64,
+    stack_buf,
+    u2i,
+)
+from .context import (
+    BEST,
+    BUSY,
+    EXACT,
+    NO_MOVE,
+    NODE_LIMIT,
+    NODES,
+    OFF_ETC,
+    OFF_EVALUATION,
+    SIGMAS,
+    STOP,
+    SWITCHED_OFF,
+    bucket_of,
+    count,
+    covers,
+    draft_of,
+    hash_board,
+    line_bucket_of,
+    lower_of,
+    make_draft,
+    move_of,
+    probe,
+    remember,
+    second_move_of,
+    upper_of,
+)
+from .emit import lookup8
+from .endgame import INFINITE, MOBILITY_TO, solve_small, solve_with_table
+from .evaluate import evaluate, update_features
+from .ordering import (
+    corner_stability,
+    odd_quadrants,
+    potential_mobility,
+    square_rank,
+    weighted_mobility,
+)
+from .stability import stability_bound, stability_threshold
+
+SOLVE_TO = 12
+"""Reading to the end with so many empties, the exact solver's lower half takes over."""
+
+LOOK_1_FROM, LOOK_2_FROM = 16, 19
+"""Depths from which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
+
+SHARE_FROM = 13
+"""Least depth at which threads tell each other what they search."""
+
+BUSY_WORDS = 4096
+PROBCUT_FROM = 3
+# Standard errors, in 1/32, that a cut of each selectivity asks for: 1.1, 1.5, 2.0, 2.6 and 3.3.
+_confidence = lookup8("probcut_confidence", [35, 48, 64, 83, 106, 0])
+
+
+@kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
+def search_one(ctx, p, o, alpha, side, empties, features):
+    """One ply: the best static score of the mover's moves."""
+    count(ctx, U(1))
+    legal = moves(p, o)
+    room = stack_buf(128)
+    if legal == U(0):
+        legal = moves(o, p)
+        if legal == U(0):
+            return final_score(p, empties)
+        best = INFINITE
+        while legal:
+            x = ctz(legal)
+            legal = blsr(legal)
+            update_features(features, room, x, flip(x, o, p), side ^ U(1))
+            count(ctx, U(1))
+            score = evaluate(ctx, room, side, empties - 1)
+            if score < best:
+                best = score
+                if best <= alpha:
+                    break
+        return best
+    best = -INFINITE
+    while legal:
+        x = ctz(legal)
+        legal = blsr(legal)
+        update_features(features, room, x, flip(x, p, o), side)
+        count(ctx, U(1))
+        score = -evaluate(ctx, room, side ^ U(1), empties - 1)
+        if score > best:
+            best = score
+            if best > alpha:
+                break
+    return best
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
+def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
+    """Any depth: to the layer that searches it."""
+    if depth >= empties and empties <= SOLVE_TO:
+        empty = ~(p | o)
+        if empties <= MOBILITY_TO:
+            return solve_small(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
+        return solve_with_table(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
+    if depth >= 2:
+        return search(ctx, p, o, alpha, depth, selectivity, side, empties, features)
+    if depth == 1:
+        return search_one(ctx, p, o, alpha, side, empties, features)
+    count(ctx, U(1))
+    return evaluate(ctx, features, side, empties)
+
+
+@kernel("i64(i64)", inline=True)
+def probcut_depth(depth):
+    """The depth of the search that stands for one of ``depth``: about half, of the same parity."""
+    shallow = ((depth >> 2) << 1) + (depth & 1)
+    if shallow == 0:
+        return depth - 2
+    return shallow
+
+
+@kernel("i64(u64,i64)", inline=True)
+def _tolerance(sigma_at, selectivity):
+    """Discs by which the stand-in must clear the window, from a standard error in 1/128 disc."""
+    return (u2i(ldu16(sigma_at)) * _confidence(i2u(selectivity)) + 4095) >> 12
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
+def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
+    """Multi-ProbCut (Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello",
+    1997): `alpha + 1` when a shallow search makes a fail high likely enough, `alpha` for a fail low, else INFINITE.
+
+    The shallow search is tried only where the evaluation itself points that way.
+    """
+    sigmas = ld64(ctx + U(SIGMAS))
+    sigma_at = sigmas + i2u((empties * 64 + depth) * 4)
+    error = _tolerance(sigma_at, selectivity)
+    rough = _tolerance(sigma_at + U(2), selectivity)
+    shallow = probcut_depth(depth)
+    count(ctx, U(1))
+    value = evaluate(ctx, features, side, empties)
+    beta = alpha + 1
+    if value >= beta - rough and beta + error < 64:
+        if null_window(ctx, p, o, beta + error - 1, shallow, selectivity, side, empties, features) >= beta + error:
+            return beta
+    if value <= alpha + rough and alpha - error > -64:
+        if null_window(ctx, p, o, alpha - error, shallow, selectivity, side, empties, features) <= alpha - error:
+            return alpha
+    return INFINITE
+
+
+@kernel("u64(u64,u64,u64,u64,u64,u64,i64,u64,i64,u64,u64)")
+def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs):
+    """Fill ``pairs`` with (key << 8 | square, flips), unsorted, the greatest key the most promising.
+
+    Returns their number, or 0 when a move takes the opponent's last disc.
+    """
+    room = stack_buf(128)
+    empty = ~(p | o)
+    to_the_end = depth >= empties
+    odd = odd_quadrants(empty) if to_the_end else U(0)
+    look = depth >= 3 and (depth > SOLVE_TO or not to_the_end)
+    if ld64(ctx + U(SWITCHED_OFF)) & U(OFF_EVALUATION):
+        look = False
+    n = U(0)
+    while legal:
+        x = ctz(legal)
+        legal = blsr(legal)
+        f = flip(x, p, o)
+        here = bit(x)
+        q = o ^ f
+        r = p | f | here
+        if q == U(0):
+            return U(0)
+        if x == first:
+            key = 1 << 30
+        elif x == second:
+            key = 1 << 29
+        else:
+            mobility = 40 - weighted_mobility(moves(q, r))
+            edge = corner_stability(r)
+            potential = 40 - potential_mobility(r, empty ^ here)
+            if to_the_end:
+                key = (mobility << 12) + (edge << 9) + (potential << 4) + square_rank(x)
+                if odd & here:
+                    key += 1 << 5
+            else:
+                key = (mobility << 8) + (edge << 6) + (potential << 4) + square_rank(x)
+            if look:
+                update_features(features, room, x, f, side)
+                if depth >= LOOK_2_FROM:
+                    value = -pv_search(ctx, q, r, -64, 64, 2, EXACT, side ^ U(1), empties - 1, room)
+                elif depth >= LOOK_1_FROM:
+                    value = -search_one(ctx, q, r, INFINITE, side ^ U(1), empties - 1, room)
+                else:
+                    count(ctx, U(1))
+                    value = -evaluate(ctx, room, side ^ U(1), empties - 1)
+                key += (64 + value) << 9
+                bucket = bucket_of(ctx, q, r)
+                if probe(bucket, q, r):
+                    key += 1 << 10
+        st64(pairs + (n << U(4)), (i2u(key) << U(8)) | x)
+        st64(pairs + (n << U(4)) + U(8), f)
+        n += U(1)
+    return n
+
+
+@kernel("u64(u64,u64)")
+def take_best(pairs, n):
+    """Move the pair of the greatest key to place ``n - 1``."""
+    j = U(0)
+    top = U(0)
+    i = U(0)
+    while i < n:
+        word = ld64(pairs + (i << U(4)))
+        if word > top:
+            top = word
+            j = i
+        i += U(1)
+    last = pairs + ((n - U(1)) << U(4))
+    chosen = pairs + (j << U(4))
+    f = ld64(chosen + U(8))
+    st64(chosen, ld64(last))
+    st64(chosen + U(8), ld64(last + U(8)))
+    st64(last, top)
+    st64(last + U(8), f)
+    return top & U(63)
+
+
+@kernel("i64(u64,u64,u64,u64,i64,u64)")
+def transposition_cutoff(ctx, p, o, legal, alpha, below):
+    """A move whose position the table already knows to be good enough: its bound, else -INFINITE."""
+    while legal:
+        x = ctz(legal)
+        legal = blsr(legal)
+        f = flip(x, p, o)
+        q = o ^ f
+        r = p | f | bit(x)
+        known = probe(bucket_of(ctx, q, r), q, r)
+        if known and covers(draft_of(known), below):
+            score = -upper_of(known)
+            if score > alpha:
+                return score
+    return -INFINITE
+
+
+@kernel("void(u64)", inline=True)
+def _check_limit(ctx):
+    if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
+        st64(ld64(ctx + U(STOP)), U(1))
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
+def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
+    """A null-window node, two plies or more."""
+    count(ctx, U(1))
+    if depth > empties:
+        depth = empties
+    bucket = bucket_of(ctx, p, o)
+    prefetch(bucket)
+    if alpha >= stability_threshold(i2u(empties)):
+        score = stability_bound(ctx, p, o)
+        if score <= alpha:
+            return score
+    legal = moves(p, o)
+    if legal == U(0):
+        if moves(o, p) == U(0):
+            return final_score(p, empties)
+        return -search(ctx, o, p, -alpha - 1, depth, selectivity, side ^ U(1), empties, features)
+    known = probe(bucket, p, o)
+    draft = make_draft(depth, selectivity)
+    first = U(NO_MOVE)
+    second = U(NO_MOVE)
+    if known:
+        if covers(draft_of(known), draft):
+            score = lower_of(known)
+            if score > alpha:
+                return score
+            score = upper_of(known)
+            if score <= alpha:
+                return score
+        first = move_of(known)
+        second = second_move_of(known)
+    _check_limit(ctx)
+    nodes_before = ld64(ctx + U(NODES))
+    if depth > 3 and ld64(ctx + U(SWITCHED_OFF)) & U(OFF_ETC) == U(0):
+        score = transposition_cutoff(ctx, p, o, legal, alpha, make_draft(depth - 1, selectivity))
+        if score != -INFINITE:
+            return score
+    if selectivity < EXACT and depth >= PROBCUT_FROM:
+        score = probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features)
+        if score != INFINITE:
+            return score
+    pairs = stack_buf(544)
+    later = stack_buf(544)
+    room = stack_buf(128)
+    waiting = U(0)
+    resumed = U(0)
+    n = order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs)
+    if n == U(0):
+        return 64
+    busy = U(0)
+    if depth >= SHARE_FROM:
+        busy = ld64(ctx + U(BUSY))
+    best = -INFINITE
+    best_move = U(NO_MOVE)
+    while n or resumed < waiting:
+        fresh = n > U(0)
+        if fresh:
+            x = take_best(pairs, n)
+            n -= U(1)
+            f = ld64(pairs + (n << U(4)) + U(8))
+        else:
+            x = ld64(later + (resumed << U(4)))
+            f = ld64(later + (resumed << U(4)) + U(8))
+            resumed += U(1)
+        q = o ^ f
+        r = p | f | bit(x)
+        sign = U(0)
+        mark = U(0)
+        if busy and best != -INFINITE:
+            sign = hash_board(q, r) ^ i2u(alpha)
+            mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
+            if fresh and poll64(mark) == sign:
+                st64(later + (waiting << U(4)), x)
+                st64(later + (waiting << U(4)) + U(8), f)
+                waiting += U(1)
+                continue
+            st64(mark, sign)
+        update_features(features, room, x, f, side)
+        score = -null_window(ctx, q, r, -alpha - 1, depth - 1, selectivity, side ^ U(1), empties - 1, room)
+        if mark and poll64(mark) == sign:
+            st64(mark, U(0))
+        if poll64(ld64(ctx + U(STOP))):
+            return alpha
+        if score > best:
+            best = score
+            best_move = x
+            if score > alpha:
+                break
+    remember(ctx, bucket, p, o, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    return best
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
+def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
+    """A node with an open window, any depth."""
+    count(ctx, U(1))
+    if depth > empties:
+        depth = empties
+    legal = moves(p, o)
+    if legal == U(0):
+        if moves(o, p) == U(0):
+            return final_score(p, empties)
+        return -pv_search(ctx, o, p, -beta, -alpha, depth, selectivity, side ^ U(1), empties, features)
+    if depth == 0:
+        return evaluate(ctx, features, side, empties)
+    bucket = bucket_of(ctx, p, o)
+    line_bucket = line_bucket_of(ctx, p, o)
+    draft = make_draft(depth, selectivity)
+    known = probe(bucket, p, o)
+    first = U(NO_MOVE)
+    second = U(NO_MOVE)
+    if known:
+        if covers(draft_of(known), draft):
+            lower = lower_of(known)
+            upper = upper_of(known)
+            if lower >= beta or lower == upper:
+                return lower
+            if upper <= alpha:
+                return upper
+        first = move_of(known)
+        second = second_move_of(known)
+    else:
+        line = probe(line_bucket, p, o)
+        if line:
+            first = move_of(line)
+            second = second_move_of(line)
+    return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, U(1))
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)")
+def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, keep):
+    """Search the moves ``legal`` of an open-window node, at least one; store the result when ``keep`` is 1."""
+    _check_limit(ctx)
+    nodes_before = ld64(ctx + U(NODES))
+    pairs = stack_buf(544)
+    later = stack_buf(544)
+    room = stack_buf(128)
+    waiting = U(0)
+    resumed = U(0)
+    n = order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs)
+    if n == U(0):
+        st64(ctx + U(BEST), wiping_move(p, o, legal))
+        return 64
+    busy = U(0)
+    if depth >= SHARE_FROM:
+        busy = ld64(ctx + U(BUSY))
+    best = -INFINITE
+    best_move = U(NO_MOVE)
+    low = alpha
+    while n or resumed < waiting:
+        fresh = n > U(0)
+        if fresh:
+            x = take_best(pairs, n)
+            n -= U(1)
+            f = ld64(pairs + (n << U(4)) + U(8))
+        else:
+            x = ld64(later + (resumed << U(4)))
+            f = ld64(later + (resumed << U(4)) + U(8))
+            resumed += U(1)
+        q = o ^ f
+        r = p | f | bit(x)
+        sign = U(0)
+        mark = U(0)
+        if busy and best != -INFINITE:
+            sign = hash_board(q, r) ^ i2u(low)
+            mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
+            if fresh and poll64(mark) == sign:
+                st64(later + (waiting << U(4)), x)
+                st64(later + (waiting << U(4)) + U(8), f)
+                waiting += U(1)
+                continue
+            st64(mark, sign)
+        update_features(features, room, x, f, side)
+        other = side ^ U(1)
+        if best == -INFINITE:
+            score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
+        else:
+            score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, room)
+            if score > low and score < beta:
+                score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
+        if mark and poll64(mark) == sign:
+            st64(mark, U(0))
+        if poll64(ld64(ctx + U(STOP))):
+            st64(ctx + U(BEST), best_move)
+            return best
+        if score > best:
+            best = score
+            best_move = x
+            if score > low:
+                low = score
+            if score >= beta:
+                break
+    if keep:
+        nodes = ld64(ctx + U(NODES)) - nodes_before
+        draft = make_draft(depth, selectivity)
+        bucket = bucket_of(ctx, p, o)
+        remember(ctx, bucket, p, o, alpha, beta, best, best_move, nodes, draft, probe(bucket, p, o))
+        bucket = line_bucket_of(ctx, p, o)
+        remember(ctx, bucket, p, o, alpha, beta, best, best_move, nodes, draft, probe(bucket, p, o))
+    st64(ctx + U(BEST), best_move)
+    return best
+
+
+@kernel("u64(u64,u64,u64)")
+def wiping_move(p, o, legal):
+    """The move that takes the last disc of ``o``."""
+    while legal:
+        x = ctz(legal)
+        if flip(x, p, o) == o:
+            return x
+        legal = blsr(legal)
+    return U(NO_MOVE)

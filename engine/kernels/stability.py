@@ -1,0 +1,152 @@
+"""Discs that can never be turned again, and the bound on the score that follows from them.
+
+A lower bound of the stable discs: edges from a table of all 3^8 edges, discs with all four lines full, and discs
+whose every line is full or leans on a stable neighbour, to a fixed point.
+"""
+
+from desdaemon.engine.jit import kernel
+
+from .bits import DIRECTIONS, U, i2u, ld64, ldu8, popc, st8, u2i
+from .context import EDGES
+from .emit import BMI2, call, const, i8, i64, load, lookup8, reduce, simple, splat, u64, vector
+
+_A_FILE = 0x0101010101010101
+_H_FILE = 0x8080808080808080
+_INNER = 0x007E7E7E7E7E7E00
+
+
+def _line_masks():
+    """For each direction: squares whose k-step neighbours (k = 1, 2, 4) upwards or downwards are off the board."""
+
+    def off(dx, dy, k):
+        mask = 0
+        for square in range(64):
+            x, y = (square & 7) - k * dx, (square >> 3) - k * dy
+            if not (0 <= x < 8 and 0 <= y < 8):
+                mask |= 1 << square
+        return mask
+
+    up = [[off(dx, dy, k) for dx, dy in DIRECTIONS] for k in (1, 2, 4)]
+    down = [[off(-dx, -dy, k) for dx, dy in DIRECTIONS] for k in (1, 2, 4)]
+    return up, down
+
+
+_OFF_UP, _OFF_DOWN = _line_masks()
+
+
+def _file_to_byte(b, board, file_mask, shift):
+    if BMI2:
+        return call(b, "llvm.x86.bmi.pext.64", i64, board, const(file_mask))
+    lowered = b.and_(b.lshr(board, const(shift)), const(_A_FILE))
+    return b.lshr(b.mul(lowered, const(0x0102040810204080)), const(56))
+
+
+def _byte_to_file(b, byte, file_mask, shift):
+    if BMI2:
+        return call(b, "llvm.x86.bmi.pdep.64", i64, byte, const(file_mask))
+    low = b.and_(b.mul(b.and_(byte, const(0x7F)), const(0x0002040810204081)), const(_A_FILE))
+    high = b.shl(b.and_(byte, const(0x80)), const(49))
+    return b.shl(b.or_(low, high), const(shift))
+
+
+def _emit_stable(b, p, o, edges):
+    def edge(own, other):
+        return b.zext(load(b, b.add(edges, b.or_(b.shl(own, const(8)), other)), i8, 1), i64)
+
+    byte = const(255)
+    stable = edge(b.and_(p, byte), b.and_(o, byte))
+    stable = b.or_(stable, b.shl(edge(b.lshr(p, const(56)), b.lshr(o, const(56))), const(56)))
+    for file_mask, shift in ((_A_FILE, 0), (_H_FILE, 7)):
+        own, other = _file_to_byte(b, p, file_mask, shift), _file_to_byte(b, o, file_mask, shift)
+        stable = b.or_(stable, _byte_to_file(b, edge(own, other), file_mask, shift))
+    taken = splat(b, b.or_(p, o), 4)
+    up = down = taken
+    for row, k in enumerate((1, 2, 4)):
+        steps = vector([s * k for s in (1, 8, 9, 7)])
+        up = b.and_(up, b.or_(b.shl(up, steps), vector(_OFF_UP[row])))
+        down = b.and_(down, b.or_(b.lshr(down, steps), vector(_OFF_DOWN[row])))
+    full = b.and_(up, down)
+    inner = b.and_(p, const(_INNER))
+    stable = b.or_(stable, b.and_(reduce(b, "and", full), inner))
+    before = b.block
+    loop = b.append_basic_block("stable.loop")
+    done = b.append_basic_block("stable.done")
+    b.cbranch(b.icmp_unsigned("!=", stable, const(0)), loop, done)
+    b.position_at_end(loop)
+    known = b.phi(i64)
+    known.add_incoming(stable, before)
+    around = splat(b, known, 4)
+    steps = vector((1, 8, 9, 7))
+    leaning = b.or_(b.or_(b.shl(around, steps), b.lshr(around, steps)), full)
+    grown = b.or_(known, b.and_(reduce(b, "and", leaning), inner))
+    known.add_incoming(grown, loop)
+    b.cbranch(b.icmp_unsigned("!=", grown, known), loop, done)
+    b.position_at_end(done)
+    result = b.phi(i64)
+    result.add_incoming(const(0), before)
+    result.add_incoming(grown, loop)
+    return result
+
+
+stable_discs = simple(_emit_stable, u64, u64, u64, u64)
+"""(owner's discs, other's discs, address of the edge table) -> stable discs of the owner, not necessarily all."""
+
+# The bound is worth its price only where enough discs can be stable: by empties, the least alpha at which to try.
+_TRY_FROM = [99] * 4 + [max(6, 2 * n - 2 if n < 10 else 2 * n) for n in range(4, 61)] + [99] * 3
+stability_threshold = lookup8("stability_threshold", [min(value, 99) for value in _TRY_FROM])
+
+
+@kernel("i64(u64,u64,u64)", inline=True)
+def stability_bound(ctx, p, o):
+    """What the mover can reach at most: 64 less twice the opponent's stable discs."""
+    return 64 - 2 * popc(stable_discs(o, p, ld64(ctx + U(EDGES))))
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def _turned_on_edge(own, other, place):
+    """Discs of ``other`` turned along the edge when ``own`` plays ``place``."""
+    turned = U(0)
+    run = U(0)
+    k = place + U(1)
+    while k < U(8) and (other >> k) & U(1):
+        run |= U(1) << k
+        k += U(1)
+    if k < U(8) and (own >> k) & U(1):
+        turned |= run
+    run = U(0)
+    k = place
+    while k > U(0) and (other >> (k - U(1))) & U(1):
+        k -= U(1)
+        run |= U(1) << k
+    if k > U(0) and (own >> (k - U(1))) & U(1):
+        turned |= run
+    return turned
+
+
+@kernel("void(u64)")
+def fill_edge_table(address):
+    """65,536 bytes at ``address``: [own * 256 + other] = own discs of an edge that no play along it can turn.
+
+    Any player may play any empty square at any time (discs may be turned from elsewhere), so the stable discs are
+    those that stay in every continuation: edges with fewer empties first.
+    """
+    for empties in range(9):
+        for own in range(256):
+            for other in range(256):
+                p = i2u(own)
+                o = i2u(other)
+                free = ~(p | o) & U(255)
+                if p & o or popc(free) != empties:
+                    continue
+                stable = p
+                x = U(0)
+                while x < U(8):
+                    if (free >> x) & U(1):
+                        f = _turned_on_edge(p, o, x)
+                        q = p | f | (U(1) << x)
+                        stable &= ldu8(address + (q << U(8)) + (o & ~f)) | (U(1) << x)
+                        f = _turned_on_edge(o, p, x)
+                        q = o | f | (U(1) << x)
+                        stable &= ldu8(address + ((p & ~f) << U(8)) + q)
+                    x += U(1)
+                st8(address + (p << U(8)) + o, u2i(stable))

@@ -1,0 +1,48 @@
+"""Memory outside Python's heap for the kernels: by address, aligned to a page, zeroed."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from pathlib import Path
+
+
+class Block:
+    """``size`` bytes of zeros, at ``address``. Pages are taken from the system when they are first written."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._map = mmap.mmap(-1, size)
+        # A search touches its table at random: large pages spare most of the address translation.
+        if hasattr(mmap, "MADV_HUGEPAGE") and size >= 1 << 21:
+            self._advise(mmap.MADV_HUGEPAGE)
+        self._view = (ctypes.c_char * size).from_buffer(self._map)
+        self.address = ctypes.addressof(self._view)
+
+    def _advise(self, what: int) -> bool:
+        try:
+            self._map.madvise(what)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def clear(self) -> None:
+        """Back to zeros; large blocks give their pages back."""
+        if self.size < 1 << 21 or not hasattr(mmap, "MADV_DONTNEED") or not self._advise(mmap.MADV_DONTNEED):
+            ctypes.memset(self.address, 0, self.size)
+
+    def words(self) -> ctypes.Array[ctypes.c_uint64]:
+        """The same memory as unsigned 64-bit words."""
+        return (ctypes.c_uint64 * (self.size // 8)).from_buffer(self._map)
+
+
+class MappedFile:
+    """A file's content at ``address``, read-only, shared with other processes that map it."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as stream:
+            # A private writable mapping is what ctypes can take the address of; nothing is ever written to it.
+            self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+        self.size = len(self._map)
+        self._view = (ctypes.c_char * self.size).from_buffer(self._map)
+        self.address = ctypes.addressof(self._view)

@@ -1,0 +1,457 @@
+"""The engine as Python sees it: positions in, lines out.
+
+A search works on the canonical image of the position, so mirrored boards get the same answers, and deepens step by
+step; each step is one call of the compiled search.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from . import library, probcut
+from .entries import SPEC
+from .limits import SELECTIVITIES, Limits
+from .memory import Block
+from .result import PASS, Line, Result
+from .weights import Weights
+
+__all__ = ["Control", "Searcher"]
+
+ALL_MOVES = (1 << 64) - 1
+_NONE = 64
+_INFINITE = 127
+_NO_LIMIT = (1 << 64) - 1
+_EXACT = len(SELECTIVITIES) - 1
+
+# Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
+_CONTEXT_BYTES = 512
+_NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
+_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF = range(8, 14)
+_BUSY_BYTES = 4096 * 8
+_BUCKET_BYTES = 64
+_LINE_BUCKETS = 1 << 13
+
+MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
+
+Progress = Callable[[int, Line], None]
+
+
+class Control:
+    """One search's stop button and node counter, for other threads."""
+
+    def __init__(self) -> None:
+        self._memory = Block(4096)
+        self._word = self._memory.words()
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._contexts: list[Context] = []
+
+    @property
+    def address(self) -> int:
+        """Of the word that the kernels poll."""
+        return self._memory.address
+
+    @property
+    def stopped(self) -> bool:
+        """Whether somebody asked for the end."""
+        return self._stopped
+
+    @property
+    def nodes(self) -> int:
+        """Visited so far by all threads."""
+        return sum(context.nodes for context in self._contexts)
+
+    def stop(self) -> None:
+        """End the search; what it has found is its answer."""
+        with self._lock:
+            self._stopped = True
+            self._word[0] = 1
+
+    def interrupt(self) -> None:
+        """End the current step only: the other threads of a shared search are no longer needed."""
+        self._word[0] = 1
+
+    def resume(self) -> bool:
+        """Ready for the next step; False when it should not begin because the end was asked for."""
+        with self._lock:
+            self._word[0] = int(self._stopped)
+        return not self._stopped
+
+    @property
+    def raised(self) -> bool:
+        """Whether the word is set, by a stop, a limit or an interruption."""
+        return self._word[0] != 0
+
+    def watch(self, contexts: list[Context]) -> None:
+        """Count the nodes of these threads."""
+        self._contexts = contexts
+
+
+class Context:
+    """What one search thread works with; see `kernels.context`."""
+
+    def __init__(self) -> None:
+        self._memory = Block(4096)
+        self.words = self._memory.words()
+        self.address = self._memory.address
+
+    @property
+    def nodes(self) -> int:
+        """Visited since the last reset."""
+        return int(self.words[_NODES])
+
+
+class _Step(NamedTuple):
+    """One iteration: plies and index into SELECTIVITIES."""
+
+    depth: int
+    selectivity: int
+
+
+class _Job:
+    """The state of one call of `Searcher.search`."""
+
+    def __init__(self, player: int, opponent: int, limits: Limits, control: Control) -> None:
+        self.player = player
+        self.opponent = opponent
+        self.empties = 64 - (player | opponent).bit_count()
+        self.limits = limits
+        self.control = control
+        self.begun = time.perf_counter()
+
+    def milliseconds(self) -> float:
+        return 1e3 * (time.perf_counter() - self.begun)
+
+
+class Searcher:
+    """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
+
+    ``threads`` share one exact search; ``hash_bits`` sets a transposition table of 2**hash_bits entries of 32 bytes.
+    Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
+    """
+
+    def __init__(self, *, threads: int = 1, hash_bits: int = 21, weights: Weights | None = None) -> None:
+        if not MIN_HASH_BITS <= hash_bits <= MAX_HASH_BITS:
+            raise ValueError(f"a table of 2^{hash_bits} entries is outside 2^{MIN_HASH_BITS}..2^{MAX_HASH_BITS}")
+        if threads < 1:
+            raise ValueError(f"{threads} threads: at least 1")
+        self._engine = library.load(SPEC)
+        self._weights = weights if weights is not None else Weights.load()
+        self._table = Block((1 << hash_bits) // 2 * _BUCKET_BYTES)
+        self._lines = Block(_LINE_BUCKETS * _BUCKET_BYTES)
+        self._busy = Block(_BUSY_BYTES)
+        self._edges = Block(1 << 16)
+        self._engine.fill_edge_table(self._edges.address)
+        self._sigmas = probcut.table(probcut.model())
+        self._date = 0
+        self._contexts = [self._context() for _ in range(threads)]
+
+    def _context(self) -> Context:
+        context = Context()
+        words = context.words
+        words[_TABLE] = self._table.address
+        words[_TABLE_MASK] = self._table.size // _BUCKET_BYTES - 1
+        words[_EDGES] = self._edges.address
+        words[_WEIGHTS] = self._weights.address
+        words[_SIGMAS] = self._sigmas.buffer_info()[0]
+        words[_LINES] = self._lines.address
+        words[_LINES_MASK] = _LINE_BUCKETS - 1
+        return context
+
+    @property
+    def threads(self) -> int:
+        """How many threads share an exact search."""
+        return len(self._contexts)
+
+    def clear(self) -> None:
+        """Forget everything searched before."""
+        self._table.clear()
+        self._lines.clear()
+        self._date = 0
+
+    def switch_off(self, bits: int) -> None:
+        """Leave out parts of the search (`kernels.context.OFF_...`): exact scores must not change, for tests."""
+        for context in self._contexts:
+            context.words[_SWITCHED_OFF] = bits
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        """The static evaluation in discs, seen from ``player``, who is to move."""
+        player, opponent, _ = self._canonical(player, opponent)
+        return int(self._engine.static_score(self._contexts[0].address, player, opponent)) / 128
+
+    def search(
+        self,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        *,
+        multipv: int = 1,
+        allow: int = ALL_MOVES,
+        alpha: int = -64,
+        beta: int = 64,
+        control: Control | None = None,
+        progress: Progress | None = None,
+    ) -> Result:
+        """The ``multipv`` best moves of the side to move among the squares ``allow``, best first.
+
+        ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
+        ``progress`` is told (rank of the line from 0, line). Without a legal move the line of the forced pass is
+        answered, or no line when the game is over. Raises ValueError for a board that is none.
+        """
+        if player & opponent or (player | opponent) >> 64:
+            raise ValueError("the sides' discs overlap or are outside the board")
+        control = control or Control()
+        shape, other, symmetry = self._canonical(player, opponent)
+        job = _Job(shape, other, limits, control)
+        control.watch(self._contexts)
+        for context in self._contexts:
+            context.words[_NODES] = 0
+            context.words[_STOP] = control.address
+            limit = limits.nodes // len(self._contexts) if limits.nodes else 0
+            context.words[_NODE_LIMIT] = max(1, limit) if limit else _NO_LIMIT
+        self._date = self._date % 255 + 1
+        for context in self._contexts:
+            context.words[_DATE] = self._date
+        timer = None
+        if limits.time_ms:
+            timer = threading.Timer(limits.time_ms / 1e3, control.stop)
+            timer.daemon = True
+            timer.start()
+        try:
+            return self._search(job, symmetry, multipv, allow, (alpha, beta), progress)
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _search(
+        self,
+        job: _Job,
+        symmetry: int,
+        multipv: int,
+        allow: int,
+        window: tuple[int, int],
+        progress: Progress | None,
+    ) -> Result:
+        back = _inverse(symmetry)
+        image = self._engine.board_symmetric
+        legal = self._engine.board_moves(job.player, job.opponent)
+        passed = False
+        if not legal:
+            if not self._engine.board_moves(job.opponent, job.player):
+                return Result((), 0, 0.0, True)
+            passed = True
+            job.player, job.opponent = job.opponent, job.player
+            legal = self._engine.board_moves(job.player, job.opponent)
+            window = (-window[1], -window[0])
+            multipv = 1
+        else:
+            legal &= image(allow, symmetry)
+            if not legal:
+                raise ValueError("none of the moves allowed is legal")
+
+        def turned(line: Line) -> Line:
+            moves = tuple(m if m >= PASS else image(1 << m, back).bit_length() - 1 for m in line.pv)
+            if passed:
+                return line._replace(
+                    move=PASS, score=-line.score, lower=-line.upper, upper=-line.lower, pv=(PASS, *moves)
+                )
+            return line._replace(move=moves[0], pv=moves)
+
+        lines: list[Line] = []
+        finished = True
+        count = min(multipv, legal.bit_count())
+        for step in _steps(job.limits, job.empties):
+            if not job.control.resume() and lines:
+                finished = False
+                break
+            found: list[Line] = []
+            rest = legal
+            for rank in range(count):
+                guess = lines[rank] if rank < len(lines) else None
+                line, done = self._line(job, step, rest, guess, window)
+                if line is not None:
+                    found.append(line)
+                    rest &= ~(1 << line.move)
+                    if progress is not None and done:
+                        progress(rank, turned(line))
+                if not done:
+                    finished = False
+                    break
+            found.sort(key=lambda line: -line.score)
+            kept = {line.move for line in found}
+            lines = (found + [line for line in lines if line.move not in kept])[:count]
+            if not finished:
+                break
+        if not lines:
+            lines = [self._any_line(job, legal)]
+        nodes = sum(context.nodes for context in self._contexts)
+        return Result(tuple(turned(line) for line in lines), nodes, job.milliseconds(), finished)
+
+    def _any_line(self, job: _Job, legal: int) -> Line:
+        """A legal move for a search that was stopped before it could find one."""
+        move = (legal & -legal).bit_length() - 1
+        return Line(move, 0, -64, 64, 0, 100, (move,), 0, job.milliseconds(), job.empties)
+
+    def _line(
+        self, job: _Job, step: _Step, allowed: int, guess: Line | None, window: tuple[int, int]
+    ) -> tuple[Line | None, bool]:
+        """The best of ``allowed`` at this step, and whether the step was finished."""
+        nodes_before = sum(context.nodes for context in self._contexts)
+        begun = time.perf_counter()
+        lowest, highest = window
+        width = 2 if step.depth >= job.empties else 3
+        low, high = lowest, highest
+        if guess is not None and step.depth > 2:
+            low, high = max(lowest, guess.score - width), min(highest, guess.score + width)
+            if low >= high:
+                low, high = lowest, highest
+        hint = guess.move if guess is not None and allowed >> guess.move & 1 else _NONE
+        while True:
+            score, move = self._root(job, low, high, step, allowed, hint)
+            if job.control.raised:
+                break
+            hint = move
+            width *= 2
+            if score <= low and low > lowest:
+                low, high = max(lowest, score - width), score + 1
+            elif score >= high and high < highest:
+                low, high = score - 1, min(highest, score + width)
+            else:
+                break
+        done = not job.control.raised
+        if not done and (move == _NONE or score == -_INFINITE or not low < score < high):
+            return None, False
+        if step.depth == 0:
+            move = (allowed & -allowed).bit_length() - 1
+        nodes = sum(context.nodes for context in self._contexts) - nodes_before
+        lower = score if score > lowest else -64
+        upper = score if score < highest else 64
+        if not done:
+            upper = 64
+        pv = self._variation(job, move, step, score, complete=done)
+        elapsed = 1e3 * (time.perf_counter() - begun)
+        percent = SELECTIVITIES[step.selectivity]
+        return Line(move, score, lower, upper, step.depth, percent, pv, nodes, elapsed, job.empties), done
+
+    def _root(self, job: _Job, low: int, high: int, step: _Step, allowed: int, hint: int) -> tuple[int, int]:
+        """One call of the compiled search, by all threads where sharing is exact and pays."""
+        main = self._contexts[0]
+
+        def run(context: Context) -> int:
+            return int(
+                self._engine.search_root(
+                    context.address, job.player, job.opponent, low, high, step.depth, step.selectivity, allowed, hint
+                )
+            )
+
+        shared = len(self._contexts) > 1 and step.depth >= job.empties >= 15 and step.selectivity == _EXACT
+        if not shared:
+            main.words[_BUSY] = 0
+            score = run(main)
+            return score, int(main.words[_BEST])
+        return self._shared_root(job, run)
+
+    def _shared_root(self, job: _Job, run: Callable[[Context], int]) -> tuple[int, int]:
+        """All threads search the same root and leave each other's moves for later; the first to finish has the score."""
+        self._busy.clear()
+        answers: list[tuple[int, int]] = []
+        lock = threading.Lock()
+
+        def work(context: Context) -> None:
+            context.words[_BUSY] = self._busy.address
+            score = run(context)
+            with lock:
+                if not job.control.raised:
+                    answers.append((score, int(context.words[_BEST])))
+                    job.control.interrupt()
+
+        helpers = [threading.Thread(target=work, args=(context,)) for context in self._contexts[1:]]
+        for helper in helpers:
+            helper.start()
+        main = self._contexts[0]
+        main.words[_BUSY] = self._busy.address
+        score = run(main)
+        with lock:
+            if not job.control.raised:
+                answers.append((score, int(main.words[_BEST])))
+                job.control.interrupt()
+        for helper in helpers:
+            helper.join()
+        if answers:
+            job.control.resume()
+            return answers[0]
+        return score, int(main.words[_BEST])
+
+    def _variation(self, job: _Job, move: int, step: _Step, score: int, *, complete: bool) -> tuple[int, ...]:
+        """The line that gives the score, to its full depth: from the tables, or searched again where they forgot."""
+        engine = self._engine
+        context = self._contexts[0]
+        player, opponent, value = job.player, job.opponent, score
+        line: list[int] = []
+        left = step.depth
+        read_on = (complete and -64 < score < 64) or (step.depth >= job.empties and complete)
+        while True:
+            line.append(move)
+            if move == PASS:
+                player, opponent = opponent, player
+            else:
+                flips = engine.board_flip(move, player, opponent)
+                player, opponent = opponent ^ flips, player | flips | 1 << move
+                left -= 1
+            value = -value
+            legal = engine.board_moves(player, opponent)
+            if left <= 0 and step.depth < job.empties:
+                break
+            if not legal:
+                if not engine.board_moves(opponent, player):
+                    break
+                move = PASS
+                continue
+            move = engine.known_move(context.address, player, opponent, left, step.selectivity)
+            if not legal >> move & 1 or move == _NONE:
+                if not read_on or job.control.raised:
+                    break
+                context.words[_BUSY] = 0
+                low, high = max(-64, value - 1), min(64, value + 1)
+                engine.search_root(
+                    context.address, player, opponent, low, high, left, step.selectivity, ALL_MOVES, _NONE
+                )
+                move = int(context.words[_BEST])
+                if job.control.raised or not legal >> move & 1 or move == _NONE:
+                    break
+        return tuple(line)
+
+    def _canonical(self, player: int, opponent: int) -> tuple[int, int, int]:
+        symmetry = self._engine.board_canonical_symmetry(player, opponent)
+        image = self._engine.board_symmetric
+        return image(player, symmetry), image(opponent, symmetry), symmetry
+
+
+def _inverse(symmetry: int) -> int:
+    """The symmetry that undoes it: mirrors undo themselves, but a transposition exchanges the two."""
+    if symmetry & 4:
+        return 4 | (symmetry & 1) << 1 | (symmetry & 2) >> 1
+    return symmetry
+
+
+def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
+    """The iterations: depths of one parity up to the depth asked for; to the end, a rising selectivity at last."""
+    selectivity = SELECTIVITIES.index(limits.selectivity)
+    if limits.depth <= 0:
+        yield _Step(0, _EXACT)
+        return
+    if limits.depth < empties:
+        for depth in range(2 - limits.depth % 2, limits.depth, 2):
+            yield _Step(depth, selectivity)
+        yield _Step(limits.depth, selectivity)
+        return
+    for depth in range(2 - empties % 2, empties - 8, 2):
+        yield _Step(depth, 0)
+    if empties > 14:
+        for passing in range(selectivity):
+            if passing == 0 or empties > 20:
+                yield _Step(empties, passing)
+    yield _Step(empties, selectivity)

@@ -1,0 +1,95 @@
+"""Evaluation weights, laid out for the kernels.
+
+The file on disk is packed (`desdaemon.engine.weights_file`); the kernels read each pattern's full table for both
+sides, 55 MB. That form is made once, kept in the cache folder under the digest of the file it was made from, and
+mapped from there: it costs nothing at start and is shared between processes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+from pathlib import Path
+
+from . import library
+from .entries import SPEC
+from .memory import Block, MappedFile
+from .weights_file import PACKED_BYTES, WeightsError, read_packed
+
+__all__ = ["SHIPPED", "Weights", "WeightsError"]
+
+_log = logging.getLogger(__name__)
+
+SHIPPED = Path(__file__).resolve().parent / "data" / "weights.xz"
+
+# Mirrors `kernels.evaluate.ROW`, which a start from the cache must not import.
+_TABLE_SIZE = 226_314
+ROW = (_TABLE_SIZE + 3 + 31) // 32 * 32
+_EXPANDED_BYTES = 61 * 2 * ROW * 2
+_LAYOUT_VERSION = 1
+
+
+class Weights:
+    """Weights in memory; ``address`` is what the kernels get, ``digest`` names the file's content."""
+
+    def __init__(self, memory: Block | MappedFile, offset: int, digest: str, source: str) -> None:
+        self._memory = memory
+        self.address = memory.address + offset
+        self.digest = digest
+        self.source = source
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
+        """Read a weights file of any known format; None means the weights that come with the program.
+
+        Raises WeightsError, naming the file and the reason, when it is missing, damaged or something else.
+        """
+        source = Path(path) if path is not None else SHIPPED
+        try:
+            content = source.read_bytes()
+        except OSError as error:
+            raise WeightsError(f"{source}: {error.strerror}") from None
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        folder = library.cache_folder()
+        kept = folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
+        if kept is not None:
+            mapped = _map_kept(kept)
+            if mapped is not None:
+                return cls(mapped, 0, digest, str(source))
+        packed, _record = read_packed(source)
+        memory = _expand(packed)
+        if kept is not None:
+            try:
+                library.write_beside(kept, ctypes.string_at(memory.address, memory.size))
+            except OSError as error:
+                _log.warning("expanded weights are not kept: %s: %s", kept, error.strerror)
+        return cls(memory, 0, digest, str(source))
+
+
+def _expand(packed: bytes) -> Block:
+    from .patterns import TABLE_SIZE, packing
+
+    assert TABLE_SIZE == _TABLE_SIZE
+    assert len(packed) == PACKED_BYTES
+    memory = Block(_EXPANDED_BYTES)
+    places = packing()
+    engine = library.load(SPEC)
+    source = ctypes.create_string_buffer(packed, len(packed))
+    engine.expand_weights(ctypes.addressof(source), places.buffer_info()[0], memory.address)
+    return memory
+
+
+def _map_kept(path: Path) -> MappedFile | None:
+    """The kept expansion, None when it is not there or has the wrong size.
+
+    Its content is not summed up at each start, which would read all of its 55 MB: the folder is private to this user,
+    the file is made from a checked one and renamed into place whole.
+    """
+    try:
+        if path.stat().st_size != _EXPANDED_BYTES:
+            return None
+        return MappedFile(path)
+    except OSError:
+        return None
