@@ -1,0 +1,133 @@
+"""Distinct positions: open-addressing sets of canonical boards in memory that the caller owns.
+
+A set is a power of two of slots of two words, (mover, opponent), all zero where it is empty.
+"""
+
+from desdaemon.engine.jit import kernel
+
+from .bits import (
+    U,
+    bit,
+    blsr,
+    byte_swap,
+    ctz,
+    flip,
+    i2u,
+    ld64,
+    mirror_columns,
+    moves,
+    prefetch,
+    st64,
+    stack_buf,
+    transpose,
+)
+
+FORCED_PASSES_MADE = 2
+ENDED_GAMES_DROPPED = 3
+
+
+@kernel("void(u64,u64,u64)")
+def positions_canonical(player, opponent, to):
+    """Write the smallest pair of words among the eight symmetric boards to the address ``to``."""
+    best_player = player
+    best_opponent = opponent
+    # Each image comes from the one before by the cheapest change that reaches all eight.
+    for step in range(1, 8):
+        if step & 1:
+            player = byte_swap(player)
+            opponent = byte_swap(opponent)
+        elif step & 2:
+            player = mirror_columns(player)
+            opponent = mirror_columns(opponent)
+        else:
+            player = transpose(player)
+            opponent = transpose(opponent)
+        if player < best_player or (player == best_player and opponent < best_opponent):
+            best_player = player
+            best_opponent = opponent
+    st64(to, best_player)
+    st64(to + U(8), best_opponent)
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def positions_slot(player, opponent, mask):
+    """Where a board belongs in a set of ``mask`` + 1 slots."""
+    h = player * U(0x9E3779B97F4A7C15) + opponent
+    h = (h ^ (h >> U(32))) * U(0xD6E8FEB86659FD93)
+    return (h ^ (h >> U(32))) & mask
+
+
+@kernel("i64(u64,u64,u64,u64)")
+def positions_add(player, opponent, table, mask):
+    """Put a canonical board into a set that has room; 1 when it is new, else 0."""
+    slot = positions_slot(player, opponent, mask)
+    while True:
+        at = table + (slot << U(4))
+        p = ld64(at)
+        o = ld64(at + U(8))
+        if p == player and o == opponent:
+            return 0
+        if p | o == U(0):
+            st64(at, player)
+            st64(at + U(8), opponent)
+            return 1
+        slot = (slot + U(1)) & mask
+
+
+@kernel("i64(u64,u64,u64,u64,i64)")
+def positions_after(player, opponent, table, mask, definition):
+    """Put the boards after each move into a set; the number of new ones. A forced pass is made first."""
+    m = moves(player, opponent)
+    if m == U(0):
+        p = player
+        player = opponent
+        opponent = p
+        m = moves(player, opponent)
+    # Every slot is asked for before the first is looked at: memory is what this waits for.
+    found = stack_buf(64 * 16)
+    last = found
+    while m != U(0):
+        x = ctz(m)
+        m = blsr(m)
+        f = flip(x, player, opponent)
+        p = opponent ^ f
+        o = player | f | bit(x)
+        if definition >= FORCED_PASSES_MADE and moves(p, o) == U(0):
+            if moves(o, p) != U(0):
+                f = p
+                p = o
+                o = f
+            elif definition == ENDED_GAMES_DROPPED:
+                continue
+        positions_canonical(p, o, last)
+        prefetch(table + (positions_slot(ld64(last), ld64(last + U(8)), mask) << U(4)))
+        last += U(16)
+    added = 0
+    while found < last:
+        added += positions_add(ld64(found), ld64(found + U(8)), table, mask)
+        found += U(16)
+    return added
+
+
+@kernel("i64(u64,i64,i64,u64,i64,i64)")
+def positions_expand(level, first, last, table, mask, definition):
+    """Put the successors of the boards in slots ``first`` to ``last`` - 1 of one set into another; how many are new."""
+    added = 0
+    for slot in range(first, last):
+        at = level + (i2u(slot) << U(4))
+        p = ld64(at)
+        o = ld64(at + U(8))
+        if p | o != U(0):
+            added += positions_after(p, o, table, i2u(mask), definition)
+    return added
+
+
+@kernel("void(u64,i64,u64,i64)")
+def positions_copy(source, slots, table, mask):
+    """Put all boards of a set of ``slots`` slots into another set, which has room."""
+    for slot in range(slots):
+        at = source + (i2u(slot) << U(4))
+        p = ld64(at)
+        o = ld64(at + U(8))
+        if p | o != U(0):
+            positions_add(p, o, table, i2u(mask))
