@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from .library import Spec
 
-MODULES = ("desdaemon.engine.kernels.interface",)
+MODULES = (
+    "desdaemon.engine.kernels.interface",
+    "desdaemon.engine.kernels.perft",
+    "desdaemon.engine.kernels.positions",
+)
 
 SPEC = Spec(
     "engine",
@@ -22,5 +26,9 @@ SPEC = Spec(
         "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "known_move": "u64(u64,u64,u64,i64,i64)",
         "static_score": "i64(u64,u64,u64)",
+        "perft": "i64(u64,u64,i64,i64)",
+        "positions_add": "i64(u64,u64,u64,u64)",
+        "positions_copy": "void(u64,i64,u64,i64)",
+        "positions_expand": "i64(u64,i64,i64,u64,i64,i64)",
     },
 )
