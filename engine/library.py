@@ -209,10 +209,11 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
                 tell(line.removeprefix("kernel "))
 
     follower = threading.Thread(target=follow, daemon=True)
-    follower.start()
-    content = process.stdout.read()
-    status = process.wait()
-    follower.join()
+    with process:
+        follower.start()
+        content = process.stdout.read()
+        status = process.wait()
+        follower.join()
     code = _unseal(content)
     if status != 0 or code is None:
         reason = next((line for line in reversed(last) if line.strip()), "no message")
