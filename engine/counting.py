@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +9,7 @@ from typing import Any
 
 from .entries import SPEC
 from .library import load
+from .memory import Block
 
 OPENING = (0x0000000810000000, 0x0000001008000000)
 """(player, opponent) of the opening position, Black to move."""
@@ -70,8 +69,8 @@ class _Set:
         if size > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2:
             raise MemoryError(f"a set of {slots} positions needs {size >> 20} MiB, more than half of this machine's")
         self._library = library
-        self._anchor = ctypes.c_char.from_buffer(mmap.mmap(-1, size))
-        self.address = ctypes.addressof(self._anchor)
+        self._block = Block(size)
+        self.address = self._block.address
         self.slots = slots
         self.boards = 0
 
