@@ -190,7 +190,9 @@ class Verdict(NamedTuple):
 
 def analysis_line(verdict: Verdict, engine: str) -> str:
     """A line of the analysis; ``engine`` is the name that disagrees."""
-    depth = f"{verdict.depth:2d}@{verdict.selectivity:2d}% " if verdict.selectivity < 100 else f"  {verdict.depth:2d}   "
+    depth = f"  {verdict.depth:2d}   "
+    if verdict.selectivity < 100:
+        depth = f"{verdict.depth:2d}@{verdict.selectivity:2d}% "
     move = _coloured(verdict.move, verdict.black)
     line = f"{verdict.ply:3d} {depth} {verdict.choices:3d}    {move}{verdict.score:+7d}"
     if verdict.alternative is None:
@@ -220,7 +222,6 @@ def analysis_summary(verdicts: list[Verdict]) -> str:
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
         own = [verdict for verdict in verdicts if verdict.black == black]
-        exact = [verdict for verdict in own if verdict.exact]
         worse, total, discs = _tally([verdict for verdict in own if not verdict.exact])
         cells = f" {worse:3d} / {total:3d}  : {discs:+5d} |"
         worse, total, discs = _tally([verdict for verdict in own if verdict.exact])

@@ -186,7 +186,9 @@ def _parse_fen(text: str) -> Position:
                 file = 9
                 break
         if file != 8:
-            raise BadInput(f"{quoted(squares)} in {quoted(text)} is not a FEN rank: expected p, P and 1..8, 8 squares in all")
+            raise BadInput(
+                f"{quoted(squares)} in {quoted(text)} is not a FEN rank: expected p, P and digits, 8 squares"
+            )
     if len(fields) < 2 or fields[1] not in ("b", "w"):
         raise BadInput(f"{quoted(text)} has no side to move: expected b or w after the ranks")
     if fields[1] == "b":

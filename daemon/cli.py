@@ -1,0 +1,222 @@
+"""The command line: Edax's options for the text protocol, and sub-commands.
+
+Start-up time counts: nothing here may import what the first prompt does not need.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.options import find_option, whole_number
+
+from .settings import Settings, read_option_file
+
+OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
+
+USAGE = """\
+desdaemon [OPTION ...]              the text protocol on standard input and output
+desdaemon -solve FILE [OPTION ...]  solve the problems of an OBF file (- is standard input)
+desdaemon COMMAND [ARGUMENT ...]
+
+Commands:
+  perft N [--mode 1|2]              count the lines of N plies; in mode 2 a pass is not a ply
+  count positions N [1|2|3]         count the positions after N discs, see help count
+  bench [ARGUMENT ...]              measure the engine
+  warmup [ARGUMENT ...]             compile the engine now
+  train [ARGUMENT ...]              make evaluation weights
+
+  --help, --version                 this text, name and version
+  -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment
+"""
+
+
+class UsageError(Exception):
+    """A command line that cannot be carried out; the message is one line."""
+
+
+class UnusableFile(Exception):
+    """A file that can be read but not used; the message is one line that names it."""
+
+
+class Invocation(NamedTuple):
+    """A command line, understood: the settings, the file to solve or "", and what to mention on standard error."""
+
+    settings: Settings
+    solve: str
+    warnings: list[str]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run desdaemon; returns the exit status: 0, 1 for a file that cannot be used, 2 for a bad command line."""
+    program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        if arguments and arguments[0] in _SUB_COMMANDS:
+            return _SUB_COMMANDS[arguments[0]](arguments[1:])
+        return _run(program, arguments)
+    except UsageError as error:
+        return _refuse(str(error), BAD_COMMAND_LINE)
+    except UnusableFile as error:
+        return _refuse(str(error), UNUSABLE)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        return _refuse(f"{error.filename}: {error.strerror}: expected a file that can be read", UNUSABLE)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(program: str, arguments: list[str]) -> int:
+    names = {argument.lstrip("-") for argument in arguments[:1] if argument.startswith("-")}
+    if names & {"help", "?"}:
+        from .game_commands import option_help
+
+        print(USAGE + "\n" + "\n".join(option_help()))  # noqa: T201
+        return OK
+    if names & {"version", "v"}:
+        from .game_commands import version_text
+
+        print(version_text())  # noqa: T201
+        return OK
+    if names & {"bench", "count"}:
+        return _SUB_COMMANDS[names.pop()](arguments[1:])
+    invocation = read_arguments(arguments, "edax" in program.lower())
+    for warning in invocation.warnings:
+        _refuse(warning, OK)
+    if invocation.settings.eval_file:
+        _check_readable(invocation.settings.eval_file)
+
+    from . import stdio
+    from .loader import EngineSource, build_engine
+
+    engines = EngineSource(build_engine)
+    if invocation.solve:
+        return stdio.solve(invocation.settings, engines, invocation.solve)
+    return stdio.serve(invocation.settings, engines)
+
+
+def read_arguments(arguments: list[str], edax_name: bool = False) -> Invocation:
+    """Understand the options; raises `UsageError`, and `OSError` or `UnusableFile` for an option file.
+
+    The announcements are Edax's (``edax-compatible``) when the program's own name says Edax or when any option
+    that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both.
+    """
+    settings = Settings()
+    solve = ""
+    warnings: list[str] = []
+    chosen = False
+    waiting = list(reversed(arguments))
+    while waiting:
+        argument = waiting.pop()
+        name, equals, given = argument.lstrip("-").partition("=")
+        option = find_option(name)
+        if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
+            value = "on"
+        elif option or name in ("solve", "o", "option-file"):
+            if not equals and not waiting:
+                raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
+            value = given if equals else waiting.pop()
+        else:
+            raise UsageError(f"{quoted(argument)} is not an option: expected one of those that --help lists")
+        edax_name = edax_name or option is None or option.edax
+        if option is None and name == "solve":
+            solve = value
+        elif option is None:
+            names, told = _option_file(settings, value)
+            chosen = chosen or "edax-compatible" in names
+            warnings += told
+        else:
+            chosen = chosen or option.name == "edax-compatible"
+            try:
+                settings.set(option, value)
+            except BadInput as error:
+                raise UsageError(f"-{error}") from None
+    if not chosen:
+        settings.edax_compatible = edax_name
+    return Invocation(settings, solve, warnings)
+
+
+def _at_option(waiting: list[str]) -> bool:
+    """Whether no value comes next."""
+    return not waiting or waiting[-1].startswith("-")
+
+
+def _option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
+    try:
+        return read_option_file(settings, path)
+    except BadInput as error:
+        raise UnusableFile(str(error)) from None
+
+
+def _check_readable(path: str) -> None:
+    with open(path, "rb"):  # noqa: PTH123  pathlib is slow to load
+        return
+
+
+def _refuse(message: str, status: int) -> int:
+    sys.stderr.write(f"desdaemon: {message}\n")
+    return status
+
+
+def _perft(arguments: list[str]) -> int:
+    mode = 1
+    words = list(arguments)
+    for flag in ("--mode", "-mode"):
+        if flag in words:
+            at = words.index(flag)
+            mode = _number(words[at + 1 : at + 2], "perft --mode", 1, 2)
+            del words[at : at + 2]
+    if len(words) != 1:
+        raise UsageError("perft: expected a depth and optionally --mode 1 or --mode 2")
+    depth = _number(words, "perft", 0, 60)
+
+    from desdaemon.engine.counting import perft
+    from desdaemon.protocol.rules import START
+
+    print(perft(*START, depth, mode))  # noqa: T201
+    return OK
+
+
+def _count(arguments: list[str]) -> int:
+    if not 2 <= len(arguments) <= 3 or arguments[0] != "positions":
+        raise UsageError("count: expected positions, a depth and optionally a definition, 1, 2 or 3")
+    depth = _number(arguments[1:2], "count positions", 0, 12)
+    definitions = [_number(arguments[2:], "count positions, definition", 1, 3)] if arguments[2:] else [1, 2, 3]
+
+    from desdaemon.engine.counting import count_positions
+
+    for definition in definitions:
+        print(count_positions(depth, definition))  # noqa: T201
+    return OK
+
+
+def _number(words: list[str], what: str, low: int, high: int) -> int:
+    number = whole_number(words[0]) if words else None
+    if number is None or not low <= number <= high:
+        shown = quoted(words[0]) if words else "nothing"
+        raise UsageError(f"{what}: {shown} given, expected a whole number from {low} to {high}")
+    return number
+
+
+def _bench(arguments: list[str]) -> int:
+    from desdaemon.engine import bench
+
+    return bench.main(arguments)
+
+
+def _warmup(arguments: list[str]) -> int:
+    from desdaemon.engine import warmup
+
+    return warmup.main(arguments)
+
+
+def _train(arguments: list[str]) -> int:
+    from desdaemon.engine.training import cli
+
+    return cli.main(arguments)
+
+
+_SUB_COMMANDS = {"perft": _perft, "count": _count, "bench": _bench, "warmup": _warmup, "train": _train}

@@ -1,0 +1,62 @@
+"""How far a search may go: the limits that level, depth and clocks add up to, and the share of a game's time."""
+
+from __future__ import annotations
+
+from desdaemon.engine.limits import Limits, level_limits
+
+from .settings import Settings
+
+RESERVE_MS = 30
+"""Kept back of every move's time for what comes after the search was told to end."""
+
+UNBOUNDED_PLIES = 36
+"""A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
+
+
+def move_limits(settings: Settings, empties: int, remaining_ms: float) -> Limits:
+    """The limits of a search with ``empties`` squares left.
+
+    ``remaining_ms`` is what the side to move has left on its game clock. A level that somebody asked for bounds
+    the depth of a search with a clock as well; the default level does not.
+    """
+    depth, percent = empties, 100
+    if not settings.timed or settings.level_chosen:
+        depth, percent = level_limits(settings.level, min(empties, 60))[:2]
+    if settings.depth >= 0:
+        depth, percent = min(settings.depth, empties), 100
+    if settings.selectivity >= 0:
+        percent = settings.selectivity
+    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms))
+
+
+def is_bounded(limits: Limits) -> bool:
+    """Whether the search ends by itself within reason."""
+    return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
+
+
+def _move_time(settings: Settings, empties: int, remaining_ms: float) -> int:
+    """Milliseconds for this move, 0 without a clock."""
+    times = []
+    if settings.move_time:
+        times.append(_after_reserve(settings.move_time))
+    if settings.game_time:
+        times.append(_after_reserve(max(0.0, remaining_ms) / _moves_to_share(settings, empties, remaining_ms)))
+    return min(times, default=0)
+
+
+def _after_reserve(ms: float) -> int:
+    return max(1, int(ms - RESERVE_MS), int(ms / 3))
+
+
+def _moves_to_share(settings: Settings, empties: int, remaining_ms: float) -> float:
+    """The own moves the clock has to last for: those before the end can be read out in a tenth of the time.
+
+    A tree of k empties is taken to cost 2^k nodes, the iterations before it included; never less than two moves,
+    so that no move may take more than half of what is left.
+    """
+    budget = settings.speed * settings.n_tasks * max(0.0, remaining_ms) / 10_000
+    solvable, cost = 15, 2.0**15
+    while cost <= budget and solvable < 60:
+        solvable += 1
+        cost += 2.0**solvable
+    return max((empties - solvable) / 2, 2.0)

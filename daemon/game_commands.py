@@ -1,0 +1,172 @@
+"""The text commands about game, board and help: none of them needs the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon import __version__
+from desdaemon.protocol.commands import COMMANDS
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.notation import square_text
+from desdaemon.protocol.options import OPTIONS, Option, whole_number
+from desdaemon.protocol.rules import squares
+
+if TYPE_CHECKING:
+    from .text import TextDialect
+
+_KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
+
+
+def number_argument(command: str, text: str, low: int, high: int) -> int:
+    """The whole number that a command was given; raises `BadInput` naming both."""
+    number = whole_number(text)
+    if number is None or not low <= number <= high:
+        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
+    return number
+
+
+def _init(text: TextDialect, argument: str) -> None:
+    text.session.init()
+
+
+def _new(text: TextDialect, argument: str) -> None:
+    text.session.new()
+
+
+def _set_board(text: TextDialect, argument: str) -> None:
+    for doubt in text.session.set_board(argument):
+        text.warn(f"setboard: {doubt}")
+
+
+def _play(text: TextDialect, argument: str) -> None:
+    text.session.play(argument)
+    text.played()
+
+
+def _undo(text: TextDialect, argument: str) -> None:
+    if not text.session.undo():
+        text.warn("undo: the game has no move to take back")
+
+
+def _redo(text: TextDialect, argument: str) -> None:
+    if not text.session.redo():
+        text.warn("redo: no move was taken back")
+
+
+def _force(text: TextDialect, argument: str) -> None:
+    text.session.force(argument)
+
+
+def _moves(text: TextDialect, argument: str) -> None:
+    position = text.session.game.position
+    if position.must_pass:
+        text.say("PA")
+    elif position.over:
+        text.say("none: the game is over")
+    else:
+        text.say(" ".join(square_text(square) for square in squares(position.moves)))
+
+
+def _stop(text: TextDialect, argument: str) -> None:
+    text.session.settings.mode = 3
+
+
+def _hmirror(text: TextDialect, argument: str) -> None:
+    text.session.transform(1)
+
+
+def _vmirror(text: TextDialect, argument: str) -> None:
+    text.session.transform(2)
+
+
+def _rotate(text: TextDialect, argument: str) -> None:
+    # Swapping files and ranks and then mirroring the files is a quarter turn clockwise; the bits of a symmetry
+    # act in the opposite order, so that mirroring the ranks first comes to the same.
+    symmetry = {"90": 6, "180": 3, "270": 5}.get(argument)
+    if symmetry is None:
+        raise BadInput(f"rotate {quoted(argument)}: expected 90, 180 or 270")
+    text.session.transform(symmetry)
+
+
+def _symmetry(text: TextDialect, argument: str) -> None:
+    number = number_argument("symmetry", argument, 0, 15)
+    text.session.transform(number & 7, bool(number & 8))
+
+
+def version_text() -> str:
+    """Name and version, one line."""
+    return f"desdaemon version {__version__}"
+
+
+def _version(text: TextDialect, argument: str) -> None:
+    text.say(version_text())
+
+
+def _options(text: TextDialect, argument: str) -> None:
+    text.say("\n".join(f"\t{option.name} = {value}" for option, value in text.session.settings.listed()))
+
+
+def command_help() -> list[str]:
+    """A line for each command."""
+    lines = ["Commands:"]
+    for command in COMMANDS:
+        names = ", ".join((command.name, *command.aliases))
+        lines.append(_entry(f"{names} {command.parameters}".rstrip(), command.help))
+    lines.append(_entry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."))
+    return lines
+
+
+def option_help() -> list[str]:
+    """A line for each option, those that change nothing last."""
+    lines = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
+    lines += [
+        _entry(f"{', '.join((option.name, *option.aliases))} {_values(option)}".rstrip(), option.help)
+        for option in OPTIONS
+        if not option.idle
+    ]
+    idle = ", ".join(option.name for option in OPTIONS if option.idle)
+    return [*lines, "", "Accepted without any effect:", f"  {idle}"]
+
+
+def _values(option: Option) -> str:
+    return f"{option.low}..{option.high}" if option.kind == "int" else _KIND_VALUES[option.kind]
+
+
+def _entry(head: str, help: str) -> str:
+    return f"  {head:<32}{help}" if len(head) < 32 else f"  {head}\n{'':34}{help}"
+
+
+def _help(text: TextDialect, argument: str) -> None:
+    topic = argument.lower()
+    if topic not in ("", "commands", "options"):
+        raise BadInput(f"help {quoted(argument)}: expected commands, options or nothing")
+    lines = [] if topic == "options" else command_help()
+    if not topic:
+        lines.append("")
+    text.say("\n".join(lines + ([] if topic == "commands" else option_help())))
+
+
+def _quit(text: TextDialect, argument: str) -> None:
+    text.leaving = 0
+
+
+HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
+    "init": _init,
+    "new": _new,
+    "setboard": _set_board,
+    "play": _play,
+    "undo": _undo,
+    "redo": _redo,
+    "force": _force,
+    "moves": _moves,
+    "stop": _stop,
+    "hmirror": _hmirror,
+    "vmirror": _vmirror,
+    "rotate": _rotate,
+    "symmetry": _symmetry,
+    "version": _version,
+    "options": _options,
+    "help": _help,
+    "quit": _quit,
+}

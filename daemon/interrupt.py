@@ -1,0 +1,138 @@
+"""How the thread that reads commands ends the search that another thread is in.
+
+Each command has a number, in the order of arrival. A stop ends the search that is running or, when none is, the
+first search of the commands that came before it; it is spent on that one search. Once no more commands can come,
+a search that nothing bounds ends after a short grace.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+UNBOUNDED_GRACE_S = 2.0
+"""How long a search without bounds may go on when no command can end it any more."""
+
+INTERACTIVE_AFTER_S = 1.0
+"""A quit that comes later than this into a search was typed by somebody who has seen enough of it."""
+
+
+class Stoppable(Protocol):
+    """What a running search can be told."""
+
+    def stop(self) -> None:
+        """End soon, with what is known."""
+
+
+class Search:
+    """One search, or a run of searches that one stop ends together."""
+
+    def __init__(self, bounded: bool) -> None:
+        self.bounded = bounded
+        self.started = time.monotonic()
+        self.stopped = False
+        self.abandoned = False
+        self._controls: list[Stoppable] = []
+        self._lock = threading.Lock()
+
+    def attach(self, control: Stoppable) -> None:
+        """Pass a stop, past or to come, on to ``control``."""
+        with self._lock:
+            self._controls.append(control)
+            stopped = self.stopped
+        if stopped:
+            control.stop()
+
+    def detach(self, control: Stoppable) -> None:
+        """Forget a control whose search is over."""
+        with self._lock:
+            self._controls.remove(control)
+
+    def stop(self, abandon: bool = False) -> None:
+        """End it; ``abandon`` when nobody waits for its answer."""
+        with self._lock:
+            self.stopped = True
+            self.abandoned = self.abandoned or abandon
+            controls = list(self._controls)
+        for control in controls:
+            control.stop()
+
+
+class Interrupt:
+    """The stops and the end of one session's commands. Every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._command = 0
+        self._stops: list[int] = []
+        self._search: Search | None = None
+        self._closing = False
+        self._timer: threading.Timer | None = None
+
+    def begin(self, command: int) -> None:
+        """The command of that number is carried out now; stops before it have no search left to end."""
+        with self._lock:
+            self._command = command
+            self._stops = [number for number in self._stops if number > command]
+
+    @contextmanager
+    def searching(self, bounded: bool) -> Iterator[Search]:
+        """The time in which a stop ends this search; nested uses share the outermost one."""
+        with self._lock:
+            outer = self._search
+            search = outer or Search(bounded)
+            if outer is None:
+                self._search = search
+                if any(number > self._command for number in self._stops):
+                    self._stops.pop(0)
+                    search.stopped = True
+                if self._closing and not bounded:
+                    self._end_later(search)
+        try:
+            yield search
+        finally:
+            if outer is None:
+                with self._lock:
+                    self._search = None
+                    if self._timer:
+                        self._timer.cancel()
+                        self._timer = None
+
+    def stop(self, command: int) -> None:
+        """A stop that arrived as the command of that number."""
+        with self._lock:
+            search = self._search
+            if search is None:
+                self._stops.append(command)
+        if search:
+            search.stop()
+
+    def close(self, leaving: bool) -> None:
+        """No more commands will come: at the end of the input or, ``leaving``, after a quit."""
+        with self._lock:
+            self._closing = True
+            search = self._search
+            if search is None:
+                return
+            late = time.monotonic() - search.started > INTERACTIVE_AFTER_S
+            if not (leaving and late):
+                if not search.bounded:
+                    self._end_later(search)
+                return
+        search.stop(abandon=True)
+
+    def stop_all(self) -> None:
+        """End whatever runs, for good: the process is about to leave."""
+        with self._lock:
+            self._closing = True
+            search = self._search
+        if search:
+            search.stop(abandon=True)
+
+    def _end_later(self, search: Search) -> None:
+        self._timer = threading.Timer(UNBOUNDED_GRACE_S, search.stop)
+        self._timer.daemon = True
+        self._timer.start()

@@ -1,0 +1,83 @@
+"""Where a dialogue's answers go."""
+
+from __future__ import annotations
+
+import os
+import select
+from typing import Protocol
+
+
+class Output(Protocol):
+    """Receives what a command prints. Text comes with its newlines; an error is one line without."""
+
+    def write(self, text: str) -> None:
+        """An answer, or part of one."""
+
+    def error(self, line: str) -> None:
+        """A message about input that cannot be used."""
+
+    def flush(self) -> None:
+        """Everything written so far has to arrive now."""
+
+
+class Collected:
+    """Keeps the output, for those who send it elsewhere."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.err: list[str] = []
+
+    def write(self, text: str) -> None:
+        """See `Output`."""
+        self.out.append(text)
+
+    def error(self, line: str) -> None:
+        """See `Output`."""
+        self.err.append(line)
+
+    def flush(self) -> None:
+        """See `Output`."""
+
+    def take(self) -> tuple[str, str]:
+        """What was written and the error lines since the last call."""
+        out, err = "".join(self.out), "".join(line + "\n" for line in self.err)
+        self.out.clear()
+        self.err.clear()
+        return out, err
+
+
+class Descriptors:
+    """Writes to two file descriptors, blocking or not. Raises `OSError` when the answers cannot be delivered."""
+
+    def __init__(self, out: int, err: int) -> None:
+        self._out = out
+        self._err = err
+        self._pending: list[str] = []
+
+    def write(self, text: str) -> None:
+        """See `Output`."""
+        self._pending.append(text)
+
+    def error(self, line: str) -> None:
+        """See `Output`. Answers given before it are delivered first; nobody reading errors is no error."""
+        self.flush()
+        try:
+            _write_all(self._err, f"{line}\n")
+        except OSError:
+            return
+
+    def flush(self) -> None:
+        """See `Output`."""
+        text = "".join(self._pending)
+        self._pending.clear()
+        if text:
+            _write_all(self._out, text)
+
+
+def _write_all(descriptor: int, text: str) -> None:
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])

@@ -1,0 +1,189 @@
+"""The text commands that search or count: each waits for the engine if it is not loaded yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol import edax, rules
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.notation import Position, move_text
+
+from .game_commands import number_argument
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Line, Result
+
+    from .text import TextDialect
+
+MOST_HINTS = 60
+# Lines of play shorter than this are counted in one go; longer ones piece by piece, so that a stop gets through.
+_PERFT_PIECE = 9
+
+
+def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.Row:
+    """A line of a search as a row of the table."""
+    if not complete and not line.exact:
+        bound = edax.UNFINISHED
+    elif line.lower == line.score < line.upper:
+        bound = edax.AT_LEAST
+    elif line.lower < line.score == line.upper:
+        bound = edax.AT_MOST
+    else:
+        bound = edax.EXACT
+    return edax.Row(line.depth, line.selectivity, bound, line.score, line.time_ms, line.nodes, line.pv, black_to_move)
+
+
+class SearchTable:
+    """Prints the lines of a search as they come, as far as the verbosity asks for."""
+
+    def __init__(self, text: TextDialect, black_to_move: bool, number: int = 0) -> None:
+        """``number`` is that of the problem in a table of problems, 0 elsewhere."""
+        self._text = text
+        self._black = black_to_move
+        self._settings = text.session.settings
+        self._number = number
+        self._shown: dict[int, Line] = {}
+
+    def progress(self, index: int, line: Line) -> None:
+        """A finished iteration."""
+        if self._settings.verbose >= 2 and line.depth >= self._settings.noise:
+            self._shown[index] = line
+            self.row(search_row(line, self._black))
+
+    def finish(self, result: Result, again: bool = False, note: str = "") -> None:
+        """The last word; a line that was its last iteration already is shown ``again`` only on demand."""
+        for index, line in enumerate(result.lines):
+            shown = self._shown.get(index)
+            if again or shown is None or shown[:7] != line[:7]:
+                self.row(search_row(line, self._black, result.complete), note)
+
+    def row(self, row: edax.Row, note: str = "") -> None:
+        """Print a row, and a remark behind it."""
+        width = self._settings.width
+        line = edax.solve_line(self._number, row, width) if self._number else edax.table_line(row, width)
+        self._text.say(f"{line} {note}" if note else line)
+
+
+def _go(text: TextDialect, argument: str) -> None:
+    session = text.session
+    position = session.game.position
+    if position.over:
+        text.say("\n*** Game Over ***")
+        return
+    searching = not position.must_pass and session.opening_move() is None
+    show = text.session.settings.verbose > 0 and searching
+    table = SearchTable(text, position.black_to_move)
+    if show:
+        text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+    move, result = session.choose(table.progress)
+    if show and result:
+        table.finish(result)
+        text.say(edax.TABLE_RULE)
+    session.play_move(move)
+    text.played()
+    text.say(f"\n{session.settings.engine_name} plays {move_text(move)}")
+
+
+def _hint(text: TextDialect, argument: str) -> None:
+    session = text.session
+    position = session.game.position
+    wanted = number_argument("hint", argument or "1", 1, 10**9)
+    show = session.settings.verbose > 0
+    if show:
+        text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+    if not position.over:
+        table = SearchTable(text, position.black_to_move)
+        choices = max(1, position.moves.bit_count())
+        result = session.search(
+            position,
+            session.limits(position),
+            multipv=min(wanted, choices, MOST_HINTS),
+            progress=table.progress,
+        )
+        table.finish(result)
+    if show:
+        text.say(edax.TABLE_RULE)
+
+
+def _eval(text: TextDialect, argument: str) -> None:
+    position = text.session.game.position
+    score = text.session.engine().searcher.evaluate(position.player, position.opponent)
+    text.say(f"eval = {score:+.2f}")
+
+
+def _analyze(text: TextDialect, argument: str) -> None:
+    from .analysis import verdicts
+
+    plies = len(text.session.game.moves)
+    last = min(plies, number_argument("analyze", argument, 1, 10**9)) if argument else plies
+    text.say(edax.ANALYSIS_HEADER)
+    found = []
+    for verdict in verdicts(text.session, last):
+        found.append(verdict)
+        text.say(edax.analysis_line(verdict, text.session.settings.engine_name))
+    text.say(edax.analysis_summary(found))
+
+
+def _solve(text: TextDialect, argument: str) -> None:
+    from .problems import solve_file
+
+    if not argument:
+        raise BadInput("solve: expected the name of a file of problems")
+    solve_file(text, argument)
+
+
+def _perft(text: TextDialect, argument: str) -> None:
+    words = argument.split()
+    if not 1 <= len(words) <= 2:
+        raise BadInput(f"perft {quoted(argument)}: expected a depth and optionally a mode, 1 or 2")
+    depth = number_argument("perft", words[0], 0, 60)
+    mode = number_argument("perft mode", words[1], 1, 2) if len(words) > 1 else 1
+    begun = time.monotonic()
+    count = _count_lines(text, text.session.game.position, depth, mode)
+    if count is None:
+        text.say(f"perft {depth} (mode {mode}): stopped")
+    else:
+        text.say(f"perft {depth} (mode {mode}): {count} in {edax.clock_text((time.monotonic() - begun) * 1000)}")
+
+
+def _count_lines(text: TextDialect, position: Position, depth: int, mode: int) -> int | None:
+    """Perft in pieces, None when it was stopped."""
+    from desdaemon.engine.counting import perft
+
+    with text.session.interrupt.searching(bounded=depth <= 13) as search:
+
+        def count(player: int, opponent: int, left: int) -> int:
+            if search.stopped:
+                return 0
+            moves = rules.legal_moves(player, opponent)
+            if left <= _PERFT_PIECE or not moves:
+                return perft(player, opponent, left, mode)
+            return sum(count(*rules.play(player, opponent, move), left - 1) for move in rules.squares(moves))
+
+        total = count(position.player, position.opponent, depth)
+        return None if search.stopped else total
+
+
+def _count(text: TextDialect, argument: str) -> None:
+    from desdaemon.engine.counting import count_positions
+
+    words = argument.split()
+    if not 2 <= len(words) <= 3 or words[0].lower() != "positions":
+        raise BadInput(f"count {quoted(argument)}: expected positions, a depth and optionally a definition, 1 to 3")
+    depth = number_argument("count positions", words[1], 0, 12)
+    chosen = [number_argument("count positions, definition", words[2], 1, 3)] if len(words) > 2 else [1, 2, 3]
+    for definition in chosen:
+        text.say(f"positions {depth} (definition {definition}): {count_positions(depth, definition)}")
+
+
+HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
+    "go": _go,
+    "hint": _hint,
+    "eval": _eval,
+    "analyze": _analyze,
+    "solve": _solve,
+    "perft": _perft,
+    "count": _count,
+}

@@ -1,0 +1,231 @@
+"""One player's board, game, options and engine: what every protocol is a thin layer over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol import rules
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.notation import (
+    START,
+    Position,
+    board_doubts,
+    illegal_move,
+    parse_board,
+    parse_moves,
+    play_moves,
+)
+from desdaemon.protocol.options import Option
+
+from .game import Game
+from .interrupt import Interrupt, Search
+from .loader import Engine, EngineConfig, EngineSource
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+
+Progress = Callable[[int, "Line"], None]
+
+
+class Session:
+    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` is for every thread.
+
+    ``engine_ready`` tells whether there has been an engine yet.
+    """
+
+    def __init__(self, settings: Settings, engines: EngineSource) -> None:
+        self.settings = settings
+        self.game = Game()
+        self.interrupt = Interrupt()
+        self._engines = engines
+        self.engine_ready = False
+        self._opening: list[tuple[Position, int]] = []
+        self._clock_from = (0.0, 0.0)
+
+    # The game
+
+    def init(self) -> None:
+        """The opening position; also forgets the opening line."""
+        self._start(START)
+
+    def new(self) -> None:
+        """The current initial position again."""
+        self.game.restart()
+        self._clock_from = (0.0, 0.0)
+
+    def set_board(self, text: str) -> list[str]:
+        """A new initial position; returns what is odd about it. Raises `BadInput`."""
+        position = parse_board(text)
+        self._start(position)
+        return board_doubts(position)
+
+    def _start(self, position: Position) -> None:
+        self.game.start(position)
+        self._opening = []
+        self._clock_from = (0.0, 0.0)
+
+    def play(self, text: str) -> None:
+        """Play all the moves of a line, or none where one is illegal. Raises `BadInput`."""
+        moves = parse_moves(text)
+        if not moves:
+            raise BadInput("play: expected moves such as f5d6c3")
+        for move in play_moves(self.game.position, moves):
+            self.game.play(move)
+
+    def play_move(self, move: int) -> None:
+        """Play one move, a pass only where it is forced. Raises `BadInput`."""
+        try:
+            self.game.play(move)
+        except rules.IllegalMove:
+            raise BadInput(illegal_move(self.game.position, move)) from None
+
+    def undo(self) -> bool:
+        """Take back a ply, in modes 0 and 1 two; False when there was none."""
+        return self._repeat(self.game.undo)
+
+    def redo(self) -> bool:
+        """The opposite of `undo`."""
+        return self._repeat(self.game.redo)
+
+    def _repeat(self, step: Callable[[], bool]) -> bool:
+        done = step()
+        if done and self.settings.mode in (0, 1):
+            step()
+        return done
+
+    def transform(self, symmetry: int, swap_colours: bool = False) -> None:
+        """Put the game under a symmetry; the opening line is kept, since it holds under all of them."""
+        self.game.transform(symmetry, swap_colours)
+
+    @property
+    def own_turn(self) -> bool:
+        """Whether the mode says that the engine plays the side to move."""
+        mode, position = self.settings.mode, self.game.position
+        return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
+
+    # Opening line
+
+    def force(self, text: str) -> None:
+        """Follow a line from the initial position in `go`; an empty one ends that. Raises `BadInput`."""
+        position = self.game.initial
+        line = []
+        for move in play_moves(position, parse_moves(text)):
+            line.append((position, move))
+            position = position.after(move)
+        self._opening = line
+
+    def opening_move(self) -> int | None:
+        """The move of the opening line on the board or a mirror image of it, if the line goes on here."""
+        here = self.game.position
+        player, opponent, symmetry = rules.canonical_with_symmetry(here.player, here.opponent)
+        for position, move in self._opening:
+            line_player, line_opponent, line_symmetry = rules.canonical_with_symmetry(
+                position.player, position.opponent
+            )
+            if (line_player, line_opponent) == (player, opponent) and position.black_to_move == here.black_to_move:
+                canonical_move = rules.transform_move(move, line_symmetry)
+                return rules.transform_move(canonical_move, rules.INVERSE_SYMMETRY[symmetry])
+        return None
+
+    # Options and clocks
+
+    def set_option(self, option: Option, text: str) -> None:
+        """Give an option a value. Raises `BadInput`, changing nothing.
+
+        A game clock starts full at the moment it is set.
+        """
+        self.settings.set(option, text)
+        if option.name == "game-time":
+            self._clock_from = (self.game.black_ms, self.game.white_ms)
+
+    def remaining_ms(self, black: bool) -> float:
+        """What a side has left on the game clock."""
+        used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
+        return self.settings.game_time - used
+
+    # The engine
+
+    @property
+    def config(self) -> EngineConfig:
+        """The engine that the options ask for."""
+        return EngineConfig(self.settings.n_tasks, self.settings.hash_table_size, self.settings.eval_file)
+
+    def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
+        """Begin to load the engine."""
+        self._engines.prepare(self.config, on_failure)
+
+    def engine(self, search: Search | None = None) -> Engine:
+        """The engine, once it is loaded; raises `EngineFailure`, or `Abandoned` when ``search`` was."""
+        engine = self._engines.get(self.config, lambda: search is not None and search.abandoned)
+        self.engine_ready = True
+        return engine
+
+    def limits(self, position: Position) -> Limits:
+        """How far the options let a search of that position go."""
+        from .clock import move_limits
+
+        return move_limits(self.settings, position.empties, self.remaining_ms(position.black_to_move))
+
+    def search(
+        self,
+        position: Position,
+        limits: Limits,
+        *,
+        multipv: int = 1,
+        allow: int = rules.FULL,
+        progress: Progress | None = None,
+    ) -> Result:
+        """Search a position with the options' window; the wait for the engine counts as search time.
+
+        Raises `EngineFailure` and `Abandoned`.
+        """
+        from .clock import is_bounded
+
+        begun = time.monotonic()
+        with self.interrupt.searching(is_bounded(limits)) as search:
+            engine = self.engine(search)
+            control = engine.new_control()
+            search.attach(control)
+            try:
+                if limits.time_ms:
+                    waited = int((time.monotonic() - begun) * 1000)
+                    limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
+                return engine.searcher.search(
+                    position.player,
+                    position.opponent,
+                    limits,
+                    multipv=multipv,
+                    allow=allow,
+                    alpha=self.settings.alpha,
+                    beta=self.settings.beta,
+                    control=control,
+                    progress=progress,
+                )
+            finally:
+                search.detach(control)
+
+    def choose(self, progress: Progress | None = None) -> tuple[int, Result | None]:
+        """The engine's move on the board, and the search behind it if there was one; its time is charged.
+
+        The game must not be over. A pass and a move of the opening line need no search, and a clock is not
+        spent on a single move.
+        """
+        position = self.game.position
+        if position.must_pass:
+            return rules.PASS, None
+        forced = self.opening_move()
+        if forced is not None:
+            return forced, None
+        begun = time.monotonic()
+        limits = self.limits(position)
+        if self.settings.timed and position.moves.bit_count() == 1:
+            limits = limits._replace(depth=min(1, limits.depth))
+        try:
+            result = self.search(position, limits, progress=progress)
+        finally:
+            self.game.charge(position.black_to_move, (time.monotonic() - begun) * 1000)
+        return result.lines[0].move, result

@@ -1,0 +1,231 @@
+"""The text dialogue over standard input and output.
+
+A reader thread takes the input apart as it comes, so that a stop or a quit gets through while the dialogue's own
+thread searches; the main thread only waits, so that signals are handled at once.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NoReturn
+
+from desdaemon.protocol.commands import find_command, split_line
+from desdaemon.protocol.errors import quoted
+
+from .interrupt import Interrupt
+from .loader import EngineFailure, EngineSource
+from .output import Descriptors
+from .session import Session
+from .settings import Settings
+from .text import UNUSABLE, Item, TextDialect
+
+LONGEST_LINE = 65_536
+"""Bytes; a longer line is refused."""
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+_CHUNK = 65_536
+
+
+class Lines:
+    """The queue between the reader and the dialogue."""
+
+    def __init__(self) -> None:
+        self._items: deque[Item] = deque()
+        self._ready = threading.Condition()
+        self._failed: Item | None = None
+
+    def put(self, item: Item) -> None:
+        """Add an item."""
+        with self._ready:
+            self._items.append(item)
+            self._ready.notify()
+
+    def fail(self, item: Item) -> None:
+        """Let the dialogue end with this item, whatever else is waiting."""
+        with self._ready:
+            self._failed = item
+            self._ready.notify()
+
+    def get(self) -> Item:
+        """The next item; waits for it."""
+        with self._ready:
+            while not self._items and not self._failed:
+                self._ready.wait()
+            return self._failed or self._items.popleft()
+
+    def line_waiting(self) -> bool:
+        """Whether a line, or one that could not be read, is there already."""
+        with self._ready:
+            return bool(self._items) and (self._items[0].text is not None or bool(self._items[0].error))
+
+
+def read_lines(descriptor: int, lines: Lines, interrupt: Interrupt) -> None:
+    """Read a descriptor to its end or to a quit; an unterminated last line counts as a line."""
+    reader = _Reader(lines, interrupt)
+    while True:
+        try:
+            data = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            select.select([descriptor], [], [])
+            continue
+        except OSError:
+            data = b""
+        if not data or not reader.feed(data):
+            break
+    reader.close()
+
+
+class _Reader:
+    def __init__(self, lines: Lines, interrupt: Interrupt) -> None:
+        self._lines = lines
+        self._interrupt = interrupt
+        self._number = 0
+        self._begun = b""
+        self._dropped = 0
+        self._left = False
+
+    def feed(self, data: bytes) -> bool:
+        """Take in what was read; False after a quit."""
+        *complete, rest = data.split(b"\n")
+        for part in complete:
+            self._line(self._begun + part)
+            self._begun = b""
+            if self._left:
+                return False
+        self._begun += rest
+        if len(self._begun) > LONGEST_LINE:
+            self._dropped += len(self._begun) - 1
+            self._begun = self._begun[:1]
+        return True
+
+    def close(self) -> None:
+        """No more input."""
+        if self._begun and not self._left:
+            self._line(self._begun)
+        if not self._left:
+            self._lines.put(Item(self._number + 1, None))
+            self._interrupt.close(leaving=False)
+
+    def _line(self, data: bytes) -> None:
+        self._number += 1
+        length, self._dropped = len(data) + self._dropped, 0
+        if length > LONGEST_LINE:
+            return self._refuse(f"a line of {length} bytes: expected at most {LONGEST_LINE}")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return self._refuse(f"{quoted(data.decode('utf-8', 'backslashreplace'))}: expected UTF-8 text")
+        text = text.removesuffix("\r")
+        if any(c < " " and c != "\t" for c in text):
+            return self._refuse(f"{quoted(text)}: expected text without control characters")
+        command = find_command(split_line(text)[0])
+        self._lines.put(Item(self._number, text))
+        if command and command.name == "stop":
+            self._interrupt.stop(self._number)
+        elif command and command.name == "quit":
+            self._left = True
+            self._interrupt.close(leaving=True)
+        return None
+
+    def _refuse(self, error: str) -> None:
+        self._lines.put(Item(self._number, "", error))
+
+
+def guard_stdout() -> int:
+    """A private descriptor for the answers; whatever else is written to standard output goes to standard error."""
+    try:
+        answers = os.dup(1)
+    except OSError:
+        answers = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        # Standard error is closed: there is nowhere else to send it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return answers
+
+
+def serve(settings: Settings, engines: EngineSource) -> int:
+    """The dialogue on standard input and output; returns the exit status."""
+    output = Descriptors(guard_stdout(), 2)
+    session = Session(settings, engines)
+    dialect = TextDialect(session, output)
+    lines = Lines()
+
+    def on_prompt() -> None:
+        session.prepare(on_failure)
+        dialect.mention_book()
+
+    def on_failure(message: str) -> None:
+        lines.fail(Item(0, None, message, UNUSABLE))
+
+    def dialogue() -> int:
+        reader = threading.Thread(target=read_lines, args=(0, lines, session.interrupt), name="reader", daemon=True)
+        reader.start()
+        return dialect.run(lines, on_prompt)
+
+    return run_beside_signals(dialogue, session.interrupt, engines, output)
+
+
+def solve(settings: Settings, engines: EngineSource, path: str) -> int:
+    """Solve a file of problems and leave; returns the exit status."""
+    from .problems import solve_file
+
+    output = Descriptors(guard_stdout(), 2)
+    session = Session(settings, engines)
+    dialect = TextDialect(session, output)
+
+    def work() -> int:
+        try:
+            solve_file(dialect, path)
+        except EngineFailure as error:
+            output.error(f"desdaemon: {error}")
+            return UNUSABLE
+        return 0
+
+    return run_beside_signals(work, session.interrupt, engines, output)
+
+
+def run_beside_signals(
+    work: Callable[[], int], interrupt: Interrupt, engines: EngineSource, output: Descriptors
+) -> int:
+    """Do ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process."""
+    outcome: list[int] = []
+    done = threading.Event()
+
+    def target() -> None:
+        try:
+            outcome.append(work())
+        except OSError as error:
+            # Nobody reads the answers any more, or they have nowhere to go.
+            if not isinstance(error, BrokenPipeError):
+                output.error(f"desdaemon: {error}")
+            outcome.append(UNUSABLE)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=target, name="dialogue", daemon=True)
+    thread.start()
+    try:
+        done.wait()
+    except KeyboardInterrupt:
+        interrupt.stop_all()
+        leave(INTERRUPTED)
+    status = outcome[0] if outcome else UNUSABLE
+    if engines.busy:
+        # An interpreter that ends while a thread is inside the compiler aborts; this leaves without unwinding.
+        leave(status)
+    return status
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once."""
+    sys.stderr.flush()
+    os._exit(status)
