@@ -309,18 +309,24 @@ class Searcher:
             if low >= high:
                 low, high = lowest, highest
         hint = guess.move if guess is not None and allowed >> guess.move & 1 else _NONE
+        failed = 0
         while True:
             score, move = self._root(job, low, high, step, allowed, hint)
             if job.control.raised:
                 break
-            hint = move
-            width *= 2
-            if score <= low and low > lowest:
+            if lowest < low >= score:
+                failed |= 1
                 low, high = max(lowest, score - width), score + 1
-            elif score >= high and high < highest:
+            elif highest > high <= score:
+                failed |= 2
                 low, high = score - 1, min(highest, score + width)
             else:
                 break
+            # A selective search may contradict itself: after failing on both sides only the whole window ends it.
+            if failed == 3:
+                low, high = lowest, highest
+            hint = move
+            width *= 2
         done = not job.control.raised
         if not done and (move == _NONE or score == -_INFINITE or not low < score < high):
             return None, False
@@ -355,7 +361,7 @@ class Searcher:
         return self._shared_root(job, run)
 
     def _shared_root(self, job: _Job, run: Callable[[Context], int]) -> tuple[int, int]:
-        """All threads search the same root and leave each other's moves for later; the first to finish has the score."""
+        """All threads search the same root, leaving each other's moves for later; the first to finish has the score."""
         self._busy.clear()
         answers: list[tuple[int, int]] = []
         lock = threading.Lock()
