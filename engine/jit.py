@@ -95,7 +95,8 @@ class Kernel:
         """LLVM text of the plain C function around numba's calling convention (result and status by pointer)."""
         arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
         attributes = "alwaysinline " if self.inline else ""
-        slot, result = ("i8", "void") if self.returns == types.void else ("i64", "i64")
+        # numba stores a null pointer as the result of a function that returns nothing.
+        slot, result = ("ptr", "void") if self.returns == types.void else ("i64", "i64")
         leave = "ret void" if self.returns == types.void else "%v = load i64, ptr %r\n  ret i64 %v"
         return f"""
 declare i32 @"{mangled}"(ptr, ptr{", i64" * len(self.arguments)})
