@@ -26,6 +26,8 @@ SPEC = Spec(
         "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "known_move": "u64(u64,u64,u64,i64,i64)",
         "static_score": "i64(u64,u64,u64)",
+        "static_many": "void(u64,u64,u64,u64,i64)",
+        "score_many": "void(u64,u64,u64,u64,i64,i64,i64)",
         "perft": "i64(u64,u64,i64,i64)",
         "positions_add": "i64(u64,u64,u64,u64)",
         "positions_copy": "void(u64,i64,u64,i64)",

@@ -147,6 +147,7 @@ class Searcher:
         self._engine.fill_edge_table(self._edges.address)
         self._sigmas = probcut.table(probcut.model())
         self._date = 0
+        self._control = Control()
         self._contexts = [self._context() for _ in range(threads)]
 
     def _context(self) -> Context:
@@ -182,6 +183,42 @@ class Searcher:
         player, opponent, _ = self._canonical(player, opponent)
         return int(self._engine.static_score(self._contexts[0].address, player, opponent)) / 128
 
+    def score_many(
+        self,
+        players: int,
+        opponents: int,
+        scores: int,
+        number: int,
+        limits: Limits,
+        control: Control | None = None,
+    ) -> None:
+        """Scores of many positions, one after the other on one thread, for labelling.
+
+        ``players`` and ``opponents`` are addresses of ``number`` unsigned 64-bit boards, ``scores`` of as many signed
+        64-bit results (discs, mover's view). Depth 0 gives unrounded static evaluations, 128 a disc. Runs without the
+        GIL; a Searcher a thread makes use of all cores. A stop leaves the rest of ``scores`` as it was.
+        """
+        if limits.depth == 0:
+            self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
+            return
+        self._prepare(limits, control or Control())
+        percent = SELECTIVITIES.index(limits.selectivity)
+        self._engine.score_many(
+            self._contexts[0].address, players, opponents, scores, number, limits.depth, percent
+        )
+
+    def _prepare(self, limits: Limits, control: Control) -> None:
+        control.watch(self._contexts)
+        self._date = self._date % 255 + 1
+        limit = limits.nodes // len(self._contexts) if limits.nodes else 0
+        for context in self._contexts:
+            context.words[_NODES] = 0
+            context.words[_STOP] = control.address
+            context.words[_NODE_LIMIT] = max(1, limit) if limits.nodes else _NO_LIMIT
+            context.words[_DATE] = self._date
+            context.words[_BUSY] = 0
+        self._control = control
+
     def search(
         self,
         player: int,
@@ -206,15 +243,7 @@ class Searcher:
         control = control or Control()
         shape, other, symmetry = self._canonical(player, opponent)
         job = _Job(shape, other, limits, control)
-        control.watch(self._contexts)
-        for context in self._contexts:
-            context.words[_NODES] = 0
-            context.words[_STOP] = control.address
-            limit = limits.nodes // len(self._contexts) if limits.nodes else 0
-            context.words[_NODE_LIMIT] = max(1, limit) if limit else _NO_LIMIT
-        self._date = self._date % 255 + 1
-        for context in self._contexts:
-            context.words[_DATE] = self._date
+        self._prepare(limits, control)
         timer = None
         if limits.time_ms:
             timer = threading.Timer(limits.time_ms / 1e3, control.stop)

@@ -2,10 +2,26 @@
 
 from desdaemon.engine.jit import kernel
 
-from .bits import U, canonical_symmetry, flip, moves, popc, st64, stack_buf, symmetric
+from .bits import (
+    U,
+    canonical_symmetry,
+    final_score,
+    flip,
+    i2u,
+    ld64,
+    moves,
+    poll64,
+    popc,
+    st64,
+    stack_buf,
+    sts64,
+    symmetric,
+)
 from .context import (
     BEST,
+    EXACT,
     NO_MOVE,
+    STOP,
     bucket_of,
     count,
     covers,
@@ -97,3 +113,70 @@ def known_move(ctx, p, o, depth, selectivity):
 def static_score(ctx, p, o):
     """The unrounded evaluation, 128 a disc."""
     return static_sum(ctx, p, o, stack_buf(128))
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64)")
+def score_around(ctx, p, o, depth, selectivity, guess):
+    """The score of (p, o), at least one legal move, by windows that widen around ``guess``."""
+    width = 3
+    low = guess - width
+    high = guess + width
+    failed = 0
+    while True:
+        if low < -64 or failed == 3:
+            low = -64
+        if high > 64 or failed == 3:
+            high = 64
+        score = search_root(ctx, p, o, low, high, depth, selectivity, ~U(0), U(NO_MOVE))
+        width *= 3
+        if score <= low and low > -64:
+            failed |= 1
+            low = score - width
+            high = score + 1
+        elif score >= high and high < 64:
+            failed |= 2
+            high = score + width
+            low = score - 1
+        else:
+            return score
+
+
+@kernel("i64(u64,u64,u64,i64,i64)")
+def deepened_score(ctx, p, o, depth, selectivity):
+    """The score of (p, o) by iterative deepening to ``depth`` (or to the end), the mover's view; passes are made."""
+    if moves(p, o) == U(0):
+        if moves(o, p) == U(0):
+            return final_score(p, 64 - popc(p | o))
+        return -deepened_score(ctx, o, p, depth, selectivity)
+    empties = 64 - popc(p | o)
+    steps = depth
+    if depth >= empties:
+        steps = empties - 7
+        depth = empties
+    guess = search_root(ctx, p, o, -64, 64, 0, EXACT, ~U(0), U(NO_MOVE))
+    step = 2 - (steps & 1)
+    while step <= steps and step < depth:
+        percent = selectivity
+        if depth == empties:
+            percent = 0
+        guess = score_around(ctx, p, o, step, percent, guess)
+        step += 2
+    return score_around(ctx, p, o, depth, selectivity, guess)
+
+
+@kernel("void(u64,u64,u64,u64,i64,i64,i64)")
+def score_many(ctx, players, opponents, scores, number, depth, selectivity):
+    """`deepened_score` of ``number`` positions (arrays of u64) into an array of i64, until the stop word is set."""
+    for k in range(number):
+        place = i2u(k) << U(3)
+        if poll64(ld64(ctx + U(STOP))):
+            return
+        sts64(scores + place, deepened_score(ctx, ld64(players + place), ld64(opponents + place), depth, selectivity))
+
+
+@kernel("void(u64,u64,u64,u64,i64)")
+def static_many(ctx, players, opponents, scores, number):
+    """`static_score` of ``number`` positions (arrays of u64) into an array of i64."""
+    for k in range(number):
+        place = i2u(k) << U(3)
+        sts64(scores + place, static_score(ctx, ld64(players + place), ld64(opponents + place)))
