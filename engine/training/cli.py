@@ -1,0 +1,219 @@
+"""`desdaemon train`: the stages of training, each a sub-command; see docs/training.md for how they fit together."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from .compiled import cores
+from .store import TrainingError
+
+PROGRAM = "desdaemon train"
+
+Stage = Callable[[argparse.Namespace, str], None]
+
+
+def _plies(text: str) -> tuple[int, int]:
+    first, dash, last = text.partition("-")
+    try:
+        low, high = int(first), int(last if dash else first)
+    except ValueError:
+        low, high = 1, 0
+    if not 0 <= low <= high <= 60:
+        raise argparse.ArgumentTypeError(f"expected a range of plies like 20-43 within 0-60, found {text!r}")
+    return low, high
+
+
+def _depth(text: str) -> int:
+    from .dataset import EXACT
+
+    if text == "exact":
+        return EXACT
+    if text.isdigit() and 0 <= int(text) <= 60:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a depth of 0 to 60 plies or 'exact', found {text!r}")
+
+
+def _games(options: argparse.Namespace, _command: str) -> None:
+    from . import games
+
+    games.run(options.sources, options.out)
+
+
+def _positions(options: argparse.Namespace, _command: str) -> None:
+    from . import positions
+
+    positions.run(
+        options.games,
+        options.out,
+        count=options.perturbed,
+        opening_plies=options.openings,
+        seed=options.seed,
+        truth_files=options.truth,
+    )
+
+
+def _label(options: argparse.Namespace, command: str) -> None:
+    from . import labels
+
+    labels.run(
+        options.positions,
+        options.out,
+        weights=options.weights,
+        first=options.plies[0],
+        last=options.plies[1],
+        count=options.rows,
+        depth=options.depth,
+        selectivity=options.selectivity,
+        seed=options.seed,
+        workers=options.workers,
+        seconds=options.seconds,
+        skip=options.skip,
+        command=command,
+    )
+
+
+def _adjudicate(options: argparse.Namespace, _command: str) -> None:
+    from . import labels
+
+    labels.adjudicate(options.games, options.positions, options.labels, options.out)
+
+
+def _fit(options: argparse.Namespace, command: str) -> None:
+    from . import fit, ridge
+    from .dataset import Mixture
+
+    fit.run(
+        options.positions,
+        options.labels,
+        options.out,
+        name=options.name,
+        mixture=Mixture(result=options.result_weight, human=options.human_weight),
+        options=ridge.Options(
+            ridge=options.ridge,
+            tie=options.tie,
+            sweeps=options.sweeps,
+            iterations=options.iterations,
+            threads=options.workers,
+        ),
+        start=options.start,
+        first=options.plies[0],
+        last=options.plies[1],
+        truth_files=options.truth,
+        command=command,
+    )
+
+
+def _validate(options: argparse.Namespace, _command: str) -> None:
+    from . import validate
+
+    validate.run(options.weights, options.truth)
+
+
+def _export(options: argparse.Namespace, _command: str) -> None:
+    from desdaemon.engine.weights_file import read_packed, write_edax
+
+    write_edax(options.out, read_packed(options.weights)[0])
+
+
+def _import(options: argparse.Namespace, command: str) -> None:
+    from desdaemon.engine.weights_file import read_packed, write_shipped
+
+    packed, record = read_packed(options.weights)
+    write_shipped(options.out, packed, {"name": options.name, "command": command, "imported": record})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
+    stages = parser.add_subparsers(required=True, metavar="STAGE")
+
+    def stage(name: str, run: Stage, about: str) -> argparse.ArgumentParser:
+        made = stages.add_parser(name, help=about, description=about)
+        made.set_defaults(run=run)
+        return made
+
+    def common(made: argparse.ArgumentParser, *, workers: bool = False, truth: bool = False) -> None:
+        if workers:
+            made.add_argument("--workers", type=int, default=cores(), help="processes or threads (all cores)")
+        if truth:
+            made.add_argument("--truth", type=Path, nargs="*", default=[], help="files of positions with exact scores")
+
+    made = stage("games", _games, "read WTHOR databases (.wtb, or folders of them) and files of move lines")
+    made.add_argument("sources", type=Path, nargs="+")
+    made.add_argument("--out", type=Path, required=True)
+
+    made = stage("positions", _positions, "games to positions: of the games, perturbed ones, all openings")
+    made.add_argument("games", type=Path)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--perturbed", type=int, default=100_000, help="perturbed positions a ply")
+    made.add_argument("--openings", type=int, default=7, help="all positions up to this ply (-1: none)")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, truth=True)
+
+    made = stage("label", _label, "score positions by the engine's search; goes on where it was ended")
+    made.add_argument("positions", type=Path)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--weights", type=Path, required=True)
+    made.add_argument("--plies", type=_plies, required=True, metavar="FIRST-LAST")
+    made.add_argument("--rows", type=int, default=10**9, help="at most so many positions of each ply")
+    made.add_argument("--depth", type=_depth, required=True, help="plies, or 'exact'")
+    made.add_argument("--selectivity", type=int, default=100, help="percent; less than 100 allows ProbCut")
+    made.add_argument("--seconds", type=float, default=0.0, help="stop after so long (0: never)")
+    made.add_argument("--skip", type=Path, nargs="*", default=[], help="leave out rows labelled in these files")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, workers=True)
+
+    made = stage("adjudicate", _adjudicate, "give games the exact score of their first position that has one")
+    made.add_argument("games", type=Path)
+    made.add_argument("--positions", type=Path, required=True)
+    made.add_argument("--labels", type=Path, nargs="+", required=True)
+    made.add_argument("--out", type=Path, required=True)
+
+    made = stage("fit", _fit, "positions and labels to weights")
+    made.add_argument("positions", type=Path)
+    made.add_argument("--labels", type=Path, nargs="*", default=[])
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--name", required=True, help="kept in the weights' record")
+    made.add_argument("--start", type=Path, help="begin from these weights; plies outside --plies are kept")
+    made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
+    made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
+    made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
+    made.add_argument("--ridge", type=float, default=10.0)
+    made.add_argument("--tie", type=float, default=60.0)
+    made.add_argument("--sweeps", type=int, default=2)
+    made.add_argument("--iterations", type=int, default=25)
+    common(made, workers=True, truth=True)
+
+    made = stage("validate", _validate, "errors of the static evaluation against exact scores")
+    made.add_argument("weights", type=Path)
+    common(made, truth=True)
+
+    made = stage("export", _export, "write weights in the layout of Edax's eval.dat")
+    made.add_argument("weights", type=Path)
+    made.add_argument("out", type=Path)
+
+    made = stage("import", _import, "write an eval.dat in the shipped format")
+    made.add_argument("weights", type=Path)
+    made.add_argument("out", type=Path)
+    made.add_argument("--name", default="imported")
+    return parser
+
+
+def main(argv: list[str]) -> int:
+    """Run one stage; 0 when it is done, 1 when its input can't be used, 2 for a bad command line."""
+    from desdaemon.engine.weights_file import WeightsError
+
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as end:
+        return int(end.code or 0)
+    command = " ".join([PROGRAM, *(shlex.quote(argument) for argument in argv)])
+    try:
+        options.run(options, command)
+    except (TrainingError, WeightsError, OSError) as error:
+        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        return 1
+    return 0

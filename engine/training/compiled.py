@@ -1,0 +1,41 @@
+"""Compiled loops for training: numba functions over arrays that release the interpreter, and threads to run them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile `function` at its first call; it then runs without holding the interpreter lock."""
+    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: Function) -> Function:
+    """A small helper that is copied into every compiled caller."""
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
+
+
+def cores() -> int:
+    """Processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(work: Callable[[int, int], Any], total: int, threads: int, pieces: int = 1) -> list[Any]:
+    """Call work(begin, end) for `threads * pieces` slices of range(total), on `threads` threads.
+
+    Answers in the order of the slices. The slices depend on nothing but the arguments, so that sums over them
+    come out the same every time.
+    """
+    count = max(1, min(total, threads * pieces))
+    bounds = [total * k // count for k in range(count + 1)]
+    if count == 1:
+        return [work(0, total)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, bounds[:-1], bounds[1:]))

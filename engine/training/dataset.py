@@ -1,0 +1,89 @@
+"""Positions and their labels put together: what each ply is fitted to and validated on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import positions
+from .ridge import PLIES, Rows
+from .store import Arrays, TrainingError, load
+
+NO_LABEL = -128
+"""In a label file: the row has no label."""
+
+EXACT = 255
+"""In a label file: the depth of an exact score."""
+
+
+class Mixture(NamedTuple):
+    """Strengths of the kinds of labels (a row's label is the mean of its own, weighted by these)."""
+
+    exact: float = 1.0
+    search: float = 1.0
+    result: float = 0.15
+    """A game's score; rows of many games count up to `most` times that."""
+    most: float = 4.0
+    human: float = 1.0
+    """Factor of all rows of the kind human, against perturbed ones and openings."""
+
+
+class Dataset:
+    """Rows of a positions file with the labels of any number of label files (later files win)."""
+
+    def __init__(self, source: Path, labels: list[Path], mixture: Mixture) -> None:
+        arrays, self.record = load(source)
+        self._set(arrays, mixture)
+        self.label_records: list[dict[str, Any]] = []
+        for path in labels:
+            found, record = load(path)
+            if record.get("positions") != self.record["digest"]:
+                raise TrainingError(
+                    f"{path}: labels of positions {record.get('positions')}, "
+                    f"{source} has positions {self.record['digest']}"
+                )
+            self.add(found["rows"], found["values"], found["depths"])
+            self.label_records.append(record)
+
+    def _set(self, arrays: Arrays, mixture: Mixture) -> None:
+        self.arrays = arrays
+        self.mixture = mixture
+        self.starts = np.searchsorted(arrays["plies"], np.arange(PLIES + 1))
+        count = len(arrays["plies"])
+        self.values = np.full(count, NO_LABEL, np.int8)
+        self.depths = np.zeros(count, np.uint8)
+
+    def add(self, rows: NDArray[np.int64], values: NDArray[np.int8], depths: NDArray[np.uint8]) -> None:
+        """Set labels of some rows; an exact label is never replaced by a search's."""
+        keep = (self.depths[rows] != EXACT) | (depths == EXACT)
+        keep &= values != NO_LABEL
+        self.values[rows[keep]] = values[keep]
+        self.depths[rows[keep]] = depths[keep]
+
+    def ply(self, ply: int) -> slice:
+        """Rows of a ply."""
+        return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
+
+    def rows(self, ply: int, held: bool = False) -> Rows:
+        """The rows of a ply that have a label of any kind, held-out ones or the others."""
+        part, mixture = self.ply(ply), self.mixture
+        arrays = {name: array[part] for name, array in self.arrays.items()}
+        values, depths = self.values[part].astype(np.float32), self.depths[part]
+        exact = depths == EXACT
+        searched = np.where(exact, mixture.exact, mixture.search) * (values != NO_LABEL)
+        played = ~np.isnan(arrays["results"]) & ~exact
+        result = np.where(played, mixture.result * np.sqrt(np.minimum(arrays["counts"], mixture.most**2)), 0.0)
+        strength = searched + result
+        chosen = (strength > 0) & (arrays["held"] == held)
+        total = searched * values + result * np.where(played, arrays["results"], 0)
+        label = total[chosen] / strength[chosen]
+        kind = np.where(arrays["kinds"][chosen] == positions.HUMAN, mixture.human, 1.0)
+        return Rows(
+            arrays["players"][chosen],
+            arrays["opponents"][chosen],
+            label.astype(np.float32),
+            (strength[chosen] * kind).astype(np.float32),
+        )

@@ -1,0 +1,77 @@
+"""Stage `fit`: positions and labels to a weights file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from desdaemon.engine.weights_file import read_packed, write_shipped
+
+from . import features, ridge
+from .dataset import Dataset, Mixture
+from .positions import read_truth
+from .store import Progress
+from .validate import openings, table
+
+
+def held_out_errors(data: Dataset, weights: features.Weights, plies: range, threads: int) -> dict[str, float]:
+    """Root mean square error (discs) against the labels of held-out rows, by ply."""
+    found = {}
+    for ply in plies:
+        rows = data.rows(ply, held=True)
+        if len(rows.labels):
+            predicted = features.predict(features.index(rows.players, rows.opponents), weights[ply], threads)
+            found[str(ply)] = round(ridge.errors_of(predicted, rows.labels)[0], 3)
+    return found
+
+
+def run(
+    source: Path,
+    label_files: list[Path],
+    out: Path,
+    *,
+    name: str,
+    mixture: Mixture,
+    options: ridge.Options,
+    start: Path | None = None,
+    first: int = 0,
+    last: int = ridge.PLIES - 1,
+    truth_files: list[Path],
+    command: str,
+) -> None:
+    """Fit and write the shipped format, its record telling data, options and validation figures.
+
+    With `start`, plies outside first..last are taken from that file, and the others begin from it.
+    """
+    progress = Progress("fit")
+    data = Dataset(source, label_files, mixture)
+    begin = ridge.unpack(read_packed(start)[0]) if start else None
+    weights = ridge.fit(data.rows, options, start=begin, first=first, last=last, said=progress)
+    # Validation is of the numbers that are stored, rounded.
+    packed = ridge.pack(weights)
+    weights = ridge.unpack(packed)
+    truth = read_truth(truth_files)
+    validation = table(weights, truth)
+    labelled = np.unique(data.depths, return_counts=True)
+    record: dict[str, Any] = {
+        "name": name,
+        "command": command,
+        "positions": data.record,
+        "labels": data.label_records,
+        "labelled_rows_by_depth": {str(k): int(n) for k, n in zip(*labelled, strict=True)},
+        "mixture": mixture._asdict(),
+        "options": options._asdict(),
+        "plies": [first, last],
+        "start": read_packed(start)[1].get("name") if start else None,
+        "validation": validation,
+        "openings": openings(weights),
+        "held_out_rmse": held_out_errors(data, weights, range(first, last + 1), options.threads),
+    }
+    write_shipped(out, packed, record)
+    for row in validation:
+        progress.say(
+            f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
+        )
+    progress.say(f"wrote {out}")

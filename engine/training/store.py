@@ -1,0 +1,84 @@
+"""Files between the stages: npz archives that appear whole or not at all, and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class TrainingError(ValueError):
+    """Input of a stage that can't be used: the message names it and what was expected."""
+
+
+def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool = False) -> None:
+    """Write the arrays and the record of how they were made, beside and renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.stem}.{os.getpid()}.tmp.npz")
+    text = np.frombuffer(json.dumps(record, sort_keys=True).encode(), np.uint8)
+    try:
+        write = np.savez_compressed if compress else np.savez
+        write(beside, allow_pickle=False, record=text, **arrays)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and record of a file written by `save`; TrainingError when it is not one."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        record = json.loads(arrays.pop("record").tobytes())
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise TrainingError(f"{path}: not a file of a training stage: {error}") from error
+    return arrays, record
+
+
+def digest(*arrays: NDArray[Any]) -> str:
+    """A short BLAKE2b of the arrays' contents, to tell one set of data from another."""
+    state = blake2b(digest_size=8)
+    for array in arrays:
+        state.update(np.ascontiguousarray(array).data)
+    return state.hexdigest()
+
+
+class Progress:
+    """Lines on stderr with the seconds since the stage began."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+        self._begun = time.perf_counter()
+        self._last = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the stage began."""
+        return time.perf_counter() - self._begun
+
+    def say(self, text: str) -> None:
+        """Write one line."""
+        self._last = self.seconds
+        sys.stderr.write(f"{self._stage} {self._last:7.1f} s  {text}\n")
+        sys.stderr.flush()
+
+    def now_and_then(self, text: str) -> None:
+        """Write one line unless the last is less than two seconds old."""
+        if self.seconds - self._last >= 2.0:
+            self.say(text)
+
+
+def write_line(text: str) -> None:
+    """One line of a stage's answer on stdout."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
