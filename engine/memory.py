@@ -12,7 +12,9 @@ class Block:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._map = mmap.mmap(-1, size)
+        # Shared memory, the default, would keep its content when its pages are given back.
+        private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        self._map = mmap.mmap(-1, size, **private)
         # A search touches its table at random: large pages spare most of the address translation.
         if hasattr(mmap, "MADV_HUGEPAGE") and size >= 1 << 21:
             self._advise(mmap.MADV_HUGEPAGE)
