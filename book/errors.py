@@ -1,0 +1,55 @@
+"""What can go wrong with a book. The wording of a message names the file, the place and what is wrong there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class BookError(Exception):
+    """The root of this package's exceptions."""
+
+
+class Unreadable(BookError):
+    """A file is not what it claims to be, or is damaged: says which file, at which byte, and what is wrong."""
+
+    def __init__(self, path: Path | str, offset: int | None, problem: str) -> None:
+        self.path = Path(path)
+        self.offset = offset
+        self.problem = problem
+        place = "" if offset is None else f" at byte {offset}"
+        super().__init__(f"{path}{place}: {problem}")
+
+
+class Locked(BookError):
+    """Another process has the book open for writing; ``pid`` is that process, 0 when it is not known."""
+
+    def __init__(self, path: Path | str, pid: int) -> None:
+        self.pid = pid
+        holder = f"process {pid}" if pid else "another process"
+        super().__init__(f"{path}: locked by {holder}")
+
+
+class ReadOnly(BookError):
+    """The book was opened for reading, or a failed write made it read-only."""
+
+
+class WriteFailed(BookError):
+    """The disk refused a write or a sync; what was acknowledged before is safe, nothing after it is."""
+
+
+class NotInBook(BookError):
+    """A command that starts from a position of the book was given one that is not there."""
+
+
+class OutOfRange(BookError):
+    """A setting outside its range: says the setting, the value and the range."""
+
+    def __init__(self, name: str, value: int, low: int, high: int) -> None:
+        super().__init__(f"{name} {value} is outside {low}..{high}")
+
+
+def within(name: str, value: int, low: int, high: int) -> int:
+    """``value`` when it lies in ``low..high``; OutOfRange otherwise."""
+    if not low <= value <= high:
+        raise OutOfRange(name, value, low, high)
+    return value

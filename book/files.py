@@ -1,0 +1,65 @@
+"""Replacing a file so that a crash leaves the old one or the new one, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import WriteFailed
+
+BACKUPS = 3
+"""How many earlier versions of the book's own file are kept."""
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def keep_backups(path: Path, count: int = BACKUPS) -> None:
+    """Give the file at ``path`` the name ``path.1`` too, after moving ``path.1`` to ``path.2`` and so on."""
+    if not path.exists():
+        return
+    for number in range(count - 1, 0, -1):
+        older = path.with_name(f"{path.name}.{number}")
+        if older.exists():
+            older.replace(path.with_name(f"{path.name}.{number + 1}"))
+    first = path.with_name(f"{path.name}.1")
+    first.unlink(missing_ok=True)
+    os.link(path, first)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, backups: int = 0) -> Iterator[BinaryIO]:
+    """A stream beside ``path`` that, at the end of the block, is synced and takes the place of ``path``.
+
+    With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
+    """
+    path = path.resolve()
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    except OSError as error:
+        raise WriteFailed(f"{path}: {error.strerror}") from error
+    new = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fchmod(stream.fileno(), path.stat().st_mode & 0o777 if path.exists() else 0o644)
+            os.fsync(stream.fileno())
+        if backups:
+            keep_backups(path, backups)
+        new.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise WriteFailed(f"{path}: {error.strerror or error}") from error
+    finally:
+        new.unlink(missing_ok=True)

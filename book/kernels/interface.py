@@ -1,0 +1,45 @@
+"""The kernels that Python calls: those of the other modules here, and a few that stand for inlined ones."""
+
+from desdaemon.engine.jit import kernel
+from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, ld64, moves
+
+from . import dat, graph, table
+from .table import canonical
+
+
+@kernel("u64(u64,u64)")
+def board_moves_of(player, opponent):
+    """The squares where ``player`` may play."""
+    return moves(player, opponent)
+
+
+@kernel("u64(u64,u64,u64)")
+def board_flips_of(square, player, opponent):
+    """The discs that ``player`` turns on an empty ``square``; 0 when the move is illegal."""
+    return flip(square, player, opponent)
+
+
+@kernel("i64(u64,u64,u64)")
+def canonical_of(player, opponent, out):
+    """Store the canonical pair at ``out``; the symmetry that leads to it."""
+    canonical(player, opponent, out)
+    return canonical_symmetry(player, opponent)
+
+
+@kernel("i64(u64,i64,u64)")
+def canonicalise(keys, count, stride):
+    """Make ``count`` (player, opponent) pairs, ``stride`` bytes apart, canonical in place; how many were not."""
+    changed = 0
+    k = U(0)
+    while k < i2u(count):
+        at = keys + k * stride
+        p = ld64(at)
+        o = ld64(at + U(8))
+        canonical(p, o, at)
+        if ld64(at) != p or ld64(at + U(8)) != o:
+            changed += 1
+        k += U(1)
+    return changed
+
+
+__all__ = ["board_flips_of", "board_moves_of", "canonical_of", "canonicalise", "dat", "graph", "table"]

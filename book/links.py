@@ -1,0 +1,148 @@
+"""Negamax over the whole book: scores, bounds and path counts from the leaves, as Edax computes them.
+
+A move always leads to fewer empty squares and a pass to the same number with somebody to move, so one pass over the
+positions in that order finds every child final. Positions that the opening does not reach are brought up to date
+too (Edax leaves them as they were).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.engine.limits import level_limits
+
+from .native import kernels
+from .options import Options
+from .record import MAX_LEVEL, Entry
+from .table import Table, address
+
+_SLICE = 1 << 15
+_LEVELS = 129
+
+Progress = Callable[[int, int], bool]
+"""Told (done, total); answers whether to go on."""
+
+
+class Bound(NamedTuple):
+    """What a search at some level says with some number of empties: the margins of its score, and exactness."""
+
+    lower: int
+    upper: int
+    exact: bool
+
+
+def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) -> Bound:
+    """The margins (discs, added to the score) of a leaf searched at ``level`` with ``empties`` squares left.
+
+    A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
+    """
+    depth, percent = level_limits(min(max(level, 0), MAX_LEVEL), empties)[:2]
+    if depth == empties:
+        return Bound(0, 0, True) if percent == 100 else Bound(-endcut_error, endcut_error, False)
+    bias = depth % 2 - empties % 2
+    return Bound(-midgame_error - bias, midgame_error - bias, False)
+
+
+@lru_cache(maxsize=8)
+def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
+    table = np.zeros((_LEVELS, 61, 3), np.int16)
+    for level in range(-1, MAX_LEVEL + 1):
+        for empties in range(61):
+            table[level + 1, empties] = leaf_bound(level, empties, midgame_error, endcut_error)
+    table[MAX_LEVEL + 2 :] = table[MAX_LEVEL + 1]
+    return table
+
+
+class Order:
+    """The rows of a table from the end of the game to the opening; stale as soon as a row comes or goes."""
+
+    def __init__(self, table: Table) -> None:
+        self.rows: npt.NDArray[np.uint32] = np.empty(len(table), np.uint32)
+        # Two words of statistics, then the 131 layers: the block that negamax_rows wants.
+        self.block: npt.NDArray[np.uint64] = np.zeros(133, np.uint64)
+        with table.lock:
+            kernels().order_rows(table.context, address(self.rows), address(self.block) + 16)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def layers(self) -> list[tuple[int, int]]:
+        """The non-empty ranges of `rows` whose positions do not depend on each other."""
+        begins = self.block[2:].tolist()
+        return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
+
+
+def negamax(table: Table, options: Options, *, threads: int = 1, progress: Progress | None = None) -> int | None:
+    """Recompute score, bounds and counts of every position; human scores stay.
+
+    Answers how many rows changed their score or bounds, None when ``progress`` asked to stop: some positions near the
+    opening are then out of date until the next run.
+    """
+    order = Order(table)
+    margins = _margins(options.midgame_error, options.endcut_error)
+    order.block[0] = 0
+
+    def run(start: int, end: int) -> int:
+        return int(
+            kernels().negamax_rows(
+                table.context, address(order.rows), start, end, address(margins), options.rule, address(order.block)
+            )
+        )
+
+    def run_all(pool: ThreadPoolExecutor | None, start: int, end: int) -> None:
+        """One slice of one layer, on all threads."""
+        bounds = [start + (end - start) * k // threads for k in range(threads + 1)]
+        parts = list(itertools.pairwise(bounds))
+        while parts:
+            stopped = [run(a, b) for a, b in parts] if pool is None else list(pool.map(run, *zip(*parts, strict=True)))
+            parts = [(at, b) for at, (_, b) in zip(stopped, parts, strict=True) if at < b]
+            if parts:
+                table.grow_wide()
+
+    pool = ThreadPoolExecutor(threads) if threads > 1 else None
+    try:
+        for first, last in order.layers():
+            for start in range(first, last, _SLICE * threads):
+                end = min(last, start + _SLICE * threads)
+                with table.lock:
+                    run_all(pool, start, end)
+                if progress is not None and not progress(end, len(order)):
+                    return None
+    finally:
+        if pool is not None:
+            pool.shutdown()
+    return int(order.block[0])
+
+
+def reach(table: Table, roots: dict[int, int], *, best_only: bool = False) -> npt.NDArray[np.uint8]:
+    """A mark for each row, 0 where no root leads; ``roots`` maps rows to the marks they begin with.
+
+    Without ``best_only`` marks are inherited. With it, mark 1 at a position says that its side to move plays only
+    best moves while the other plays anything, mark 2 the reverse; 3 is both walks at once.
+    """
+    marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
+    for row, mark in roots.items():
+        marks[row] |= mark
+    order = Order(table)
+    for end in range(len(order), 0, -_SLICE):
+        with table.lock:
+            kernels().reach_rows(
+                table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, int(best_only)
+            )
+    return marks
+
+
+def link_scores(table: Table, entry: Entry) -> list[tuple[int, int, int]]:
+    """The links of an entry, ascending by move: (move, score seen from the side to move, row of the child)."""
+    found = []
+    for move, row in table.links(entry.player, entry.opponent):
+        if row >= 0:
+            found.append((move, -table.entry(row).score, row))
+    return found

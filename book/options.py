@@ -1,0 +1,62 @@
+"""What holds for a whole book."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+from .errors import within
+from .record import MAX_LEVEL
+
+MAX_DEPTH = 61
+
+
+class Rule(enum.IntEnum):
+    """How a position's score follows from its children."""
+
+    EDAX = 0
+    """The best of the links and the leaf; ``lines`` counts the paths that leave the book."""
+
+    EGAROUCID = 1
+    """The best of the links, the position's own score without any; ``lines`` is 1 + the sum over the links."""
+
+
+class Options(NamedTuple):
+    """``level`` (0..60) is given to new positions. Positions are grown only while at least ``min_empties`` squares
+    are empty, so the book ends one ply later. ``midgame_error`` and ``endcut_error`` (discs) are the margins of the
+    bounds of leaves not read to the end, and read to the end with selectivity."""
+
+    level: int = 21
+    min_empties: int = 25
+    midgame_error: int = 2
+    endcut_error: int = 1
+    verbosity: int = 0
+    rule: Rule = Rule.EDAX
+
+    @property
+    def depth(self) -> int:
+        """Moves from the initial position to the deepest positions: what users call the depth of a book."""
+        return 61 - self.min_empties
+
+    def at_depth(self, depth: int) -> Options:
+        """The same options with another depth (0..61). Raises OutOfRange."""
+        return self._replace(min_empties=61 - within("depth", depth, 0, MAX_DEPTH))
+
+    def at_level(self, level: int) -> Options:
+        """The same options with another level (0..60). Raises OutOfRange."""
+        return self._replace(level=within("level", level, 0, MAX_LEVEL))
+
+
+def default_depth(level: int) -> int:
+    """The depth of a new book of ``level`` when none is given: Edax's table, to where the level solves."""
+    if level <= 10:
+        return 60 - 2 * level
+    if level <= 18:
+        return 39
+    if level <= 24:
+        return 36
+    if level <= 29:
+        return 33
+    if level <= 35:
+        return 30
+    return 66 - level if level <= 41 else 24

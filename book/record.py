@@ -1,0 +1,148 @@
+"""One position of a book: its record in memory, its friendly form, and the rules both share.
+
+A record is 40 bytes. Scores are discs seen from the side to move, the empties of a finished game going to the
+winner. Links to other positions are not stored: they are the legal moves whose child is in the book.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+NO_SCORE = -127
+"""Stands where no score is known."""
+
+PASS = 64
+NO_MOVE = 65
+
+NO_LEVEL = -1
+"""A score of unknown origin (an Egaroucid book's undefined level)."""
+
+MAX_LEVEL = 60
+HUMAN_LEVEL = 70
+"""The level of a score that a human set; it outranks every search."""
+
+HUMAN = 1
+"""Flag: the score was set by hand. Negamax, merges and imports leave it."""
+
+WIDE = 2
+"""Flag of a record in memory: a count is 2^32 or more, ``wins`` is the row of all four in the wide table."""
+
+FLAGS_KEPT = HUMAN
+"""The flags that mean something outside memory."""
+
+COUNT_MAX = (1 << 64) - 1
+"""Path counts saturate here."""
+
+START = (0x0000000810000000, 0x0000001008000000)
+"""The initial position, which is canonical."""
+
+RECORD = np.dtype(
+    [
+        ("player", "<u8"),
+        ("opponent", "<u8"),
+        ("wins", "<u4"),
+        ("draws", "<u4"),
+        ("losses", "<u4"),
+        ("lines", "<u4"),
+        ("score", "i1"),
+        ("lower", "i1"),
+        ("upper", "i1"),
+        ("level", "i1"),
+        ("leaf_move", "u1"),
+        ("leaf_score", "i1"),
+        ("leaf_level", "i1"),
+        ("flags", "u1"),
+    ]
+)
+"""A position in memory and in the native file."""
+
+STATE = np.dtype(
+    [
+        ("player", "<u8"),
+        ("opponent", "<u8"),
+        ("wins", "<u8"),
+        ("draws", "<u8"),
+        ("losses", "<u8"),
+        ("lines", "<u8"),
+        ("score", "i1"),
+        ("lower", "i1"),
+        ("upper", "i1"),
+        ("level", "i1"),
+        ("leaf_move", "u1"),
+        ("leaf_score", "i1"),
+        ("leaf_level", "i1"),
+        ("flags", "u1"),
+        ("won", "<f8"),
+        ("drawn", "<f8"),
+        ("lost", "<f8"),
+    ]
+)
+"""Everything about a position in one fixed-size record: what the journal holds."""
+
+
+class Entry(NamedTuple):
+    """A position of the book.
+
+    ``player`` and ``opponent`` are the discs of the side to move and of the other side, in canonical form.
+    ``wins``, ``draws``, ``losses`` count the paths to exactly solved ends, ``lines`` the paths that leave the book;
+    transpositions count once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins.
+    The leaf is the best move that does not lead into the book, `NO_MOVE` when there is none; a finished game
+    has `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels.
+    """
+
+    player: int
+    opponent: int
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    lines: int = 0
+    score: int = NO_SCORE
+    lower: int = NO_SCORE
+    upper: int = -NO_SCORE
+    level: int = NO_LEVEL
+    leaf_move: int = NO_MOVE
+    leaf_score: int = NO_SCORE
+    leaf_level: int = NO_LEVEL
+    flags: int = 0
+
+    @property
+    def empties(self) -> int:
+        """Empty squares."""
+        return 64 - (self.player | self.opponent).bit_count()
+
+    @property
+    def human(self) -> bool:
+        """Whether the score was set by hand."""
+        return bool(self.flags & HUMAN)
+
+    def without_leaf(self) -> Entry:
+        """The same position with no leaf."""
+        return self._replace(leaf_move=NO_MOVE, leaf_score=NO_SCORE, leaf_level=NO_LEVEL)
+
+
+def mirror_move(move: int, symmetry: int) -> int:
+    """Where ``move`` goes under a symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
+    if move >= PASS:
+        return move
+    if symmetry & 1:
+        move ^= 7
+    if symmetry & 2:
+        move ^= 56
+    if symmetry & 4:
+        move = (move & 7) << 3 | move >> 3
+    return move
+
+
+def unmirror_move(move: int, symmetry: int) -> int:
+    """The inverse of `mirror_move`."""
+    if move >= PASS:
+        return move
+    if symmetry & 4:
+        move = (move & 7) << 3 | move >> 3
+    if symmetry & 2:
+        move ^= 56
+    if symmetry & 1:
+        move ^= 7
+    return move

@@ -1,0 +1,341 @@
+"""The positions in memory: records in chunks, an index of segments, 64-bit path counts, game results on demand.
+
+A look-up reads one or two cache lines of the index and one or two of the record. Growing adds a chunk or rebuilds one
+of 1,024 index segments, so it never copies a record and never stops anybody for long. The index costs at most 7.5
+bytes a position, so a position costs at most 47.5 all told, plus the unused part of the last chunk (0.6 MiB at most).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .native import kernels
+from .record import RECORD, WIDE, Entry, unmirror_move
+
+CHUNK_BITS = 14
+CHUNK_ROWS = 1 << CHUNK_BITS
+SEGMENTS = 1024
+MIN_SLOTS = 16
+MAX_ROWS = (1 << 32) - 1
+
+_COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS = range(1, 9)
+_RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
+
+Words = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+Records = npt.NDArray[Any]
+
+
+def address(array: npt.NDArray[Any]) -> int:
+    """Where an array's data begins."""
+    return int(array.ctypes.data)
+
+
+def segment_bytes(capacity: int) -> int:
+    """The size of one index segment: tags, padded to a multiple of 8, then 32-bit rows."""
+    return (capacity + 7) // 8 * 8 + 4 * capacity
+
+
+class Table:
+    """A set of canonical positions, each with its record; rows are numbered 0.. without holes.
+
+    All methods may be called from any thread; each takes `lock` for as long as it runs, which is short. Removing
+    positions renumbers rows.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._kernels = kernels()
+        self._context: Words = np.zeros(16, np.uint64)
+        self._context_at = address(self._context)
+        self._chunks: list[Records] = []
+        self._pointers: Words = np.zeros(64, np.uint64)
+        self._segments: list[Bytes] = []
+        self._descriptors: Words = np.zeros((SEGMENTS, 4), np.uint64)
+        self._wide: Words = np.zeros((64, 4), np.uint64)
+        self._results: list[Records] = []
+        self._result_pointers: Words = np.zeros(0, np.uint64)
+        self._scratch: Words = np.zeros(160, np.uint64)
+        self._local = threading.local()
+        for number in range(SEGMENTS):
+            memory = np.zeros(segment_bytes(MIN_SLOTS), np.uint8)
+            self._segments.append(memory)
+            self._describe(number, memory, MIN_SLOTS, 0)
+        self._context[0] = address(self._pointers)
+        self._context[_SEGMENTS] = address(self._descriptors)
+        self._context[_WIDE] = address(self._wide)
+        self._context[_WIDE_ROOM] = len(self._wide)
+
+    # ------------------------------------------------------------------------------------------------ memory
+
+    def _describe(self, number: int, memory: Bytes, capacity: int, used: int) -> None:
+        tags = address(memory)
+        self._descriptors[number] = (tags, tags + (capacity + 7) // 8 * 8, capacity, used)
+
+    def _adopt_chunk(self, chunk: Records) -> None:
+        place = len(self._chunks)
+        if place == len(self._pointers):
+            pointers = np.zeros(2 * place, np.uint64)
+            pointers[:place] = self._pointers
+            self._pointers = pointers
+            self._context[0] = address(pointers)
+        self._chunks.append(chunk)
+        self._pointers[place] = address(chunk)
+        self._context[_ROOM] = len(self._chunks) * CHUNK_ROWS
+        if self._results:
+            self._add_result_chunk()
+
+    def _add_chunk(self) -> None:
+        if len(self._chunks) * CHUNK_ROWS + CHUNK_ROWS > MAX_ROWS:
+            raise MemoryError(f"a book holds at most {MAX_ROWS} positions")
+        self._adopt_chunk(np.zeros(CHUNK_ROWS, RECORD))
+
+    def _resize_segment(self, number: int, capacity: int) -> None:
+        memory = np.zeros(segment_bytes(capacity), np.uint8)
+        tags = address(memory)
+        rows = tags + (capacity + 7) // 8 * 8
+        self._kernels.rehash_segment(self._context_at, number, tags, rows, capacity)
+        self._segments[number] = memory
+
+    def _grow_segment(self) -> None:
+        number = int(self._context[_FULL])
+        capacity = int(self._descriptors[number, 2])
+        self._resize_segment(number, capacity + max(8, capacity // 5))
+
+    def make_room(self, reason: int) -> None:
+        """React to the answer -1 or -2 of `insert_row`."""
+        if reason == -1:
+            self._grow_segment()
+        else:
+            self._add_chunk()
+
+    def reserve(self, count: int) -> None:
+        """Make the index large enough for ``count`` positions in all."""
+        with self.lock:
+            # Segments fill unevenly, by about the square root of their share.
+            share = count / SEGMENTS
+            slots = int((share + 3 * share**0.5) / 0.8) + 1
+            for number in range(SEGMENTS):
+                if slots > int(self._descriptors[number, 2]):
+                    self._resize_segment(number, slots)
+
+    def grow_wide(self) -> None:
+        """Double the room for counts of 2^32 and more."""
+        room = len(self._wide)
+        wide = np.zeros((2 * room, 4), np.uint64)
+        wide[:room] = self._wide
+        self._wide = wide
+        self._context[_WIDE] = address(wide)
+        self._context[_WIDE_ROOM] = len(wide)
+        self._context[_WIDE_COUNT] = min(int(self._context[_WIDE_COUNT]), room)
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory or mapping in use."""
+        with self.lock:
+            arrays = [*self._chunks, *self._segments, *self._results, self._pointers, self._descriptors, self._wide]
+            return sum(array.nbytes for array in arrays)
+
+    # ------------------------------------------------------------------------------------------------ positions
+
+    def __len__(self) -> int:
+        return int(self._context[_COUNT])
+
+    @property
+    def context(self) -> int:
+        """The address that the kernels know this table by; use it under `lock` only."""
+        return self._context_at
+
+    def _pair(self) -> tuple[Any, int]:
+        """Two words of this thread's own."""
+        try:
+            made: tuple[Any, int] = self._local.pair
+        except AttributeError:
+            words = (ctypes.c_uint64 * 2)()
+            made = self._local.pair = (words, ctypes.addressof(words))
+        return made
+
+    def canonical(self, player: int, opponent: int) -> tuple[int, int, int]:
+        """The canonical form of a position and the symmetry 0..7 that leads to it (see `record.mirror_move`)."""
+        words, place = self._pair()
+        symmetry = self._kernels.canonical_of(player, opponent, place)
+        return words[0], words[1], symmetry
+
+    def find(self, player: int, opponent: int) -> int:
+        """The row of a position in any orientation, -1 when it is not here."""
+        words, place = self._pair()
+        self._kernels.canonical_of(player, opponent, place)
+        with self.lock:
+            return int(self._kernels.find_row(self._context_at, words[0], words[1]))
+
+    def find_canonical(self, player: int, opponent: int) -> int:
+        """The row of a canonical position, -1 when it is not here."""
+        with self.lock:
+            return int(self._kernels.find_row(self._context_at, player, opponent))
+
+    def find_many(self, keys: Words) -> npt.NDArray[np.int64]:
+        """The rows (-1: not here) of canonical positions, given as an array of shape (n, 2)."""
+        keys = np.ascontiguousarray(keys, np.uint64)
+        rows = np.empty(len(keys), np.int64)
+        with self.lock:
+            self._kernels.find_rows(self._context_at, address(keys), len(keys), address(rows))
+        return rows
+
+    def insert(self, player: int, opponent: int) -> tuple[int, bool]:
+        """The row of a canonical position and whether it is new: then without score, level and leaf."""
+        with self.lock:
+            while True:
+                answer = int(self._kernels.insert_row(self._context_at, player, opponent))
+                if answer >= 0:
+                    return answer >> 1, bool(answer & 1)
+                self.make_room(answer)
+
+    def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
+        """Add canonical `RECORD`s without wide counts; answers how many were known, which keep what they had
+        unless ``overwrite``."""
+        records = np.ascontiguousarray(records, RECORD)
+        out = np.zeros(2, np.uint64)
+        done = 0
+        with self.lock:
+            while True:
+                done = int(
+                    self._kernels.insert_records(
+                        self._context_at, address(records), done, len(records), int(overwrite), address(out)
+                    )
+                )
+                reason = int(out.view(np.int64)[0])
+                if reason == 0:
+                    return int(out[1])
+                self.make_room(reason)
+
+    def remove(self, marked: Bytes) -> int:
+        """Remove the rows whose byte in ``marked`` (one for each row) is not 0; answers how many. Renumbers rows."""
+        with self.lock:
+            if len(marked) != len(self):
+                raise ValueError(f"{len(marked)} marks for {len(self)} rows")
+            gone = int(self._kernels.remove_rows(self._context_at, address(np.ascontiguousarray(marked, np.uint8))))
+            needed = -(-len(self) // CHUNK_ROWS)
+            del self._chunks[needed:]
+            if self._results:
+                del self._results[needed:]
+            self._context[_ROOM] = len(self._chunks) * CHUNK_ROWS
+            for number in range(SEGMENTS):
+                capacity, used = (int(value) for value in self._descriptors[number, 2:])
+                if capacity > max(MIN_SLOTS, 2 * used):
+                    self._resize_segment(number, max(MIN_SLOTS, used * 4 // 3 + 1))
+            return gone
+
+    # ------------------------------------------------------------------------------------------------ records
+
+    def chunk(self, number: int) -> Records:
+        """The `RECORD`s of rows ``number * CHUNK_ROWS``.. that are in use, as an array that shares their memory."""
+        return self._chunks[number][: max(0, len(self) - number * CHUNK_ROWS)]
+
+    def chunks(self) -> Iterator[Records]:
+        """All records in order of rows, a chunk at a time."""
+        for number in range(-(-len(self) // CHUNK_ROWS)):
+            yield self.chunk(number)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """A copy of one column in order of rows."""
+        parts = [chunk[name] for chunk in self.chunks()]
+        return np.concatenate(parts) if parts else np.zeros(0, RECORD[name])
+
+    def keys(self) -> Words:
+        """All positions as an array of shape (n, 2), in order of rows."""
+        return np.stack([self.column("player"), self.column("opponent")], axis=1)
+
+    def entry(self, row: int) -> Entry:
+        """The position in a row."""
+        if not 0 <= row < len(self):
+            raise IndexError(f"no row {row} among {len(self)}")
+        values = self._chunks[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
+        if values[-1] & WIDE:
+            counts = self._wide[values[2]].tolist()
+            return Entry(*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE)
+        return Entry(*values)
+
+    def write(self, row: int, entry: Entry) -> None:
+        """Replace everything but the key of a row."""
+        with self.lock:
+            chunk = self._chunks[row >> CHUNK_BITS]
+            place = row & CHUNK_ROWS - 1
+            if max(entry[2:6]) < 1 << 32:
+                chunk[place] = (int(chunk[place]["player"]), int(chunk[place]["opponent"]), *entry[2:])
+                return
+            old = chunk[place]
+            if int(old["flags"]) & WIDE:
+                slot = int(old["wins"])
+            else:
+                slot = int(self._context[_WIDE_COUNT])
+                if slot == len(self._wide):
+                    self.grow_wide()
+                self._context[_WIDE_COUNT] = slot + 1
+            self._wide[slot] = entry[2:6]
+            keys = (int(old["player"]), int(old["opponent"]))
+            chunk[place] = (*keys, slot, 0, 0, 0, *entry[6:13], entry.flags | WIDE)
+
+    def links(self, player: int, opponent: int) -> list[tuple[int, int]]:
+        """Every legal move of a position (or the pass), ascending, with the row of its child, -1 when not here."""
+        with self.lock:
+            out = self._scratch
+            count = self._kernels.list_links(self._context_at, player, opponent, address(out))
+            flat = out[: 2 * count].view(np.int64).tolist()
+        return list(zip(flat[::2], flat[1::2], strict=True))
+
+    # ------------------------------------------------------------------------------------------------ rules
+
+    def moves(self, player: int, opponent: int) -> int:
+        """The squares where ``player`` may play, as a mask."""
+        return int(self._kernels.board_moves_of(player, opponent))
+
+    def play(self, player: int, opponent: int, move: int) -> tuple[int, int]:
+        """The position after a legal move or a pass, seen by the other side, in the same orientation."""
+        if move > 63:
+            return opponent, player
+        flips = self._kernels.board_flips_of(move, player, opponent)
+        return opponent ^ flips, player | flips | 1 << move
+
+    def move_of(self, entry: Entry, player: int, opponent: int) -> int:
+        """The leaf move of ``entry`` on the board of (player, opponent), any image of its position."""
+        return unmirror_move(entry.leaf_move, self.canonical(player, opponent)[2])
+
+    # ------------------------------------------------------------------------------------------------ results
+
+    def _add_result_chunk(self) -> None:
+        self._results.append(np.zeros(CHUNK_ROWS, _RESULT))
+        if len(self._results) > len(self._result_pointers):
+            pointers = np.zeros(max(64, 2 * len(self._result_pointers)), np.uint64)
+            pointers[: len(self._result_pointers)] = self._result_pointers
+            self._result_pointers = pointers
+        self._result_pointers[len(self._results) - 1] = address(self._results[-1])
+        self._context[_RESULTS] = address(self._result_pointers)
+
+    @property
+    def keeps_results(self) -> bool:
+        """Whether any game result was ever stored: then every position costs 24 bytes more."""
+        return bool(self._results)
+
+    def results(self, row: int) -> tuple[float, float, float]:
+        """Games won, drawn and lost by the side to move here (weights, see `desdaemon.book.results`)."""
+        if not self._results:
+            return 0.0, 0.0, 0.0
+        won, drawn, lost = self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
+        return won, drawn, lost
+
+    def set_results(self, row: int, results: tuple[float, float, float]) -> None:
+        """Store the games won, drawn and lost by the side to move in a row's position."""
+        with self.lock:
+            while len(self._results) < len(self._chunks):
+                self._add_result_chunk()
+            self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1] = results
+
+    def result_chunk(self, number: int) -> Records:
+        """The results of rows ``number * CHUNK_ROWS``.. that are in use; only when `keeps_results`."""
+        return self._results[number][: max(0, len(self) - number * CHUNK_ROWS)]
