@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: help run warmup test lint bench lock clean FORCE
+.PHONY: help run warmup compiled test lint bench lock clean FORCE
 
 help:
 	@echo "make run      start the daemon on the standard streams (ARGS='-level 16' passes options)"
@@ -21,13 +21,18 @@ help:
 	@echo "make lock     write requirements.lock anew from the newest releases pyproject.toml allows"
 	@echo "make clean    remove what make has made, compiled code excepted"
 
-run: warmup
+run: compiled
 	@exec $(BIN)/desdaemon $(ARGS)
 
 warmup: $(VENV)/.installed
 	@$(BIN)/desdaemon warmup >&2 </dev/null
 
-bench: warmup
+# Silent where nothing is to be done.
+compiled: $(VENV)/.installed
+	@$(BIN)/desdaemon warmup --check >/dev/null 2>&1 </dev/null || { \
+	  echo "compiling the engine for this machine" >&2; $(BIN)/desdaemon warmup >&2 </dev/null; }
+
+bench: compiled
 	@exec $(BIN)/desdaemon bench $(ARGS)
 
 lint: $(VENV)/.installed-dev
@@ -35,7 +40,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint warmup
+test: lint compiled
 	$(BIN)/python -m pytest $(ARGS)
 
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
