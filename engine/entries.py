@@ -26,6 +26,7 @@ SPEC = Spec(
         "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "known_move": "u64(u64,u64,u64,i64,i64)",
         "static_score": "i64(u64,u64,u64)",
+        "evaluate_often": "i64(u64,u64,u64,i64)",
         "static_many": "void(u64,u64,u64,u64,i64)",
         "score_many": "void(u64,u64,u64,u64,i64,i64,i64)",
         "perft": "i64(u64,u64,i64,i64)",

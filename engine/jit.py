@@ -152,7 +152,7 @@ Report = Callable[[str, float, int, int], None]
 
 def _check(text: str) -> None:
     for line in text.splitlines():
-        if line.startswith("define") or line.startswith("  "):
+        if line.startswith(("define", "  ")):
             if re.search(r"\b(?:double|float)\b", line):
                 raise KernelError(f"floating point in a kernel (uint64 mixed with int64?): {line.strip()}")
         elif line.startswith("declare"):

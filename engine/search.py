@@ -203,9 +203,11 @@ class Searcher:
             return
         self._prepare(limits, control or Control())
         percent = SELECTIVITIES.index(limits.selectivity)
-        self._engine.score_many(
-            self._contexts[0].address, players, opponents, scores, number, limits.depth, percent
-        )
+        self._engine.score_many(self._contexts[0].address, players, opponents, scores, number, limits.depth, percent)
+
+    def time_evaluations(self, player: int, opponent: int, number: int) -> int:
+        """Make ``number`` moves from a position and evaluate after each; a checksum, for measuring the speed."""
+        return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
     def _prepare(self, limits: Limits, control: Control) -> None:
         control.watch(self._contexts)

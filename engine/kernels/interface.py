@@ -4,7 +4,9 @@ from desdaemon.engine.jit import kernel
 
 from .bits import (
     U,
+    blsr,
     canonical_symmetry,
+    ctz,
     final_score,
     flip,
     i2u,
@@ -34,7 +36,7 @@ from .context import (
     second_move_of,
     upper_of,
 )
-from .evaluate import evaluate, set_features, static_sum
+from .evaluate import evaluate, set_features, static_sum, update_features
 from .midgame import pv_moves
 
 
@@ -180,3 +182,23 @@ def static_many(ctx, players, opponents, scores, number):
     for k in range(number):
         place = i2u(k) << U(3)
         sts64(scores + place, static_score(ctx, ld64(players + place), ld64(opponents + place)))
+
+
+@kernel("i64(u64,u64,u64,i64)")
+def evaluate_often(ctx, p, o, number):
+    """Flip, update the features and evaluate, ``number`` times, over the moves of (p, o); the sum of the scores."""
+    features = stack_buf(128)
+    room = stack_buf(128)
+    set_features(p, o, features)
+    empties = 64 - popc(p | o)
+    legal = moves(p, o)
+    left = legal
+    total = 0
+    for _ in range(number):
+        if left == U(0):
+            left = legal
+        x = ctz(left)
+        left = blsr(left)
+        update_features(features, room, x, flip(x, p, o), U(0))
+        total += evaluate(ctx, room, U(1), empties - 1)
+    return total

@@ -1,0 +1,322 @@
+"""`desdaemon bench`: how fast the engine is on this machine, and whether its search is still the same.
+
+Times are medians of repeated runs, of processor time where one thread works (other programs disturb it least) and of
+wall time for threads and start-up. Problem files are read from ``--problems``; without them positions made by seeded
+random play stand in, which compare with nothing but themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import library
+from .entries import SPEC
+from .limits import Limits, level_limits
+from .search import Searcher
+from .weights import Weights, WeightsError
+
+_START = (0x0000000810000000, 0x0000001008000000)
+_MAX = 64
+
+
+class Problem(NamedTuple):
+    """A position (mover first) and, where known, its exact score in discs."""
+
+    player: int
+    opponent: int
+    score: int | None
+
+
+class Row(NamedTuple):
+    """One measurement: seconds (median), what was counted, and the count."""
+
+    name: str
+    seconds: float
+    nodes: int
+    note: str = ""
+
+
+def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
+    """The positions ``first`` to ``last`` (exclusive, from 0) of an OBF file."""
+    problems = []
+    for line in path.read_text().splitlines():
+        board, _, scores = line.partition(";")
+        squares = "".join(board.split())
+        if len(squares) != _MAX + 1:
+            continue
+        black = sum(1 << k for k, c in enumerate(squares[:_MAX]) if c in "Xx*")
+        white = sum(1 << k for k, c in enumerate(squares[:_MAX]) if c in "Oo")
+        pair = (black, white) if squares[_MAX] in "Xx*" else (white, black)
+        known = [int(part.rpartition(":")[2]) for part in scores.split(";") if ":" in part]
+        problems.append(Problem(*pair, max(known) if known else None))
+    return problems[first:last]
+
+
+def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
+    """Positions with a move and so many empties, reached by seeded random play."""
+    engine = library.load(SPEC)
+    dice = random.Random(seed)
+    problems: list[Problem] = []
+    while len(problems) < number:
+        player, opponent = _START
+        while (player | opponent).bit_count() < _MAX - empties:
+            legal = engine.board_moves(player, opponent)
+            if not legal:
+                player, opponent = opponent, player
+                legal = engine.board_moves(player, opponent)
+                if not legal:
+                    break
+            squares = [s for s in range(_MAX) if legal >> s & 1]
+            square = squares[int(dice.random() * len(squares))]
+            flips = engine.board_flip(square, player, opponent)
+            player, opponent = opponent ^ flips, player | flips | 1 << square
+        if (player | opponent).bit_count() == _MAX - empties and engine.board_moves(player, opponent):
+            problems.append(Problem(player, opponent, None))
+    return problems
+
+
+class Bench:
+    """The measurements, with what they share."""
+
+    def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
+        self.weights = weights
+        self.problems = problems
+        self.repeat = repeat
+
+    def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
+        path = self.problems / file if self.problems else None
+        if path is not None and path.is_file():
+            return f"{path.stem}[{first}:{last}]", read_problems(path, first, last)
+        return f"random, {empties} empties", random_problems(8, empties, 1)
+
+    def _searched(
+        self, name: str, problems: Sequence[Problem], limits: Callable[[int], Limits], threads: int = 1, bits: int = 21
+    ) -> Row:
+        searcher = Searcher(threads=threads, hash_bits=bits, weights=self.weights)
+        clock = time.process_time if threads == 1 else time.perf_counter
+        seconds, nodes, wrong = [], 0, 0
+        for _ in range(self.repeat):
+            total, nodes, wrong = 0.0, 0, 0
+            for problem in problems:
+                searcher.clear()
+                empties = _MAX - (problem.player | problem.opponent).bit_count()
+                begun = clock()
+                result = searcher.search(problem.player, problem.opponent, limits(empties))
+                total += clock() - begun
+                nodes += result.nodes
+                line = result.lines[0]
+                wrong += line.exact and problem.score is not None and line.score != problem.score
+            seconds.append(total)
+        return Row(name, statistics.median(seconds), nodes, f"{wrong} WRONG SCORES" if wrong else "")
+
+    def perft(self) -> list[Row]:
+        """Perft 11, both modes, one thread."""
+        from .counting import perft
+
+        rows = []
+        for mode in (1, 2):
+            seconds, leaves = [], 0
+            for _ in range(max(3, self.repeat)):
+                begun = time.process_time()
+                leaves = perft(*_START, 11, mode, threads=1)
+                seconds.append(time.process_time() - begun)
+            rows.append(Row(f"perft 11 mode {mode}", statistics.median(seconds), leaves))
+        return rows
+
+    def solve(self) -> list[Row]:
+        """Exact scores, one thread."""
+        rows = []
+        for file, first, last, bits in (
+            ("fforum-1-19.obf", 0, 19, 16),
+            ("fforum-20-39.obf", 0, 20, 21),
+            ("fforum-40-59.obf", 0, 5, 21),
+            ("fforum-40-59.obf", 0, 10, 22),
+        ):
+            name, problems = self._set(file, first, last, 18)
+            rows.append(self._searched(f"exact {name}", problems, lambda empties: Limits(empties), bits=bits))
+            if name.startswith("random"):
+                break
+        return rows
+
+    def midgame(self) -> list[Row]:
+        """Levels 12, 16 and 21, one thread."""
+        name, problems = self._set("midgame-8.obf", 0, 8, 36)
+        levels = (12, 16, 21) if name.startswith("midgame") else (10, 12)
+        return [
+            self._searched(f"level {level} {name}", problems, lambda empties, level=level: level_limits(level, empties))  # type: ignore[misc]
+            for level in levels
+        ]
+
+    def evaluation(self) -> list[Row]:
+        """Incremental evaluations: flips, update of the features and the sum of the weights."""
+        searcher = Searcher(hash_bits=10, weights=self.weights)
+        [problem] = random_problems(1, 30, 3)
+        number = 2_000_000
+        seconds = []
+        for _ in range(max(5, self.repeat)):
+            begun = time.process_time()
+            searcher.time_evaluations(problem.player, problem.opponent, number)
+            seconds.append(time.process_time() - begun)
+        return [Row("evaluation", statistics.median(seconds), number)]
+
+    def threads(self) -> list[Row]:
+        """The same exact solves with one thread and with all processors, wall time."""
+        rows = []
+        name, problems = self._set("fforum-40-59.obf", 0, 10, 20)
+        for threads in (1, os.cpu_count() or 1):
+            searcher_row = self._searched(
+                f"{threads} thread{'s' * (threads > 1)} {name}", problems, lambda empties: Limits(empties), threads, 22
+            )
+            rows.append(searcher_row)
+        return rows
+
+    def startup(self) -> list[Row]:
+        """Fresh processes with a warm cache: to the first prompt, and to the answers of a hint and a solve."""
+        middle = random_problems(1, 36, 5)[0]
+        late = random_problems(1, 14, 6)[0]
+        return [
+            Row("start to prompt", self._until(""), 0),
+            Row("start to hint 1 at level 10", self._until(f"level 10\nsetboard {_text(middle)}\nhint 1\n"), 0),
+            Row("start to 14 empties solved", self._until(f"level 60\nsetboard {_text(late)}\nhint 1\n"), 0),
+        ]
+
+    def _until(self, lines: str) -> float:
+        """Seconds from the start of a process to the prompt after the last of ``lines``."""
+        prompts = lines.count("\n") + 1
+        command = [sys.executable, "-c", _ENTRY, str(Path(__file__).resolve().parent.parent), "-q"]
+        command += ["-eval-file", self.weights.source]
+        seconds = []
+        for _ in range(max(7, self.repeat)):
+            begun = time.perf_counter()
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(lines.encode())
+                process.stdin.flush()
+                seen = 0
+                while seen < prompts:
+                    data = os.read(process.stdout.fileno(), 65536)
+                    if not data:
+                        raise RuntimeError("the daemon ended before its last prompt")
+                    seen += data.count(b">")
+                seconds.append(time.perf_counter() - begun)
+                process.stdin.close()
+                process.stdout.read()
+        return statistics.median(seconds)
+
+    def signature(self) -> tuple[int, list[int]]:
+        """Nodes and scores of a fixed set of searches: the same on every machine, for the same code and weights."""
+        searcher = Searcher(hash_bits=16, weights=self.weights)
+        nodes = 0
+        scores = []
+        for empties, number, limits in (
+            (44, 4, Limits(8, 73)),
+            (36, 4, Limits(10, 73)),
+            (30, 4, Limits(7, 100)),
+            (17, 6, Limits(17, 100)),
+            (18, 6, Limits(18, 87)),
+        ):
+            for problem in random_problems(number, empties, empties):
+                searcher.clear()
+                result = searcher.search(problem.player, problem.opponent, limits, multipv=2)
+                nodes += result.nodes
+                scores += [line.score for line in result.lines]
+        return nodes, scores
+
+
+# Runs this very source tree or installation, whichever the bench itself came from.
+_ENTRY = """
+import importlib, os, sys
+root = sys.argv.pop(1)
+if os.path.isdir(os.path.join(root, "daemon")):
+    sys.path.insert(0, root)
+    top = importlib.import_module("daemon")
+    top.__path__.append(root)
+    sys.modules["desdaemon"] = top
+else:
+    sys.path.insert(0, os.path.dirname(root))
+sys.argv[0] = "desdaemon"
+from desdaemon.cli import main
+sys.exit(main())
+"""
+
+
+def _text(problem: Problem) -> str:
+    squares = ("X" if problem.player >> s & 1 else "O" if problem.opponent >> s & 1 else "-" for s in range(_MAX))
+    return "".join(squares) + " X"
+
+
+def _machine() -> dict[str, Any]:
+    from .target import host_target
+
+    return {"cpu": host_target().cpu, "cores": os.cpu_count(), "python": platform.python_version()}
+
+
+_MEASUREMENTS: dict[str, str] = {
+    "perft": "perft 11 in both modes",
+    "solve": "exact scores of the fforum problems",
+    "midgame": "levels 12, 16 and 21",
+    "eval": "incremental evaluations",
+    "threads": "one thread against all",
+    "startup": "fresh processes with a warm cache",
+    "signature": "nodes of fixed searches",
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the measurements named (all but the signature by default); returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="desdaemon bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(f"{name:10} {what}" for name, what in _MEASUREMENTS.items()),
+    )
+    parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")
+    parser.add_argument("--problems", type=Path, default=Path("../shared/data/problems"), help="folder of OBF files")
+    parser.add_argument("--eval-file", help="weights other than the shipped ones")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    arguments = parser.parse_args(argv)
+    unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
+    if unknown:
+        parser.error(f"no measurement is called {unknown[0]!r}; there are {', '.join(_MEASUREMENTS)}")
+    if arguments.repeat < 1:
+        parser.error("--repeat must be at least 1")
+    chosen = arguments.what or [what for what in _MEASUREMENTS if what != "signature"]
+    try:
+        weights = Weights.load(arguments.eval_file)
+    except WeightsError as error:
+        print(f"desdaemon: {error}", file=sys.stderr)
+        return 1
+    problems = arguments.problems if arguments.problems.is_dir() else None
+    bench = Bench(weights, problems, arguments.repeat)
+    report: dict[str, Any] = {"machine": _machine(), "rows": []}
+    if not arguments.json:
+        print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))
+        print(f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}")
+    for what in chosen:
+        if what == "signature":
+            nodes, scores = bench.signature()
+            report["signature"] = {"nodes": nodes, "scores": scores}
+            if not arguments.json:
+                print(f"signature {nodes}")
+            continue
+        for row in getattr(bench, "evaluation" if what == "eval" else what)():
+            report["rows"].append(row._asdict())
+            if not arguments.json:
+                speed = f"{row.nodes / row.seconds / 1e6:8.1f}" if row.nodes else ""
+                print(f"{row.name:44} {row.seconds:9.4f} {row.nodes or '':>14} {speed:>8} {row.note}", flush=True)
+    if arguments.json:
+        print(json.dumps(report))
+    return 0

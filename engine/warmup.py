@@ -1,0 +1,78 @@
+"""`desdaemon warmup`: compile everything now, so that no later start has to."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from . import library
+from .entries import SPEC
+from .weights import Weights, WeightsError
+
+
+class _Bar:
+    """Progress for a person at a terminal, or one line a library for a log."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, line: str) -> None:
+        if not self._live:
+            return
+        place, _, rest = line.partition(" ")
+        done, _, total = place.partition("/")
+        width = 30
+        filled = width * int(done) // int(total)
+        bar = "#" * filled + "." * (width - filled)
+        sys.stderr.write(f"\r{self._name:8} [{bar}] {place:>7} {rest[:40]:40}")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self._live:
+            sys.stderr.write("\r" + " " * 100 + "\r")
+            sys.stderr.flush()
+
+
+def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
+    """Compile the libraries ``specs`` that are not in the cache and expand the shipped weights.
+
+    Returns the exit status: 0; 1 when something failed, or with ``--check`` when something would have to be made.
+    """
+    parser = argparse.ArgumentParser(prog="desdaemon warmup", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
+    arguments = parser.parse_args(argv)
+    print(f"{'what':24} {'state':10} {'seconds':>8}")
+    status = 0
+    for spec in specs:
+        begun = time.perf_counter()
+        state = "cached"
+        if library.read_cached(spec) is None:
+            if arguments.check:
+                print(f"{spec.name + ' library':24} {'missing':10}")
+                status = 1
+                continue
+            bar = _Bar(spec.name)
+            try:
+                library.compile_library(spec, bar)
+            except library.LibraryError as error:
+                bar.close()
+                print(f"desdaemon: {error}", file=sys.stderr)
+                return 1
+            bar.close()
+            state = "compiled"
+        print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
+    if status == 0:
+        begun = time.perf_counter()
+        try:
+            Weights.load()
+        except WeightsError as error:
+            print(f"desdaemon: {error}", file=sys.stderr)
+            return 1
+        print(f"{'weights':24} {'ready':10} {time.perf_counter() - begun:8.2f}")
+    if library.cache_folder() is None:
+        print("desdaemon: no folder to keep compiled code in: each start compiles again", file=sys.stderr)
+    return status
