@@ -1,17 +1,17 @@
 """Stage `label`: scores for positions, from the engine's own search.
 
-Each worker is a process with a searcher of its own. Rows are taken in a seeded random order that runs through all plies
+Each worker thread has a searcher of its own. Rows are taken in a seeded random order that runs through all plies
 alike, so that a stage ended early by its time limit still leaves a fair sample of every ply; running it again goes on
 where it ended.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,28 +25,9 @@ from .dataset import EXACT, NO_LABEL
 from .store import Arrays, Progress, TrainingError, load, save
 
 CHUNK = 64
-"""Positions handed to a worker at a time."""
+"""Positions scored in one call."""
 
 _SAVE_EVERY = 60.0
-
-_searcher: Searcher | None = None
-
-
-def _prepare(weights: str, hash_bits: int) -> None:
-    global _searcher
-    _searcher = Searcher(hash_bits=hash_bits, weights=Weights.load(weights))
-
-
-def _label(players: list[int], opponents: list[int], depth: int, selectivity: int) -> list[int]:
-    """Scores in discs, side to move's view; depth EXACT reads to the end."""
-    assert _searcher is not None
-    scores = []
-    for player, opponent in zip(players, opponents, strict=True):
-        empties = 64 - (player | opponent).bit_count()
-        limits = Limits(empties, 100) if depth == EXACT else Limits(depth, selectivity)
-        result = _searcher.search(player, opponent, limits)
-        scores.append(result.lines[0].score if result.lines else NO_LABEL)
-    return scores
 
 
 def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -73,31 +54,31 @@ def search_all(
     seconds: float,
     hash_bits: int,
     progress: Progress,
-    checkpoint: Any = None,
+    checkpoint: Callable[[NDArray[np.int8]], None] | None = None,
 ) -> NDArray[np.int8]:
     """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) left out."""
     values = np.full(len(players), NO_LABEL, np.int8)
+    searchers: SimpleQueue[Searcher] = SimpleQueue()
+    for _ in range(workers):
+        searchers.put(Searcher(hash_bits=hash_bits, weights=Weights.load(weights)))
+    limits = Limits(60, 100) if depth == EXACT else Limits(depth, selectivity)
     begun = saved = time.perf_counter()
-    # Compiled and cached once, here, before the workers look for it.
-    Searcher(hash_bits=10, weights=Weights.load(weights))
-    pending: dict[Future[list[int]], slice] = {}
-    done = following = 0
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _prepare, (str(weights), hash_bits)) as pool:
-        while True:
-            late = 0 < seconds < time.perf_counter() - begun
-            while following < len(players) and len(pending) < 3 * workers and not late:
-                part = slice(following, min(following + CHUNK, len(players)))
-                task = pool.submit(_label, players[part].tolist(), opponents[part].tolist(), depth, selectivity)
-                pending[task] = part
-                following = part.stop
-            if not pending:
-                break
-            finished, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for task in finished:
-                part = pending.pop(task)
-                values[part] = task.result()
-                done += part.stop - part.start
+
+    def score(begin: int) -> int:
+        if 0 < seconds < time.perf_counter() - begun:
+            return 0
+        own, other = players[begin : begin + CHUNK].copy(), opponents[begin : begin + CHUNK].copy()
+        scores = np.empty(len(own), np.int64)
+        searcher = searchers.get()
+        searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), limits)
+        searchers.put(searcher)
+        values[begin : begin + len(own)] = scores
+        return len(own)
+
+    done = 0
+    with ThreadPoolExecutor(workers) as pool:
+        for count in pool.map(score, range(0, len(players), CHUNK)):
+            done += count
             now = time.perf_counter()
             progress.now_and_then(f"{done} of {len(players)} labels, {done / (now - begun):.0f} a second")
             if checkpoint is not None and now - saved > _SAVE_EVERY:
@@ -156,8 +137,13 @@ def run(
     def write(fresh: NDArray[np.int8]) -> None:
         values[todo] = fresh
         have = values != NO_LABEL
-        depths = np.full(int(have.sum()), depth, np.uint8)
-        labels: Arrays = {"rows": rows[have], "values": values[have], "depths": depths}
+        # Sorted rows compress to a quarter.
+        order = np.argsort(rows[have])
+        labels: Arrays = {
+            "rows": rows[have][order].astype(np.int32),
+            "values": values[have][order],
+            "depths": np.full(len(order), depth, np.uint8),
+        }
         save(out, labels, {**made, "labels": int(have.sum())}, compress=True)
 
     fresh = search_all(
