@@ -76,7 +76,7 @@ class Stopped(Exception):
     """The ``progress`` of an import or export asked to stop: nothing was changed."""
 
 
-def _header(path: Path, data: memoryview) -> tuple[Options, int]:
+def _header(path: Path, data: bytes) -> tuple[Options, int]:
     if len(data) < HEADER.size:
         raise Unreadable(
             path, len(data), f"an Edax book has a header of {HEADER.size} bytes; the file ends before it does"
@@ -134,7 +134,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Loaded:
         data: npt.NDArray[np.uint8] = np.fromfile(path, np.uint8)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
-    options, count = _header(path, memoryview(data))
+    options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
 
     def going(done: int) -> None:

@@ -23,6 +23,7 @@ SPEC = Spec(
         "list_links": "i64(u64,u64,u64,u64)",
         "order_rows": "void(u64,u64,u64)",
         "negamax_rows": "i64(u64,u64,i64,i64,u64,i64,u64)",
+        "select_rows": "i64(u64,u64,u64,i64,i64,u64)",
         "list_faults": "i64(u64,i64,i64,u64,i64,u64)",
         "reach_rows": "i64(u64,u64,u64,i64,i64,i64)",
         "dat_load": "i64(u64,u64,i64,i64,u64)",

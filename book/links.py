@@ -60,6 +60,11 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
     return table
 
 
+def margins_of(options: Options) -> npt.NDArray[np.int16]:
+    """`leaf_bound` of every level (-1..) and number of empties, as the kernels read it."""
+    return _margins(options.midgame_error, options.endcut_error)
+
+
 class Order:
     """The rows of a table from the end of the game to the opening; stale as soon as a row comes or goes."""
 
@@ -86,7 +91,7 @@ def negamax(table: Table, options: Options, *, threads: int = 1, progress: Progr
     opening are then out of date until the next run.
     """
     order = Order(table)
-    margins = _margins(options.midgame_error, options.endcut_error)
+    margins = margins_of(options)
     order.block[0] = 0
 
     def run(start: int, end: int) -> int:

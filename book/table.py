@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,17 @@ def address(array: npt.NDArray[Any]) -> int:
 def segment_bytes(capacity: int) -> int:
     """The size of one index segment: tags, padded to a multiple of 8, then 32-bit rows."""
     return (capacity + 7) // 8 * 8 + 4 * capacity
+
+
+class State(NamedTuple):
+    """The parts of a table, see `Table.state`."""
+
+    rows: int
+    chunks: list[Records]
+    segments: list[Bytes]
+    descriptors: Words
+    wide: Words
+    results: list[Records]
 
 
 class Table:
@@ -134,6 +145,35 @@ class Table:
         self._context[_WIDE] = address(wide)
         self._context[_WIDE_ROOM] = len(wide)
         self._context[_WIDE_COUNT] = min(int(self._context[_WIDE_COUNT]), room)
+
+    def state(self) -> State:
+        """Everything this table consists of, not copied: nothing may change while it is used."""
+        with self.lock:
+            wide = self._wide[: min(int(self._context[_WIDE_COUNT]), len(self._wide))]
+            return State(len(self), self._chunks, self._segments, self._descriptors, wide, self._results)
+
+    def adopt(
+        self,
+        count: int,
+        chunks: list[Records],
+        segments: list[tuple[Bytes, int, int]],
+        wide: Words,
+        results: list[Bytes],
+    ) -> None:
+        """Become the table that another one's `state` was; ``segments`` are (memory, capacity, used)."""
+        for chunk in chunks:
+            self._adopt_chunk(chunk)
+        for number, (memory, capacity, used) in enumerate(segments):
+            self._segments[number] = memory
+            self._describe(number, memory, capacity, used)
+        self._wide = np.zeros((max(64, 2 * len(wide)), 4), np.uint64)
+        self._wide[: len(wide)] = wide
+        self._context[_WIDE] = address(self._wide)
+        self._context[_WIDE_ROOM] = len(self._wide)
+        self._context[_WIDE_COUNT] = len(wide)
+        for part in results:
+            self._add_result_chunk(part.view(_RESULT))
+        self._context[_COUNT] = count
 
     @property
     def memory(self) -> int:
@@ -258,7 +298,7 @@ class Table:
         values = self._chunks[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
         if values[-1] & WIDE:
             counts = self._wide[values[2]].tolist()
-            return Entry(*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE)
+            return Entry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
         return Entry(*values)
 
     def write(self, row: int, entry: Entry) -> None:
@@ -308,8 +348,8 @@ class Table:
 
     # ------------------------------------------------------------------------------------------------ results
 
-    def _add_result_chunk(self) -> None:
-        self._results.append(np.zeros(CHUNK_ROWS, _RESULT))
+    def _add_result_chunk(self, chunk: Records | None = None) -> None:
+        self._results.append(np.zeros(CHUNK_ROWS, _RESULT) if chunk is None else chunk)
         if len(self._results) > len(self._result_pointers):
             pointers = np.zeros(max(64, 2 * len(self._result_pointers)), np.uint64)
             pointers[: len(self._result_pointers)] = self._result_pointers

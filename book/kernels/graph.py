@@ -12,6 +12,7 @@ from desdaemon.engine.kernels.bits import (
     ld64,
     ldi8,
     ldi16,
+    lds64,
     ldu8,
     ldu32,
     moves,
@@ -252,7 +253,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     numbers: what to add to a leaf's score for its lower and its upper bound, and whether it is exact. ``rule`` 0 is
     Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links keeps its score, and
     lines count positions). ``stats``: + 0 rows whose score or bounds changed, + 16 the layers of `order_rows`: a
-    layer without rows is not probed. A leaf whose move has become a link is dropped.
+    layer without rows is not probed. A leaf whose move has become a link is dropped. A child without a score is
+    passed over, and a position with neither links nor leaf (its search is still to come) keeps its score.
     """
     children = stack_buf(1024)
     counts = stack_buf(32)
@@ -293,10 +295,12 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                 k += U(1)
                 if row < 0:
                     continue
-                linked += 1
                 if move == leaf_move:
                     clear_leaf(at)
                 child = row_at(ctx, i2u(row))
+                if ldi8(child + U(32)) == NO_SCORE:
+                    continue
+                linked += 1
                 score = larger(score, -ldi8(child + U(32)))
                 lower = larger(lower, -ldi8(child + U(34)))
                 upper = larger(upper, -ldi8(child + U(33)))
@@ -320,7 +324,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                     losses = add_saturated(losses, U(1))
                 else:
                     draws = add_saturated(draws, U(1))
-        if rule == 1 and linked == 0:
+        if linked == 0 and (rule == 1 or own == NO_SCORE):
             score = ldi8(at + U(32))
             margin = margins + i2u((ldi8(at + U(35)) + 1) * 61 + empties) * U(6)
             lower = score
@@ -328,6 +332,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
             if score > NO_SCORE:
                 lower += ldi16(margin)
                 upper += ldi16(margin + U(2))
+            else:
+                upper = -NO_SCORE
         if flags & HUMAN:
             score = ldi8(at + U(32))
             lower = score
@@ -386,6 +392,96 @@ def reach_rows(ctx, order, marks, start, end, best_only):
                     given |= U(2)
             st8(marks + i2u(found), u2i(ldu8(marks + i2u(found)) | given))
     return marked
+
+
+DEVIATE = 0
+ENHANCE = 1
+PLAY = 2
+EXTEND = 3
+EXPAND = U(64)
+
+
+@kernel("i64(u64,u64,u64,i64,i64,u64)")
+def select_rows(ctx, order, marks, start, end, rules):
+    """Walk rows ``order[end - 1]`` down to ``order[start]`` from the marked ones and mark with EXPAND what to grow.
+
+    Mark 1: reached with the first side to move, mark 2: with the other. ``rules`` (64-bit words): the mode; the
+    tolerance, the lowest and the highest score for either side to move (six words); the least empties; the address
+    of `negamax_rows`' margins. DEVIATE follows and grows what is within the tolerance of the position's score and
+    inside the window; ENHANCE what may be best given the bounds; PLAY follows everything and grows positions
+    without links; EXTEND grows leaves that are as good as the score. Answers how many are to grow.
+    """
+    links = stack_buf(1024)
+    mode = lds64(rules)
+    least = lds64(rules + U(56))
+    margins = ld64(rules + U(64))
+    chosen = 0
+    t = i2u(end)
+    stop = i2u(start)
+    while t > stop:
+        t -= U(1)
+        row = u2i(ldu32(order + (t << U(2))))
+        mark = ldu8(marks + i2u(row))
+        if mark == U(0):
+            continue
+        at = row_at(ctx, i2u(row))
+        p = ld64(at)
+        o = ld64(at + U(8))
+        empties = 64 - popc(p | o)
+        value = ldi8(at + U(32))
+        leaf = ldi8(at + U(37))
+        leaf_move = ldu8(at + U(36))
+        total = i2u(list_links(ctx, p, o, links))
+        if empties < least or total == U(0):
+            continue
+        growing = False
+        linked = 0
+        side = U(0)
+        while side < U(2):
+            if mark & bit(side) == U(0):
+                side += U(1)
+                continue
+            tolerance = lds64(rules + U(8) + (side << U(3)))
+            low = lds64(rules + U(24) + (side << U(3)))
+            high = lds64(rules + U(40) + (side << U(3)))
+            other = i2u(2 - u2i(side))
+            if mode == 0 and (value < low or value > high):
+                side += U(1)
+                continue
+            k = U(0)
+            while k < total:
+                found = u2i(ld64(links + (k << U(4)) + U(8)))
+                if found >= 0:
+                    linked += 1
+                    if ld64(links + (k << U(4))) == leaf_move:
+                        leaf = NO_SCORE
+                    child = row_at(ctx, i2u(found))
+                    score = -ldi8(child + U(32))
+                    follow = True
+                    if mode == 0:
+                        follow = value - score <= tolerance and low <= score and score <= high
+                    elif mode == 1:
+                        follow = -ldi8(child + U(34)) >= ldi8(at + U(33)) or -ldi8(child + U(33)) >= ldi8(at + U(34))
+                    if follow:
+                        st8(marks + i2u(found), u2i(ldu8(marks + i2u(found)) | other))
+                k += U(1)
+            if leaf != NO_SCORE and leaf_move <= PASS:
+                if mode == 0:
+                    growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
+                elif mode == 1:
+                    margin = margins + i2u((ldi8(at + U(38)) + 1) * 61 + empties) * U(6)
+                    lower = leaf + ldi16(margin)
+                    upper = leaf + ldi16(margin + U(2))
+                    growing = growing or lower >= ldi8(at + U(33)) or upper >= ldi8(at + U(34))
+                elif mode == 2:
+                    growing = linked == 0
+                else:
+                    growing = leaf >= value
+            side += U(1)
+        if growing:
+            st8(marks + i2u(row), u2i(mark | EXPAND))
+            chosen += 1
+    return chosen
 
 
 OPEN = 1

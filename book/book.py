@@ -1,0 +1,225 @@
+"""A book: its table and options, and the elementary operations on positions.
+
+Whoever has to know about changes (the store that writes them down) sets `Book.recorder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .edax import Links
+from .errors import within
+from .links import Progress, negamax
+from .native import kernels
+from .options import Options
+from .record import HUMAN, HUMAN_LEVEL, NO_MOVE, NO_SCORE, PASS, START, Entry, mirror_move, unmirror_move
+from .table import Table, Words, address
+
+Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
+"""A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
+move), or None when it was stopped before its end. It is asked only for positions with a move outside the mask, must
+give the same answer for the same question, and is called from several threads at once."""
+
+_SLICE = 1 << 15
+
+
+class Fault(NamedTuple):
+    """A row whose leaf is not what it should be."""
+
+    row: int
+    kind: int
+
+
+OPEN = 1
+"""There is no leaf though a legal move leads out of the book, or a finished game has no score."""
+
+LINKED = 2
+"""The leaf's move leads into the book."""
+
+ILLEGAL = 3
+"""The leaf is not a legal move."""
+
+SURPLUS = 4
+"""A score without a move in a position that is not finished."""
+
+
+class Recorder(Protocol):
+    """Told of every change of a book, before or after it is visible."""
+
+    def changed(self, row: int) -> None:
+        """The position in ``row`` is new or different."""
+
+    def removed(self, keys: Words) -> None:
+        """These positions, of shape (n, 2), are about to go; rows will be renumbered."""
+
+    def fixed(self) -> None:
+        """Scores, bounds and counts of all positions were recomputed from the leaves."""
+
+    def options_changed(self, options: Options) -> None:
+        """The options are now these."""
+
+
+class Move(NamedTuple):
+    """A move that the book knows in some position, with its score seen from the side to move there.
+
+    ``row`` is the position it leads to, -1 for the leaf.
+    """
+
+    move: int
+    score: int
+    row: int
+
+    @property
+    def linked(self) -> bool:
+        """Whether the move leads into the book."""
+        return self.row >= 0
+
+
+def final_score(player: int, opponent: int) -> int:
+    """The score of a finished game for ``player``; the empties go to the winner."""
+    own, other = player.bit_count(), opponent.bit_count()
+    empties = 64 - own - other
+    return own - other + (empties if own > other else -empties if own < other else 0)
+
+
+class Book:
+    """Positions and options, with no file. One thread at a time may change it; look-ups may run beside."""
+
+    def __init__(self, options: Options | None = None, table: Table | None = None, links: Links | None = None) -> None:
+        self.table = table or Table()
+        self._options = options or Options()
+        self.file_links = links
+        self.recorder: Recorder | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def options(self) -> Options:
+        """The options; set them as a whole."""
+        return self._options
+
+    @options.setter
+    def options(self, options: Options) -> None:
+        if options != self._options:
+            self._options = options
+            if self.recorder is not None:
+                self.recorder.options_changed(options)
+
+    # ------------------------------------------------------------------------------------------------ looking
+
+    def entry(self, player: int, opponent: int) -> Entry | None:
+        """The entry of a position in any orientation; its moves are those of the canonical board."""
+        row = self.table.find(player, opponent)
+        return self.table.entry(row) if row >= 0 else None
+
+    def known_moves(self, entry: Entry) -> list[Move]:
+        """The links and the leaf of an entry, best first, then by move; scores of links are the children's."""
+        table = self.table
+        found = [
+            Move(move, -table.entry(row).score, row)
+            for move, row in table.links(entry.player, entry.opponent)
+            if row >= 0
+        ]
+        linked = {known.move for known in found}
+        if entry.leaf_move != NO_MOVE and entry.leaf_move not in linked and entry.leaf_score != NO_SCORE:
+            found.append(Move(entry.leaf_move, entry.leaf_score, -1))
+        return sorted(found, key=lambda known: (-known.score, known.move))
+
+    def moves_on(self, player: int, opponent: int) -> list[Move]:
+        """What `known_moves` says of a position in any orientation, in that orientation; empty outside the book."""
+        p, o, symmetry = self.table.canonical(player, opponent)
+        row = self.table.find_canonical(p, o)
+        if row < 0:
+            return []
+        moves = [
+            known._replace(move=unmirror_move(known.move, symmetry))
+            for known in self.known_moves(self.table.entry(row))
+        ]
+        return sorted(moves, key=lambda known: (-known.score, known.move))
+
+    def faults(self) -> list[Fault]:
+        """Every position whose leaf is missing, illegal, superfluous or a link."""
+        notes = np.empty((4096, 2), np.int64)
+        noted = np.zeros(1, np.uint64)
+        found: list[Fault] = []
+        at = 0
+        while at < len(self):
+            with self.table.lock:
+                end = min(len(self), at + _SLICE)
+                at = int(kernels().list_faults(self.table.context, at, end, address(notes), len(notes), address(noted)))
+            found += [Fault(row, kind) for row, kind in notes[: int(noted[0])].tolist()]
+        return found
+
+    # ------------------------------------------------------------------------------------------------ changing
+
+    def put(self, entry: Entry) -> int:
+        """Add or replace a position, given in canonical form; answers its row."""
+        row, _ = self.table.insert(entry.player, entry.opponent)
+        self.table.write(row, entry)
+        self.file_links = None
+        if self.recorder is not None:
+            self.recorder.changed(row)
+        return row
+
+    def set_results(self, row: int, results: tuple[float, float, float]) -> None:
+        """Store the games won, drawn and lost by the side to move in a row's position."""
+        self.table.set_results(row, results)
+        if self.recorder is not None:
+            self.recorder.changed(row)
+
+    def remove(self, marked: npt.NDArray[np.uint8]) -> int:
+        """Remove the rows marked by a byte that is not 0; answers how many. Rows are renumbered."""
+        if self.recorder is not None:
+            self.recorder.removed(self.table.keys()[marked != 0])
+        self.file_links = None
+        return self.table.remove(marked)
+
+    def negamax(self, *, threads: int = 1, progress: Progress | None = None) -> int | None:
+        """See `links.negamax`; leaves that have become links are dropped."""
+        changed = negamax(self.table, self._options, threads=threads, progress=progress)
+        if self.recorder is not None:
+            self.recorder.fixed()
+        if changed != 0:
+            self.file_links = None
+        return changed
+
+    def edit(self, player: int, opponent: int, move: int | None, score: int) -> None:
+        """Set by hand what a position (``move`` None) or the position after ``move`` is worth to ``player``.
+
+        The position is added when it is not there. A human's score outranks every level and survives everything but
+        `remove`. Raises OutOfRange and ValueError (an illegal move).
+        """
+        within("score", score, -64, 64)
+        if move is not None:
+            legal = self.table.moves(player, opponent)
+            if not (move < PASS and legal >> move & 1):
+                raise ValueError("that move is not legal there")
+            player, opponent = self.table.play(player, opponent, move)
+            score = -score
+        p, o, _ = self.table.canonical(player, opponent)
+        row = self.table.find_canonical(p, o)
+        entry = self.table.entry(row) if row >= 0 else Entry(p, o)
+        self.put(entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN))
+
+    def canonical_move(self, player: int, opponent: int, move: int) -> int:
+        """``move`` on the canonical board of a position."""
+        return mirror_move(move, self.table.canonical(player, opponent)[2])
+
+
+def new_book(options: Options, evaluate: Evaluate) -> Book:
+    """A book of the initial position, searched at the book's level."""
+    from .grow import Worker, add_positions
+
+    book = Book(options)
+    add_positions(book, [START], Worker(evaluate))
+    return book
+
+
+def rows_of(book: Book, positions: Iterable[tuple[int, int]]) -> list[int]:
+    """The rows of positions in any orientation, -1 for those not in the book."""
+    return [book.table.find(player, opponent) for player, opponent in positions]

@@ -1,0 +1,495 @@
+"""Growing a book: games and positions added, and Edax's deviate, enhance, fill, play, extend, deepen and correct.
+
+Every command repeats one round: search the open leaves; negamax; choose the positions to add, by the scores alone;
+add them. A round's searches are independent of each other and of how they are spread over threads. A stop between
+any two searches leaves a negamaxed book with some leaves open, and the next run of the command searches them first:
+so it ends with the same book.
+
+Edax expands one position after the other, and lets scores that are out of date choose the second half of a
+deviation; the positions chosen in a round here are those that Edax chooses in its first.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.engine.limits import level_limits
+
+from .book import LINKED, Book, Evaluate, final_score
+from .errors import NotInBook, within
+from .links import Order, margins_of
+from .native import kernels
+from .record import HUMAN, MAX_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry
+from .table import address
+
+Position = tuple[int, int]
+
+_SLICE = 1 << 15
+_EXPAND = 64
+
+
+class Report(NamedTuple):
+    """How far a long command is: ``done`` of ``total`` searches of this round, ``added`` positions since it began."""
+
+    command: str
+    round: int
+    done: int
+    total: int
+    added: int
+    positions: int
+
+
+Tell = Callable[[Report], bool]
+"""Told after every search; answers whether to go on."""
+
+
+class Outcome(NamedTuple):
+    """How a command ended: ``finished`` is False after a stop. ``searches`` were done, ``added`` positions are new."""
+
+    finished: bool
+    rounds: int
+    searches: int
+    added: int
+
+
+class Task(NamedTuple):
+    """A search to be done for the position in ``row``; ``passed`` when the board is seen from after a forced pass."""
+
+    row: int
+    player: int
+    opponent: int
+    level: int
+    excluded: int
+    passed: bool
+
+
+class Worker:
+    """Runs searches in parallel, one thread for each, and hands out the results in the order of the tasks."""
+
+    def __init__(self, evaluate: Evaluate, *, threads: int = 1, tell: Tell | None = None) -> None:
+        self._evaluate = evaluate
+        self._threads = within("threads", threads, 1, 1024)
+        self.threads = threads
+        self.tell = tell or (lambda report: True)
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
+        """Each task with its (move, score), None when the search was stopped."""
+
+        def search(task: Task) -> tuple[int, int] | None:
+            return self._evaluate(task.player, task.opponent, task.level, task.excluded)
+
+        if self._threads == 1:
+            for task in tasks:
+                yield task, search(task)
+            return
+        waiting = iter(tasks)
+        with ThreadPoolExecutor(self._threads) as pool:
+            running: list[tuple[Task, Future[tuple[int, int] | None]]] = []
+            try:
+                for task in itertools.islice(waiting, 2 * self._threads):
+                    running.append((task, pool.submit(search, task)))
+                while running:
+                    task, future = running.pop(0)
+                    answer = future.result()
+                    for following in itertools.islice(waiting, 1):
+                        running.append((following, pool.submit(search, following)))
+                    yield task, answer
+            finally:
+                for _, future in running:
+                    future.cancel()
+
+
+class _Stopped(Exception):
+    """The command was asked to stop."""
+
+
+class Job:
+    """One long command on one book."""
+
+    def __init__(self, book: Book, worker: Worker, command: str) -> None:
+        self.book = book
+        self.worker = worker
+        self.command = command
+        self.rounds = 0
+        self.searches = 0
+        self.added = 0
+
+    def tell(self, done: int, total: int) -> None:
+        """Report, and leave when told to stop."""
+        report = Report(self.command, self.rounds, done, total, self.added, len(self.book))
+        if not self.worker.tell(report):
+            raise _Stopped
+
+    def leaf_task(self, row: int, level: int | None = None) -> Task | None:
+        """What to search for the leaf of a position; None when no search is needed: its leaf is then set."""
+        book = self.book
+        entry = book.table.entry(row)
+        if level is None:
+            level = book.options.level if entry.flags & HUMAN or entry.level < 0 else entry.level
+        links = book.table.links(entry.player, entry.opponent)
+        if not links:
+            score = final_score(entry.player, entry.opponent)
+            self._set_leaf(row, NO_MOVE, score, max(entry.level, 0))
+            return None
+        if links[0][0] == PASS:
+            if links[0][1] >= 0:
+                self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
+                return None
+            return Task(row, entry.opponent, entry.player, level, 0, True)
+        excluded = sum(1 << move for move, child in links if child >= 0)
+        if excluded.bit_count() == len(links):
+            self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
+            return None
+        return Task(row, entry.player, entry.opponent, level, excluded, False)
+
+    def _set_leaf(self, row: int, move: int, score: int, level: int) -> None:
+        entry = self.book.table.entry(row)
+        changed = entry._replace(leaf_move=move, leaf_score=score, leaf_level=level)
+        if entry.score == NO_SCORE or score > entry.score:
+            # Good enough until the next negamax.
+            changed = changed._replace(score=score if not entry.human else entry.score)
+        if changed != entry:
+            self.book.put(changed)
+
+    def search(self, tasks: Sequence[Task], *, raise_level: bool = False) -> None:
+        """Do the tasks and store the leaves. With ``raise_level`` the position gets the search's level too."""
+        for done, (task, answer) in enumerate(self.worker.run(tasks)):
+            if answer is None:
+                raise _Stopped
+            move, score = answer
+            if task.passed:
+                move, score = PASS, -score
+            if raise_level:
+                entry = self.book.table.entry(task.row)
+                if not entry.human:
+                    self.book.table.write(task.row, entry._replace(level=task.level))
+            self._set_leaf(task.row, move, score, task.level)
+            self.searches += 1
+            self.tell(done + 1, len(tasks))
+
+    def complete(self) -> None:
+        """Search every open leaf; links that are still leaves are dropped first."""
+        tasks = []
+        for fault in self.book.faults():
+            entry = self.book.table.entry(fault.row)
+            if entry.leaf_move != NO_MOVE or entry.leaf_score != NO_SCORE:
+                self.book.put(entry.without_leaf())
+            task = self.leaf_task(fault.row)
+            if task is not None:
+                tasks.append(task)
+        self.search(tasks)
+
+    def negamax(self) -> None:
+        """Bring all scores up to date."""
+        self.book.negamax(threads=self.worker.threads)
+
+    def add(self, positions: Iterable[tuple[Position, int]]) -> int:
+        """Add canonical positions with a provisional score (`NO_SCORE` if there is none); answers how many are new."""
+        new = 0
+        level = self.book.options.level
+        for (player, opponent), score in positions:
+            if self.book.table.find_canonical(player, opponent) < 0:
+                self.book.put(Entry(player, opponent, level=level, score=score, lower=score, upper=score))
+                new += 1
+        self.added += new
+        return new
+
+    def run(self, choose: Callable[[], Iterable[tuple[Position, int]]], *, rounds: int = 0) -> Outcome:
+        """Rounds of completing, negamaxing, and adding what ``choose`` gives, until it gives nothing new.
+
+        At most ``rounds`` rounds add something (0: any number).
+        """
+        finished = False
+        try:
+            while True:
+                self.rounds += 1
+                self.complete()
+                self.negamax()
+                if (rounds and self.rounds > rounds) or not self.add(choose()):
+                    finished = True
+                    break
+        except _Stopped:
+            self.negamax()
+        return Outcome(finished, self.rounds, self.searches, self.added)
+
+
+# ---------------------------------------------------------------------------------------------------- adding
+
+
+def _canonical(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
+    """The canonical forms of positions that are not deeper than the book goes."""
+    least = book.options.min_empties - 1
+    for player, opponent in positions:
+        if 64 - (player | opponent).bit_count() >= least:
+            yield book.table.canonical(player, opponent)[:2]
+
+
+def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> Outcome:
+    """Add positions, in any orientation, down to the book's depth; search what is open; negamax.
+
+    This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
+    afterwards. Positions once added stay after a stop.
+    """
+    job = Job(book, worker, command)
+    given = [(position, NO_SCORE) for position in dict.fromkeys(_canonical(book, positions))]
+    job.add(given)
+    outcome = job.run(lambda: ())
+    return outcome
+
+
+def game_positions(book: Book, moves: Sequence[int], start: Position | None = None) -> list[Position]:
+    """The positions of a game after each of its moves (squares 0..63; forced passes are put in), with the start.
+
+    Raises ValueError at an illegal move, naming its number.
+    """
+    from .record import START
+
+    table = book.table
+    player, opponent = start or START
+    positions = [(player, opponent)]
+    for number, move in enumerate(moves, 1):
+        if move == PASS and not table.moves(player, opponent):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            continue
+        legal = table.moves(player, opponent)
+        if not legal and table.moves(opponent, player):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            legal = table.moves(player, opponent)
+        if not (0 <= move < PASS and legal >> move & 1):
+            raise ValueError(f"move {number} is not legal")
+        player, opponent = table.play(player, opponent, move)
+        positions.append((player, opponent))
+    return positions
+
+
+# ---------------------------------------------------------------------------------------------------- choosing
+
+
+class Mode(enum.IntEnum):
+    """What `select` follows and chooses; see the kernel."""
+
+    DEVIATE = 0
+    ENHANCE = 1
+    PLAY = 2
+    EXTEND = 3
+
+
+def _root(book: Book, position: Position) -> int:
+    row = book.table.find(*position)
+    if row < 0:
+        raise NotInBook("the position is not in the book")
+    return row
+
+
+def select(
+    book: Book, root: Position, mode: Mode, tolerance: tuple[int, int] = (0, 0), window: tuple[int, int] = (-129, 129)
+) -> npt.NDArray[np.int64]:
+    """The rows whose leaf is to be added, ascending; nothing is changed.
+
+    ``tolerance`` is what the side to move at ``root`` and the other side may lose with a move against the position's
+    score; ``window`` the lowest and highest score, seen by the side to move at ``root``. Raises NotInBook.
+    """
+    row = _root(book, root)
+    order = Order(book.table)
+    marks: npt.NDArray[np.uint8] = np.zeros(len(book), np.uint8)
+    marks[row] = 1
+    margins = margins_of(book.options)
+    low, high = window
+    rules = np.array(
+        [mode, *tolerance, low, -high, high, -low, book.options.min_empties, address(margins)],
+        np.int64,
+    )
+    for end in range(len(order), 0, -_SLICE):
+        with book.table.lock:
+            kernels().select_rows(
+                book.table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, address(rules)
+            )
+    return np.flatnonzero(marks & _EXPAND)
+
+
+def _leaf_children(book: Book, rows: Iterable[int]) -> list[tuple[Position, int]]:
+    """Where the leaves of rows lead, with the leaf's score seen from there."""
+    found = []
+    for row in rows:
+        entry = book.table.entry(row)
+        child = book.table.play(entry.player, entry.opponent, entry.leaf_move)
+        found.append((book.table.canonical(*child)[:2], -entry.leaf_score))
+    return found
+
+
+def _grow(job: Job, choose: Callable[[], Iterable[int]], *, rounds: int = 0) -> Outcome:
+    return job.run(lambda: _leaf_children(job.book, choose()), rounds=rounds)
+
+
+def deviate_rows(book: Book, root: Position, relative: int, absolute: int) -> tuple[list[int], list[int]]:
+    """What ``deviate`` chooses in its next round: with the side to move at ``root`` deviating, and the other."""
+    score = book.table.entry(_root(book, root)).score
+    window = (score - absolute, score + absolute)
+    first = select(book, root, Mode.DEVIATE, (relative, 0), window)
+    second = select(book, root, Mode.DEVIATE, (0, relative), window)
+    return first.tolist(), second.tolist()
+
+
+def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> Outcome:
+    """Edax's main growth: one side may lose up to ``relative`` discs a move while the other plays its best, in
+    either way round, within ``absolute`` discs of the root's score. Raises NotInBook and OutOfRange."""
+    within("relative error", relative, -129, 129)
+    within("absolute error", absolute, 0, 65)
+    _root(book, root)
+
+    def choose() -> list[int]:
+        first, second = deviate_rows(book, root, relative, absolute)
+        return sorted({*first, *second})
+
+    return _grow(Job(book, worker, f"deviate {relative} {absolute}"), choose)
+
+
+def enhance(book: Book, root: Position, worker: Worker, midgame_error: int = 2, endcut_error: int = 4) -> Outcome:
+    """Add, until there is none, every leaf that could be best within the error margins, which become the book's.
+
+    Raises NotInBook and OutOfRange.
+    """
+    within("midgame error", midgame_error, 0, 129)
+    within("endcut error", endcut_error, 0, 129)
+    _root(book, root)
+    book.options = book.options._replace(midgame_error=midgame_error, endcut_error=endcut_error)
+    job = Job(book, worker, f"enhance {midgame_error} {endcut_error}")
+    return _grow(job, lambda: select(book, root, Mode.ENHANCE).tolist())
+
+
+def play_out(book: Book, root: Position, worker: Worker) -> Outcome:
+    """Go on with the best move, down to the book's depth, wherever a line below ``root`` ends. Raises NotInBook."""
+    _root(book, root)
+    return _grow(Job(book, worker, "play"), lambda: select(book, root, Mode.PLAY).tolist())
+
+
+def extend(book: Book, root: Position, worker: Worker) -> Outcome:
+    """Add leaves until a best move of every position below ``root`` is in the book. Raises NotInBook."""
+    _root(book, root)
+    return _grow(Job(book, worker, "extend"), lambda: select(book, root, Mode.EXTEND).tolist())
+
+
+def _bridges(book: Book, player: int, opponent: int, plies: int) -> set[Position]:
+    """The positions on the ways of ``plies`` plies from a position to positions of the book, both ends left out."""
+    table = book.table
+    found: set[Position] = set()
+    for move, row in table.links(player, opponent):
+        if plies == 1:
+            continue
+        child = table.play(player, opponent, move)
+        beyond = _bridges(book, *child, plies - 1)
+        ends = plies == 2 and any(last >= 0 for _, last in table.links(*child))
+        if beyond or ends:
+            found |= beyond
+            if row < 0:
+                found.add(table.canonical(*child)[:2])
+    return found
+
+
+def fill_positions(book: Book, depth: int) -> list[Position]:
+    """What ``fill`` adds in its next round: all positions between two positions of the book ``depth`` plies apart."""
+    found: dict[Position, None] = {}
+    for row in range(len(book)):
+        entry = book.table.entry(row)
+        if entry.empties >= book.options.min_empties:
+            found.update(dict.fromkeys(sorted(_bridges(book, entry.player, entry.opponent, depth))))
+    return [
+        position for position in found if 64 - (position[0] | position[1]).bit_count() >= book.options.min_empties - 1
+    ]
+
+
+def fill(book: Book, worker: Worker, depth: int = 1) -> Outcome:
+    """Add the positions between any two positions of the book ``depth`` plies apart, until there are none.
+
+    With 1 nothing is added: links are always found. Raises OutOfRange.
+    """
+    within("fill depth", depth, 1, 61)
+    job = Job(book, worker, f"fill {depth}")
+    return job.run(lambda: [(position, NO_SCORE) for position in fill_positions(book, depth)])
+
+
+# ---------------------------------------------------------------------------------------------------- searching again
+
+
+def deepen(book: Book, worker: Worker, level: int) -> Outcome:
+    """Search again, at ``level``, every leaf that would be searched deeper or surer so, and raise its position's
+    level. Human scores stay. Raises OutOfRange."""
+    within("level", level, 0, MAX_LEVEL)
+    job = Job(book, worker, f"deepen {level}")
+
+    def tasks() -> Iterator[Task]:
+        for row in range(len(book)):
+            entry = book.table.entry(row)
+            if entry.leaf_move > PASS or entry.leaf_level >= level:
+                continue
+            if level_limits(level, entry.empties) != level_limits(max(entry.leaf_level, 0), entry.empties):
+                task = job.leaf_task(row, level)
+                if task is not None:
+                    yield task
+
+    try:
+        job.rounds = 1
+        job.complete()
+        job.search(list(tasks()), raise_level=True)
+        finished = True
+    except _Stopped:
+        finished = False
+    job.negamax()
+    return Outcome(finished, job.rounds, job.searches, job.added)
+
+
+class Correction(NamedTuple):
+    """A solved leaf that a new search sees otherwise."""
+
+    entry: Entry
+    move: int
+    score: int
+
+
+def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
+    """Solve every exactly solved leaf again; answers which scores were wrong, as they were before."""
+    job = Job(book, worker, "correct")
+    wrong: list[Correction] = []
+    tasks = []
+    for row in range(len(book)):
+        entry = book.table.entry(row)
+        if entry.leaf_move <= PASS and entry.leaf_score != NO_SCORE:
+            limits = level_limits(min(max(entry.leaf_level, 0), MAX_LEVEL), entry.empties)
+            if limits.depth == entry.empties and limits.selectivity == 100:
+                task = job.leaf_task(row, min(max(entry.leaf_level, 0), MAX_LEVEL))
+                if task is not None:
+                    tasks.append((task, entry))
+    try:
+        job.rounds = 1
+        before = {task.row: entry for task, entry in tasks}
+        for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
+            if answer is None:
+                raise _Stopped
+            move, score = answer
+            if task.passed:
+                move, score = PASS, -score
+            entry = before[task.row]
+            if score != entry.leaf_score:
+                wrong.append(Correction(entry, move, score))
+                book.put(entry._replace(leaf_move=move, leaf_score=score))
+            job.searches += 1
+            job.tell(done + 1, len(tasks))
+        finished = True
+    except _Stopped:
+        finished = False
+    job.negamax()
+    return Outcome(finished, job.rounds, job.searches, 0), wrong
+
+
+def faulty_links(book: Book) -> int:
+    """How many leaves lead into the book: 0 after a negamax."""
+    return sum(fault.kind == LINKED for fault in book.faults())

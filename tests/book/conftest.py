@@ -1,0 +1,17 @@
+"""What the book's tests share."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+
+@pytest.fixture
+def edax_books(shared_data: Path) -> Path:
+    """The folder of books that Edax wrote; the test is skipped without it."""
+    folder = shared_data / "edax-books"
+    if not folder.is_dir():
+        pytest.skip("the optional Edax books are not here")
+    return folder

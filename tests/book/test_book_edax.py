@@ -1,0 +1,205 @@
+"""Edax's book.dat: byte for byte, and every kind of bad file."""
+
+import struct
+from pathlib import Path
+
+import pytest
+import referee
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import canonical, contents, dat_file, dat_record, small_book, toy
+
+from desdaemon.book import edax
+from desdaemon.book.book import Book
+from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.record import START, Entry
+
+DATE = slice(10, 17)
+
+# Positions of the first moves: the start, and after its one distinct move.
+AFTER_ONE = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
+
+
+def undated(content: bytes) -> bytes:
+    return content[: DATE.start] + content[DATE.stop :]
+
+
+def test_every_sample_book_is_written_back_to_the_same_bytes(edax_books: Path, tmp_path: Path) -> None:
+    samples = sorted(edax_books.glob("*.dat"))
+    assert samples
+    for sample in samples:
+        loaded = edax.read(sample)
+        copy = tmp_path / sample.name
+        size = edax.write(copy, loaded.table, loaded.options, loaded.links)
+        assert size == sample.stat().st_size
+        assert undated(copy.read_bytes()) == undated(sample.read_bytes()), sample.name
+
+
+def test_fix_leaves_the_sample_books_as_edax_wrote_them(edax_books: Path) -> None:
+    for sample in sorted(edax_books.glob("*.dat")):
+        if sample.name.startswith("A0"):
+            # Edax never negamaxed this one.
+            continue
+        loaded = edax.read(sample)
+        book = Book(loaded.options, loaded.table, loaded.links)
+        before = contents(book)
+        assert book.faults() == []
+        assert book.negamax() == 0
+        assert contents(book) == before, sample.name
+
+
+def test_own_books_come_back_whole(tmp_path: Path) -> None:
+    book = small_book()
+    deviate(book, START, Worker(toy), 4, 8)
+    assert len(book) > 10
+    edax.write(tmp_path / "b.dat", book.table, book.options)
+    loaded = edax.read(tmp_path / "b.dat")
+    assert contents(Book(loaded.options, loaded.table)) == contents(book)
+    assert loaded.options == book.options
+    assert len(loaded.links.rows) == 0
+    edax.write(tmp_path / "c.dat", loaded.table, loaded.options, loaded.links)
+    assert undated((tmp_path / "c.dat").read_bytes()) == undated((tmp_path / "b.dat").read_bytes())
+
+
+def test_the_reference_example(tmp_path: Path) -> None:
+    record = bytes.fromhex("000000100800000000000008100000001" + "".ljust(31, "0"))
+    assert len(record) == 32
+    path = dat_file(tmp_path / "b.dat", dat_record(*START, leaf=b"\x01\x13"), 1)
+    assert path.stat().st_size == 84
+    entry = Book(table=edax.read(path).table).table.entry(0)
+    assert entry == Entry(*START, 0, 0, 0, 0, 0, -1, 1, 1, 19, 1, 1)
+
+
+def test_links_of_another_order_and_stale_scores_are_kept_until_the_book_changes(tmp_path: Path) -> None:
+    links = b"\x05\x2c\x05\x13\x05\x25\x05\x1a"
+    records = dat_record(*START, links=links) + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
+    path = dat_file(tmp_path / "b.dat", records, 2)
+    loaded = edax.read(path)
+    edax.write(tmp_path / "c.dat", loaded.table, loaded.options, loaded.links)
+    assert undated((tmp_path / "c.dat").read_bytes()) == undated(path.read_bytes())
+    book = Book(loaded.options, loaded.table, loaded.links)
+    book.negamax()
+    assert book.file_links is None
+    edax.write(tmp_path / "d.dat", book.table, book.options, book.file_links)
+    content = (tmp_path / "d.dat").read_bytes()
+    assert content[42 + 40 : 42 + 48] == b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
+
+
+def test_duplicates_are_dropped(tmp_path: Path) -> None:
+    record = dat_record(*START, leaf=b"\x01\x13")
+    loaded = edax.read(dat_file(tmp_path / "b.dat", record + record[:39] + b"\x02" + record[40:], 2))
+    assert (len(loaded.table), loaded.duplicates) == (1, 1)
+    assert loaded.table.entry(0).level == 1
+
+
+GOOD = dat_record(*START, leaf=b"\x01\x13")
+BAD_RECORDS = {
+    "overlapping discs": (GOOD[:8] + GOOD[:8] + GOOD[16:], 42, "both sides"),
+    "no centre": (dat_record(1, 2), 42, "centre"),
+    "not canonical": (dat_record(START[1], START[0]), 42, "canonical"),
+    "value": (GOOD[:32] + struct.pack("<h", 200) + GOOD[34:], 42 + 32, "range"),
+    "bound": (GOOD[:34] + struct.pack("<h", -600) + GOOD[36:], 42 + 34, "range"),
+    "level": (GOOD[:39] + b"\x3d" + GOOD[40:], 42 + 39, "level"),
+    "five links": (dat_record(*START, links=b"\x01\x13" * 5), 42 + 38, "more links"),
+    "illegal link": (dat_record(*START, links=b"\x01\x00"), 42 + 40, "link is not a legal"),
+    "pass link": (dat_record(*START, links=b"\x01\x40"), 42 + 40, "link is not a legal"),
+    "link twice": (dat_record(*START, links=b"\x01\x13\x01\x13"), 42 + 42, "same move"),
+    "link score": (dat_record(*START, links=b"\x80\x13"), 42 + 40, "link's score"),
+    "illegal leaf": (dat_record(*START, leaf=b"\x01\x00"), 42 + 40, "leaf is not a legal"),
+    "leaf move 66": (dat_record(*START, leaf=b"\x01\x42"), 42 + 40, "leaf is not a legal"),
+    "pass leaf": (dat_record(*START, leaf=b"\x01\x40"), 42 + 40, "leaf is not a legal"),
+    "score without a move": (dat_record(*START, leaf=b"\x01\x41"), 42 + 40, "leaf is not a legal"),
+    "leaf score": (dat_record(*START, leaf=b"\x41\x13"), 42 + 40, "leaf's score"),
+    "leaf is a link": (dat_record(*START, links=b"\x01\x13", leaf=b"\x01\x13"), 42 + 42, "also a link"),
+}
+
+
+@pytest.mark.parametrize("kind", sorted(BAD_RECORDS))
+def test_bad_records_are_named_with_file_and_byte(kind: str, tmp_path: Path) -> None:
+    record, offset, problem = BAD_RECORDS[kind]
+    path = dat_file(tmp_path / "b.dat", record, 1)
+    with pytest.raises(Unreadable, match=problem) as caught:
+        edax.read(path)
+    assert caught.value.offset == offset
+    assert str(path) in str(caught.value)
+
+
+def test_bad_headers(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="not an Edax book"):
+        edax.read(dat_file(tmp_path / "b.dat", GOOD, 1, magic=b"EDAXBOOK"))
+    with pytest.raises(Unreadable, match="version 3"):
+        edax.read(dat_file(tmp_path / "b.dat", GOOD, 1, version=3))
+    with pytest.raises(Unreadable, match="number of positions is -2147483648"):
+        edax.read(dat_file(tmp_path / "b.dat", GOOD, -(1 << 31)))
+    with pytest.raises(Unreadable, match="says 2147483647 positions"):
+        edax.read(dat_file(tmp_path / "b.dat", GOOD, (1 << 31) - 1))
+    with pytest.raises(Unreadable, match="No such file"):
+        edax.read(tmp_path / "none.dat")
+    with pytest.raises(Unreadable, match="Is a directory"):
+        edax.read(tmp_path)
+
+
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    book = small_book()
+    deviate(book, START, Worker(toy), 2, 6)
+    whole = tmp_path / "whole.dat"
+    edax.write(whole, book.table, book.options)
+    content = whole.read_bytes()
+    cut = tmp_path / "cut.dat"
+    for size in range(len(content)):
+        cut.write_bytes(content[:size])
+        with pytest.raises(Unreadable) as caught:
+            edax.read(cut)
+        assert caught.value.offset is not None
+        assert caught.value.offset <= size
+
+
+@given(data=st.data())
+@settings(max_examples=200, deadline=None)
+def test_flipped_bits_give_a_book_or_a_message(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    content = bytearray(
+        dat_file(
+            tmp_path_factory.mktemp("flip") / "b.dat",
+            dat_record(*START, links=b"\xff\x13\xff\x1a\xff\x25\xff\x2c") + dat_record(*AFTER_ONE, leaf=b"\x01\x2b"),
+            2,
+        ).read_bytes()
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        bit = data.draw(st.integers(0, 8 * len(content) - 1))
+        content[bit // 8] ^= 1 << bit % 8
+    path = tmp_path_factory.getbasetemp() / "flipped.dat"
+    path.write_bytes(content)
+    try:
+        loaded = edax.read(path)
+    except Unreadable:
+        return
+    book = Book(loaded.options, loaded.table, loaded.links)
+    book.negamax()
+
+
+@given(st.binary(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_any_bytes_give_a_book_or_a_message(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzz.dat"
+    head = dat_file(path, b"", 3).read_bytes()
+    for prefix in (b"", head):
+        path.write_bytes(prefix + content)
+        with pytest.raises(Unreadable):
+            edax.read(path)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "b.dat"
+    path.write_bytes(b"old")
+    book = small_book()
+
+    def stop(done: int, total: int) -> bool:
+        return False
+
+    with pytest.raises(edax.Stopped):
+        edax.write(path, book.table, book.options, progress=stop)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(WriteFailed, match="nowhere"):
+        edax.write(tmp_path / "nowhere" / "b.dat", book.table, book.options)

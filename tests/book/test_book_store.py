@@ -1,0 +1,385 @@
+"""The book's file, journal and lock: crashes, cuts, flipped bits, full disks, two writers."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from toys import contents, small_book, toy
+
+from desdaemon.book import journal, snapshot
+from desdaemon.book.book import Book
+from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
+from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.record import START, Entry
+from desdaemon.book.store import Store, create_store, journal_path, lock_path, open_store
+
+
+def grown() -> Book:
+    book = small_book()
+    deviate(book, START, Worker(toy), 2, 6)
+    return book
+
+
+def reopened(path: Path) -> list[tuple[int, ...]]:
+    with open_store(path) as store:
+        return contents(store.book)
+
+
+def test_a_book_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    book = grown()
+    with create_store(path, book) as store:
+        assert contents(store.book) == contents(book)
+    with open_store(path) as store:
+        assert contents(store.book) == contents(book)
+        assert store.book.options == book.options
+        assert store.notes == []
+        deviate(store.book, START, Worker(toy), 4, 8)
+        store.book.set_results(3, (1.5, 2.0, 3.25))
+        store.book.options = store.book.options._replace(verbosity=1)
+        later = contents(store.book)
+        assert later != contents(book)
+    with open_store(path) as store:
+        assert contents(store.book) == later
+        assert store.book.table.results(3) == (1.5, 2.0, 3.25)
+        assert store.book.options.verbosity == 1
+        store.save()
+        assert store.journal_bytes == journal.HEADER.size
+    assert reopened(path) == later
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["b.book", "b.book.1", "b.book.journal", "b.book.lock"]
+    with open_store(path) as store:
+        assert store.book.table.results(3) == (1.5, 2.0, 3.25)
+
+
+def test_large_counts_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    book = small_book()
+    entry = Entry(1, 2, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 8, 9, 10, 1)
+    book.put(entry)
+    create_store(path, book).close()
+    row = snapshot.read(path).table.find_canonical(1, 2)
+    assert snapshot.read(path).table.entry(row) == entry
+
+
+def test_backups_are_numbered_and_limited(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    with create_store(path, small_book()) as store:
+        for verbosity in range(1, 6):
+            store.book.options = store.book.options._replace(verbosity=verbosity)
+            store.save()
+    for number, verbosity in ((1, 4), (2, 3), (3, 2)):
+        assert snapshot.read(path.with_name(f"b.book.{number}")).header.options.verbosity == verbosity
+    assert not path.with_name("b.book.4").exists()
+
+
+def test_nothing_is_written_that_was_not_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, grown()).close()
+    before = {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()}
+    with open_store(path):
+        pass
+    with open_store(path, read_only=True):
+        pass
+    assert {entry.name: entry.read_bytes() for entry in tmp_path.iterdir()} == before
+
+
+def test_an_existing_file_is_never_taken_for_a_new_book(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    path.write_text("precious")
+    with pytest.raises(WriteFailed, match="already exists"):
+        create_store(path, small_book())
+    with pytest.raises(Unreadable, match=r"b\.book"):
+        open_store(path)
+    assert path.read_text() == "precious"
+    with pytest.raises(Unreadable, match="no such file"):
+        open_store(tmp_path / "none.book")
+    assert not (tmp_path / "none.book.lock").exists()
+
+
+def test_a_second_writer_is_told_who_is_first(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    with create_store(path, grown()) as store:
+        with pytest.raises(Locked, match=f"process {os.getpid()}") as caught:
+            open_store(path)
+        assert caught.value.pid == os.getpid()
+        with open_store(path, read_only=None) as reader:
+            assert reader.read_only
+            assert reader.holder == os.getpid()
+            assert contents(reader.book) == contents(store.book)
+            with pytest.raises(ReadOnly):
+                reader.save()
+    with open_store(path, read_only=None) as store:
+        assert not store.read_only
+
+
+def test_a_journal_of_another_book_is_refused(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.book", tmp_path / "b.book"
+    create_store(first, small_book()).close()
+    create_store(second, small_book()).close()
+    shutil.copy(second, first)
+    with pytest.raises(Unreadable, match="another book"):
+        open_store(first)
+
+
+def journaled(tmp_path: Path) -> tuple[Path, list[list[tuple[int, ...]]], list[int]]:
+    """A book with some journal entries; the contents and the journal's size after each."""
+    path = tmp_path / "b.book"
+    states, sizes = [], []
+    with create_store(path, small_book()) as store:
+        states.append(contents(store.book))
+        sizes.append(store.journal_bytes)
+        for key in range(3, 9):
+            store.book.put(Entry(key, 1 << 40, score=key, lower=key, upper=key, level=70, flags=1))
+            store.commit()
+            states.append(contents(store.book))
+            sizes.append(store.journal_bytes)
+    return path, states, sizes
+
+
+def test_a_journal_cut_at_every_byte_gives_a_prefix_and_keeps_the_rest(tmp_path: Path) -> None:
+    path, states, sizes = journaled(tmp_path)
+    log = journal_path(path)
+    content = log.read_bytes()
+    assert len(content) == sizes[-1]
+    for size in range(len(content)):
+        log.write_bytes(content[:size])
+        if size < journal.HEADER.size:
+            with pytest.raises(Unreadable, match="header"):
+                open_store(path)
+            assert log.read_bytes() == content[:size]
+            continue
+        whole = max(k for k, end in enumerate(sizes) if end <= size)
+        with open_store(path) as store:
+            assert contents(store.book) == states[whole]
+            torn = size - sizes[whole]
+            assert len(store.notes) == (torn > 0)
+        assert log.read_bytes() == content[: sizes[whole]]
+        aside = log.with_name(log.name + ".torn-1")
+        if torn:
+            assert aside.read_bytes() == content[sizes[whole] : size]
+            aside.unlink()
+        assert not aside.exists()
+
+
+def test_flipped_bits_in_the_journal_are_never_believed(tmp_path: Path) -> None:
+    path, states, sizes = journaled(tmp_path)
+    log = journal_path(path)
+    content = log.read_bytes()
+    refused = 0
+    for byte in range(len(content)):
+        flipped = bytearray(content)
+        flipped[byte] ^= 1 << byte % 8
+        log.write_bytes(flipped)
+        try:
+            found = journal.read(log)
+        except Unreadable:
+            refused += 1
+            continue
+        assert len(found.frames) < len(states) - 1
+        assert found.end in sizes
+    assert refused > len(content) // 2
+
+
+def test_a_book_cut_at_every_byte_or_flipped_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, small_book()).close()
+    content = path.read_bytes()
+    rng = random.Random(1)
+    sizes = [*range(300), *rng.sample(range(len(content)), 60), len(content) - 1]
+    for size in sizes:
+        path.write_bytes(content[:size])
+        with pytest.raises(Unreadable):
+            open_store(path)
+        assert path.stat().st_size == size
+    for byte in [*range(0, 200, 3), *rng.sample(range(len(content)), 100)]:
+        flipped = bytearray(content)
+        flipped[byte] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        with pytest.raises(Unreadable) as caught:
+            open_store(path)
+        assert str(path) in str(caught.value)
+
+
+def test_a_crash_between_file_and_journal_is_recovered(tmp_path: Path) -> None:
+    path, states, _ = journaled(tmp_path)
+    old = journal_path(path).read_bytes()
+    with open_store(path) as store:
+        store.save()
+    # As if the crash came after the new file and before the new journal.
+    journal_path(path).write_bytes(old)
+    assert reopened(path) == states[-1]
+    journal_path(path).unlink()
+    assert reopened(path) == states[-1]
+
+
+def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, states, _ = journaled(tmp_path)
+    store = open_store(path)
+
+    def full(handle: int, data: memoryview) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("desdaemon.book.journal.os.write", full)
+        store.book.put(Entry(99, 1 << 50))
+        with pytest.raises(WriteFailed, match="No space left"):
+            store.commit()
+    assert store.read_only
+    with pytest.raises(ReadOnly, match="No space left"):
+        store.book.put(Entry(100, 1 << 50))
+    with pytest.raises(WriteFailed):
+        store.save()
+    store.close()
+    assert reopened(path) == states[-1]
+
+
+def test_a_full_disk_while_saving_leaves_the_old_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, states, _ = journaled(tmp_path)
+    with open_store(path) as store:
+        with monkeypatch.context() as patched:
+
+            def full(handle: int) -> None:
+                raise OSError(28, "No space left on device")
+
+            patched.setattr("desdaemon.book.files.os.fsync", full)
+            with pytest.raises(WriteFailed, match="No space left"):
+                store.save()
+        assert not store.read_only
+        store.book.put(Entry(100, 1 << 50))
+        states.append(contents(store.book))
+    assert reopened(path) == states[-1]
+
+
+class StoreModel(RuleBasedStateMachine):
+    """The store against a dictionary, with saves, closes and crashes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(os.environ["BOOK_TEST_FOLDER"]) / f"{time.monotonic_ns()}"
+        self.folder.mkdir()
+        self.path = self.folder / "b.book"
+        self.model: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.store: Store
+
+    @initialize()
+    def begin(self) -> None:
+        self.store = create_store(self.path, Book())
+
+    @rule(key=st.integers(1, 40), score=st.integers(-64, 64), wide=st.booleans())
+    def put(self, key: int, score: int, wide: bool) -> None:
+        # A human's score: negamax, which a reopened book runs, leaves it alone. Counts follow from leaves: none here.
+        entry = Entry(key, key << 40, 0, 0, 0, 0, score, score, score, 70 if wide else 60, flags=1)
+        self.store.book.put(entry)
+        self.model[entry.player, entry.opponent] = entry
+
+    @rule(modulus=st.integers(2, 5))
+    def remove(self, modulus: int) -> None:
+        table = self.store.book.table
+        marked = np.array([table.entry(row).player % modulus == 0 for row in range(len(table))], np.uint8)
+        self.store.book.remove(marked)
+        self.model = {key: entry for key, entry in self.model.items() if key[0] % modulus}
+
+    @rule()
+    def save(self) -> None:
+        self.store.save()
+
+    @rule()
+    def close(self) -> None:
+        self.store.close()
+        self.store = open_store(self.path)
+
+    @rule(torn=st.binary(max_size=60))
+    def crash(self, torn: bytes) -> None:
+        self.store.commit()
+        copy = self.folder / "copy"
+        copy.mkdir()
+        for name in (self.path, journal_path(self.path)):
+            shutil.copy(name, copy / name.name)
+        self.store.close()
+        for name in (self.path, journal_path(self.path)):
+            (copy / name.name).replace(name)
+        copy.rmdir()
+        with journal_path(self.path).open("ab") as stream:
+            stream.write(torn)
+        self.store = open_store(self.path)
+
+    @invariant()
+    def same(self) -> None:
+        if hasattr(self, "store"):
+            assert {entry[:2]: entry for entry in contents(self.store.book)} == self.model
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+        shutil.rmtree(self.folder)
+
+
+@pytest.mark.usefixtures("_store_folder")
+class TestStoreModel(StoreModel.TestCase):
+    settings = settings(max_examples=15, stateful_step_count=15, deadline=None)
+
+
+@pytest.fixture
+def _store_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOK_TEST_FOLDER", str(tmp_path))
+
+
+WRITER = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import conftest
+from pathlib import Path
+from desdaemon.book.grow import Job, Worker, deviate
+from desdaemon.book.record import START, Entry
+from desdaemon.book.store import open_store
+from toys import toy
+
+store = open_store(Path(sys.argv[1]))
+print("open", flush=True)
+number = sum(1 for row in range(len(store.book)) if store.book.table.entry(row).opponent == 1 << 40)
+while True:
+    number += 1
+    store.book.put(Entry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+    store.commit()
+    print(number, flush=True)
+    if number % 50 == 0:
+        store.save(backups=1)
+"""
+
+
+def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, small_book()).close()
+    here = Path(__file__).parent
+    rng = random.Random(2)
+    acknowledged = 0
+    for _ in range(15):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path), str(here), str(here.parent)], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "open\n"
+        time.sleep(rng.uniform(0, 0.15))
+        writer.send_signal(signal.SIGKILL)
+        lines = writer.stdout.read().split("\n")[:-1]
+        writer.wait()
+        writer.stdout.close()
+        if lines:
+            acknowledged = int(lines[-1])
+        with open_store(path) as store:
+            found = {entry[0] for entry in contents(store.book) if entry[1] == 1 << 40}
+        assert set(range(1, acknowledged + 1)) <= found
+        assert len(found) <= acknowledged + 1
+        acknowledged = len(found)
+    assert acknowledged > 0
+    assert lock_path(path).exists()

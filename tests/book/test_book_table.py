@@ -1,0 +1,175 @@
+"""The table: keys, look-ups, growth, removal, counts beyond 32 bits, memory."""
+
+import random
+
+import numpy as np
+import pytest
+import referee
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from toys import canonical
+
+from desdaemon.book.record import RECORD, Entry, mirror_move, unmirror_move
+from desdaemon.book.table import Table
+
+seeds = st.integers(0, 10_000)
+plies = st.integers(0, 60)
+
+
+def board(seed: int, ply: int) -> tuple[int, int]:
+    return referee.to_bits(referee.random_position(seed, ply))
+
+
+@given(seeds, plies)
+@settings(max_examples=100, deadline=None)
+def test_canonical_form_is_the_referees_for_all_images(seed: int, ply: int) -> None:
+    table = Table()
+    cells = referee.random_position(seed, ply)
+    expected = referee.canonical_bits(cells)
+    for image in referee.symmetries(cells):
+        p, o, symmetry = table.canonical(*referee.to_bits(image))
+        assert (p, o) == expected
+        for move in referee.legal_moves(image):
+            moved = mirror_move(move, symmetry)
+            assert moved in referee.legal_moves(referee.from_bits(p, o))
+            assert unmirror_move(moved, symmetry) == move
+
+
+@given(seeds, plies)
+@settings(max_examples=100, deadline=None)
+def test_rules_are_the_referees(seed: int, ply: int) -> None:
+    table = Table()
+    cells = referee.random_position(seed, ply)
+    p, o = referee.to_bits(cells)
+    legal = referee.legal_moves(cells)
+    assert table.moves(p, o) == sum(1 << move for move in legal)
+    for move in legal:
+        assert table.play(p, o, move) == referee.to_bits(referee.play(cells, move))
+    moves = [move for move, _ in table.links(p, o)]
+    if legal:
+        assert moves == legal
+    else:
+        assert moves == ([] if referee.game_over(cells) else [64])
+
+
+def test_links_are_the_children_that_are_there() -> None:
+    table = Table()
+    rng = random.Random(5)
+    for seed in range(200):
+        cells = referee.random_position(seed, rng.randrange(50))
+        p, o = referee.to_bits(cells)
+        for move in referee.legal_moves(cells):
+            if rng.random() < 0.5:
+                table.insert(*canonical(*referee.to_bits(referee.play(cells, move))))
+        for move, row in table.links(p, o):
+            child = referee.to_bits(referee.passed(cells) if move == 64 else referee.play(cells, move))
+            assert (row >= 0) == (table.find(*child) >= 0)
+            if row >= 0:
+                assert table.entry(row)[:2] == canonical(*child)
+
+
+def some_keys(count: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 1 << 63, (count, 2), dtype=np.uint64)
+
+
+def test_growth_keeps_everything_and_costs_at_most_48_bytes_a_position() -> None:
+    table = Table()
+    keys = some_keys(400_000, 1)
+    records = np.zeros(len(keys), RECORD)
+    records["player"], records["opponent"] = keys.T
+    records["score"] = np.arange(len(keys)) % 100
+    assert table.insert_records(records[:200_000]) == 0
+    assert table.insert_records(records) == 200_000
+    assert len(table) == len(keys)
+    assert np.array_equal(table.find_many(keys), np.arange(len(keys)))
+    assert (table.find_many(some_keys(1000, 2)) == -1).all()
+    assert np.array_equal(table.column("score"), records["score"])
+    # One chunk may be almost empty.
+    assert table.memory - 16384 * 40 <= 48 * len(table)
+
+
+def test_reserved_room_is_enough() -> None:
+    table = Table()
+    table.reserve(100_000)
+    before = [len(memory) for memory in table.state().segments]
+    records = np.zeros(100_000, RECORD)
+    records["player"], records["opponent"] = some_keys(100_000, 3).T
+    table.insert_records(records)
+    grown = sum(len(memory) != size for memory, size in zip(table.state().segments, before, strict=True))
+    assert grown < 20
+
+
+def test_known_records_keep_what_they_had_unless_told() -> None:
+    table = Table()
+    record = np.zeros(1, RECORD)
+    record["player"], record["score"] = 7, 5
+    table.insert_records(record)
+    record["score"] = 6
+    assert table.insert_records(record) == 1
+    assert table.entry(0).score == 5
+    assert table.insert_records(record, overwrite=True) == 1
+    assert table.entry(0).score == 6
+
+
+def test_counts_beyond_32_bits() -> None:
+    table = Table()
+    rows = [table.insert(key, 0)[0] for key in range(1, 201)]
+    entries = [Entry(key, 0, 1 << 40, key, (1 << 64) - 1, 1 << 32, 3, 2, 4, 5, 6, 7, 8, 1) for key in range(1, 201)]
+    for row, entry in zip(rows, entries, strict=True):
+        table.write(row, entry)
+    assert [table.entry(row) for row in rows] == entries
+    small = entries[0]._replace(wins=1, losses=2, lines=3)
+    table.write(0, small)
+    assert table.entry(0) == small
+    assert table.entry(1) == entries[1]
+
+
+def test_rows_that_do_not_exist() -> None:
+    with pytest.raises(IndexError):
+        Table().entry(0)
+    with pytest.raises(ValueError, match="marks"):
+        Table().remove(np.ones(1, np.uint8))
+
+
+class TableModel(RuleBasedStateMachine):
+    """The table against a dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = Table()
+        self.model: dict[tuple[int, int], int] = {}
+
+    @rule(first=st.integers(1, 3000), count=st.integers(1, 400), score=st.integers(-64, 64))
+    def put(self, first: int, count: int, score: int) -> None:
+        for key in range(first, first + count):
+            row, new = self.table.insert(key, key * 3)
+            assert new == ((key, key * 3) not in self.model)
+            self.table.write(row, Entry(key, key * 3, score=score))
+            self.model[key, key * 3] = score
+
+    @rule(modulus=st.integers(1, 7), phase=st.integers(0, 6))
+    def remove(self, modulus: int, phase: int) -> None:
+        marked = np.array([self.table.entry(row).player % modulus == phase for row in range(len(self.table))], np.uint8)
+        self.table.remove(marked)
+        self.model = {key: score for key, score in self.model.items() if key[0] % modulus != phase}
+
+    @rule(row=st.integers(0, 4000), won=st.floats(0, 100))
+    def give_results(self, row: int, won: float) -> None:
+        if row < len(self.table):
+            self.table.set_results(row, (won, 1.0, 2.0))
+            assert self.table.results(row) == (won, 1.0, 2.0)
+
+    @invariant()
+    def same(self) -> None:
+        assert len(self.table) == len(self.model)
+        found = {}
+        for row in range(len(self.table)):
+            entry = self.table.entry(row)
+            found[entry.player, entry.opponent] = entry.score
+            assert self.table.find_canonical(entry.player, entry.opponent) == row
+        assert found == self.model
+
+
+TestTableModel = TableModel.TestCase
+TestTableModel.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
