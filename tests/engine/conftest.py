@@ -1,0 +1,92 @@
+"""The engine's libraries, weights and searchers for these tests.
+
+Everything works without the shipped weights and without reference data: exact scores do not depend on weights, and
+for the rest weights drawn by lot are as good as any.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from desdaemon.engine import library
+from desdaemon.engine.entries import SPEC
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import SHIPPED, Weights
+from desdaemon.engine.weights_file import PLIES, WEIGHTS_PER_PLY, write_edax
+
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="session")
+def engine() -> library.Library:
+    """The compiled engine."""
+    return library.load(SPEC)
+
+
+@pytest.fixture(scope="session")
+def inner() -> library.Library:
+    """The engine's inner kernels, compiled for these tests (see `probe`)."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(HERE))
+        from probe.entries import SPEC as PROBE
+
+        return library.load(PROBE)
+
+
+@pytest.fixture(scope="session")
+def packed_by_lot() -> np.ndarray:
+    """Packed weights [61 plies][114364], at most 0.4 discs each, so that scores stay far from 64."""
+    drawn = np.random.default_rng(1).integers(-50, 51, (PLIES, WEIGHTS_PER_PLY))
+    return drawn.astype("<i2")
+
+
+@pytest.fixture(scope="session")
+def weights_by_lot_path(packed_by_lot: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of weights drawn by lot."""
+    path = tmp_path_factory.mktemp("weights") / "by-lot.dat"
+    write_edax(path, packed_by_lot.tobytes())
+    return path
+
+
+@pytest.fixture(scope="session")
+def weights_by_lot(weights_by_lot_path: Path, engine: library.Library) -> Weights:
+    """Weights drawn by lot; nothing of them is left in the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "cache_folder", lambda: None)
+        return Weights.load(weights_by_lot_path)
+
+
+@pytest.fixture(scope="session")
+def weights(request: pytest.FixtureRequest) -> Weights:
+    """The weights that come with the program, or some drawn by lot where it has none."""
+    if SHIPPED.exists():
+        return Weights.load()
+    by_lot: Weights = request.getfixturevalue("weights_by_lot")
+    return by_lot
+
+
+@pytest.fixture(scope="session")
+def _searcher(weights: Weights) -> Searcher:
+    return Searcher(hash_bits=16, weights=weights)
+
+
+@pytest.fixture
+def searcher(_searcher: Searcher) -> Searcher:
+    """One thread and a small table, empty."""
+    _searcher.clear()
+    return _searcher
+
+
+@pytest.fixture(scope="session")
+def _searcher_by_lot(weights_by_lot: Weights) -> Searcher:
+    return Searcher(hash_bits=16, weights=weights_by_lot)
+
+
+@pytest.fixture
+def searcher_by_lot(_searcher_by_lot: Searcher) -> Searcher:
+    """The same with weights drawn by lot."""
+    _searcher_by_lot.clear()
+    return _searcher_by_lot

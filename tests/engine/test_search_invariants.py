@@ -1,0 +1,195 @@
+"""What must not change an answer: mirrors, tables, threads, orderings, what was searched before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import judge
+import pytest
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
+
+TO_THE_END = Limits(60)
+OFF_ETC, OFF_EVALUATION = 1, 2
+
+
+def test_the_switches_are_the_kernels_own() -> None:
+    from desdaemon.engine.kernels import context
+
+    assert (context.OFF_ETC, context.OFF_EVALUATION) == (OFF_ETC, OFF_EVALUATION)
+
+
+@pytest.fixture(scope="module")
+def endgames() -> list[tuple[judge.Board, int]]:
+    """Positions with their exact scores."""
+    return [(board, judge.solve(*board)) for board in judge.positions(40, 36, range(9, 14)) if not judge.over(board)]
+
+
+def longer(seed: int, number: int, empties: int) -> list[judge.Board]:
+    return [board for board in judge.positions(seed, number, [empties]) if judge.moves(*board)]
+
+
+@pytest.mark.parametrize("limits", [Limits(4), Limits(6, 73), TO_THE_END], ids=["d4", "d6@73", "exact"])
+def test_mirror_images_have_the_same_answers(searcher: Searcher, limits: Limits) -> None:
+    left = range(8, 11) if limits is TO_THE_END else range(20, 50)
+    for board in judge.positions(41, 5, left):
+        images = [judge.image(board, places) for places in judge.images()]
+        if len(set(images)) < 8 or not judge.moves(*board):
+            continue
+        answers = []
+        for image, places in zip(images, judge.images(), strict=True):
+            searcher.clear()
+            back = {place: square for square, place in enumerate(places)}
+            lines = searcher.search(*image, limits, multipv=64).lines
+            answers.append(
+                [(back[line.move], line.score, tuple(back.get(move, move) for move in line.pv)) for line in lines]
+            )
+        assert all(answer == answers[0] for answer in answers)
+
+
+def test_mirror_images_have_the_same_evaluation(searcher: Searcher) -> None:
+    for board in judge.positions(42, 40, range(1, 60)):
+        assert len({searcher.evaluate(*judge.image(board, places)) for places in judge.images()}) == 1
+
+
+def test_the_opening_is_symmetric(searcher: Searcher) -> None:
+    lines = searcher.search(*judge.OPENING, Limits(6), multipv=4).lines
+    assert len(lines) == 4
+    assert len({line.score for line in lines}) == 1
+
+
+@pytest.mark.parametrize("bits", [10, 14, 22])
+def test_any_table_gives_the_same_scores(weights: Weights, endgames: list[tuple[judge.Board, int]], bits: int) -> None:
+    searcher = Searcher(hash_bits=bits, weights=weights)
+    for board, score in endgames:
+        assert searcher.search(*board, TO_THE_END).lines[0].score == score
+
+
+def test_tiny_and_large_tables_agree_on_longer_endgames(weights: Weights) -> None:
+    tiny, large = (Searcher(hash_bits=bits, weights=weights) for bits in (10, 22))
+    for board in longer(43, 8, 16):
+        lines = [searcher.search(*board, TO_THE_END).lines[0] for searcher in (tiny, large)]
+        assert lines[0].score == lines[1].score
+        assert all(line.exact for line in lines)
+
+
+def plain(searcher: Searcher) -> None:
+    searcher.switch_off(0)
+
+
+def without_etc(searcher: Searcher) -> None:
+    searcher.switch_off(OFF_ETC)
+
+
+def without_evaluation(searcher: Searcher) -> None:
+    searcher.switch_off(OFF_EVALUATION)
+
+
+def without_either(searcher: Searcher) -> None:
+    searcher.switch_off(OFF_ETC | OFF_EVALUATION)
+
+
+def without_edges(searcher: Searcher) -> None:
+    searcher._edges.clear()
+
+
+@pytest.mark.parametrize("change", [plain, without_etc, without_evaluation, without_either, without_edges])
+def test_parts_switched_off(
+    weights: Weights, endgames: list[tuple[judge.Board, int]], change: Callable[[Searcher], None]
+) -> None:
+    searcher = Searcher(hash_bits=14, weights=weights)
+    whole = Searcher(hash_bits=14, weights=weights)
+    change(searcher)
+    nodes = 0
+    for board, score in endgames:
+        result = searcher.search(*board, TO_THE_END)
+        assert result.lines[0].score == score
+        nodes += result.nodes - whole.search(*board, TO_THE_END).nodes
+    for board in longer(44, 3, 16):
+        results = [s.search(*board, TO_THE_END) for s in (searcher, whole)]
+        assert results[0].lines[0].score == results[1].lines[0].score
+        nodes += results[0].nodes - results[1].nodes
+    # What is switched off was in use.
+    assert (nodes == 0) == (change is plain)
+
+
+def test_any_weights_give_the_same_scores(
+    searcher_by_lot: Searcher, endgames: list[tuple[judge.Board, int]], searcher: Searcher
+) -> None:
+    for board, score in endgames:
+        assert searcher_by_lot.search(*board, TO_THE_END).lines[0].score == score
+    for board in longer(45, 4, 16):
+        scores = [s.search(*board, TO_THE_END).lines[0].score for s in (searcher, searcher_by_lot)]
+        assert scores[0] == scores[1]
+
+
+def test_threads_give_the_same_scores(weights: Weights, searcher: Searcher) -> None:
+    boards = longer(46, 20, 15)
+    scores = [searcher.search(*board, TO_THE_END).lines[0].score for board in boards]
+    both = Searcher(threads=2, hash_bits=14, weights=weights)
+    assert both.threads == 2
+    for _ in range(10):
+        both.clear()
+        results = [both.search(*board, TO_THE_END) for board in boards]
+        assert [result.lines[0].score for result in results] == scores
+        assert all(result.complete and result.lines[0].exact for result in results)
+
+
+@pytest.mark.slow
+def test_threads_give_the_same_scores_a_thousand_times(weights: Weights, searcher: Searcher) -> None:
+    boards = longer(47, 20, 16)
+    scores = [searcher.search(*board, TO_THE_END).lines[0].score for board in boards]
+    both = Searcher(threads=2, hash_bits=12, weights=weights)
+    for _ in range(50):
+        both.clear()
+        assert [both.search(*board, TO_THE_END).lines[0].score for board in boards] == scores
+
+
+def test_threads_and_lines(weights: Weights, searcher: Searcher) -> None:
+    both = Searcher(threads=2, hash_bits=14, weights=weights)
+    for board in longer(48, 3, 15):
+        one = searcher.search(*board, TO_THE_END, multipv=3)
+        two = both.search(*board, TO_THE_END, multipv=3)
+        assert [line.score for line in one.lines] == [line.score for line in two.lines]
+        for line in two.lines:
+            end, value = board, line.score
+            for move in line.pv:
+                end, value = judge.play(end, move), -value
+            assert judge.over(end)
+            assert judge.solve(*end) == value
+
+
+def test_one_thread_repeats_itself(weights: Weights) -> None:
+    first, second = (Searcher(hash_bits=14, weights=weights) for _ in range(2))
+    boards = [*longer(49, 2, 15), *longer(50, 3, 40)]
+    for limits in (Limits(6, 73), Limits(7)):
+        for board in boards:
+            one, two = first.search(*board, limits), second.search(*board, limits)
+            assert one.nodes == two.nodes
+            assert [line[:7] for line in one.lines] == [line[:7] for line in two.lines]
+
+
+def test_cleared_is_as_new(weights: Weights) -> None:
+    searcher = Searcher(hash_bits=14, weights=weights)
+    board = longer(51, 1, 15)[0]
+    first = searcher.search(*board, TO_THE_END)
+    again = searcher.search(*board, TO_THE_END)
+    assert again.lines[0].score == first.lines[0].score
+    assert again.nodes < first.nodes
+    searcher.clear()
+    anew = searcher.search(*board, TO_THE_END)
+    assert anew.nodes == first.nodes
+    assert anew.lines[0][:7] == first.lines[0][:7]
+
+
+def test_a_search_after_many_others(searcher: Searcher, endgames: list[tuple[judge.Board, int]]) -> None:
+    """Old entries of all kinds of searches, and the count of searches going round."""
+    for board in judge.positions(52, 300, range(10, 14)):
+        searcher.search(*board, Limits(3, 73))
+    for board, score in endgames:
+        searcher.search(*board, Limits(60, 73))
+        searcher.search(*board, Limits(8, 87))
+        assert searcher.search(*board, TO_THE_END, alpha=score - 1, beta=score + 1).lines[0].score == score
+        assert searcher.search(*board, TO_THE_END).lines[0].score == score
