@@ -487,8 +487,6 @@ def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
         return
     for depth in range(2 - empties % 2, empties - 8, 2):
         yield _Step(depth, 0)
-    if empties > 14:
-        for passing in range(selectivity):
-            if passing == 0 or empties > 20:
-                yield _Step(empties, passing)
+    if empties > 14 and selectivity > 0:
+        yield _Step(empties, 0)
     yield _Step(empties, selectivity)

@@ -68,7 +68,7 @@ from .stability import stability_bound, stability_threshold
 SOLVE_TO = 12
 """Reading to the end with so many empties, the exact solver's lower half takes over."""
 
-LOOK_1_FROM, LOOK_2_FROM = 16, 19
+LOOK_1_FROM, LOOK_2_FROM = 20, 26
 """Depths from which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
 
 SHARE_FROM = 13
@@ -203,7 +203,7 @@ def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features,
             edge = corner_stability(r)
             potential = 40 - potential_mobility(r, empty ^ here)
             if to_the_end:
-                key = (mobility << 12) + (edge << 9) + (potential << 4) + square_rank(x)
+                key = (mobility << 11) + (edge << 9) + (potential << 4) + square_rank(x)
                 if odd & here:
                     key += 1 << 5
             else:
