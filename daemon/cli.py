@@ -87,15 +87,15 @@ def _run(program: str, arguments: list[str]) -> int:
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
-        _check_readable(invocation.settings.eval_file)
+        _check_weights(invocation.settings.eval_file)
 
-    from . import stdio
     from .loader import EngineSource, build_engine
+    from .stdio import serve, solve
 
     engines = EngineSource(build_engine)
     if invocation.solve:
-        return stdio.solve(invocation.settings, engines, invocation.solve)
-    return stdio.serve(invocation.settings, engines)
+        return solve(invocation.settings, engines, invocation.solve)
+    return serve(invocation.settings, engines)
 
 
 def read_arguments(arguments: list[str], edax_name: bool = False) -> Invocation:
@@ -151,9 +151,14 @@ def _option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
         raise UnusableFile(str(error)) from None
 
 
-def _check_readable(path: str) -> None:
-    with open(path, "rb"):  # noqa: PTH123  pathlib is slow to load
-        return
+def _check_weights(path: str) -> None:
+    """Raise `UnusableFile` for what is no weights file: now, whatever the input has in store for the engine."""
+    from desdaemon.engine.weights_file import WeightsError, read_packed
+
+    try:
+        read_packed(path)
+    except WeightsError as error:
+        raise UnusableFile(f"-eval-file {error}") from None
 
 
 def _refuse(message: str, status: int) -> int:

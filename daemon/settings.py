@@ -116,5 +116,5 @@ def read_option_file(settings: Settings, path: str) -> tuple[set[str], list[str]
 def _split_setting(body: str) -> tuple[str, str]:
     name, equals, value = body.partition("=")
     if not equals or len(name.split()) != 1:
-        name, _, value = body.partition(" ")
+        name, value = (*body.split(None, 1), "")[:2]
     return name.strip().lstrip("-"), value.strip()

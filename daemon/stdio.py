@@ -30,6 +30,9 @@ LONGEST_LINE = 65_536
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
+INTERNAL_ERROR = 70
+"""Exit status after a mistake in the program itself."""
+
 _CHUNK = 65_536
 
 
@@ -60,10 +63,10 @@ class Lines:
                 self._ready.wait()
             return self._failed or self._items.popleft()
 
-    def line_waiting(self) -> bool:
-        """Whether a line, or one that could not be read, is there already."""
+    def peek(self) -> Item | None:
+        """The next item if it is there already; it stays the next."""
         with self._ready:
-            return bool(self._items) and (self._items[0].text is not None or bool(self._items[0].error))
+            return self._failed or (self._items[0] if self._items else None)
 
 
 def read_lines(descriptor: int, lines: Lines, interrupt: Interrupt) -> None:
@@ -208,6 +211,11 @@ def run_beside_signals(
             if not isinstance(error, BrokenPipeError):
                 output.error(f"desdaemon: {error}")
             outcome.append(UNUSABLE)
+        except Exception:
+            import traceback
+
+            output.error(traceback.format_exc().rstrip())
+            outcome.append(INTERNAL_ERROR)
         finally:
             done.set()
 

@@ -35,6 +35,11 @@ class Item(NamedTuple):
     error: str = ""
     status: int = 0
 
+    @property
+    def is_end(self) -> bool:
+        """Whether no line comes any more."""
+        return self.text is None
+
 
 class Source(Protocol):
     """A queue of items that a reader fills."""
@@ -42,15 +47,16 @@ class Source(Protocol):
     def get(self) -> Item:
         """The next item; waits for it."""
 
-    def line_waiting(self) -> bool:
-        """Whether a line (not the end) is there already."""
+    def peek(self) -> Item | None:
+        """The next item if it is there already; it stays the next."""
 
 
 class TextDialect:
     """A dialogue in Edax's language. ``leaving`` is the exit status once the dialogue is to end, else None."""
 
     def __init__(self, session: Session, output: Output) -> None:
-        from . import game_commands, search_commands
+        from .game_commands import HANDLERS as GAME_HANDLERS
+        from .search_commands import HANDLERS as SEARCH_HANDLERS
 
         self.session = session
         self.output = output
@@ -59,8 +65,8 @@ class TextDialect:
         self._games_left = session.settings.repeat
         self._book_told = False
         self._handlers: dict[str, Callable[[TextDialect, str], None]] = {
-            **game_commands.HANDLERS,
-            **search_commands.HANDLERS,
+            **GAME_HANDLERS,
+            **SEARCH_HANDLERS,
         }
 
     # Answers
@@ -159,17 +165,21 @@ class TextDialect:
 
     # The engine's own moves
 
-    def settle(self, line_waiting: Callable[[], bool] = lambda: False) -> None:
+    def settle(self) -> None:
         """What follows a line without being asked for: the engine's moves by mode, the end of a game."""
-        while self.leaving is None and self.step(line_waiting):
+        while self.leaving is None and self.step(line_waiting=False, ending=False):
             pass
 
-    def step(self, line_waiting: Callable[[], bool], ending: bool = False) -> bool:
-        """One such thing, if there is one to do; ``ending`` when only games that are promised are begun."""
+    def step(self, line_waiting: bool, ending: bool) -> bool:
+        """One such thing, if there is one to do.
+
+        The engine does not move while a line waits; ``ending`` when no more lines come, so that only games that
+        were promised are begun.
+        """
         if self.session.game.position.over and self._played_on:
             self._played_on = False
             return self._game_over(ending)
-        if not self.session.own_turn or line_waiting():
+        if not self.session.own_turn or line_waiting:
             return False
         try:
             self._handlers["go"](self, "")
@@ -203,14 +213,12 @@ class TextDialect:
 
         ``on_prompt`` is called once, after the first prompt has been written.
         """
-        ended = False
         while self.leaving is None:
             if self.session.settings.verbose:
                 self._show_board()
-            if self.step(source.line_waiting, ended):
+            waiting = source.peek()
+            if self.step(waiting is not None and not waiting.is_end, waiting is not None and waiting.is_end):
                 continue
-            if ended:
-                return 0
             if self.leaving is not None:
                 break
             self.output.write(">")
@@ -224,10 +232,8 @@ class TextDialect:
                 self.warn(item.error)
             if item.text is not None:
                 self.execute(item.text)
-            elif item.status:
-                return item.status
             else:
-                ended = True
+                self.leaving = item.status
         self.output.flush()
         return self.leaving or 0
 

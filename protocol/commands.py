@@ -65,9 +65,9 @@ def split_line(line: str) -> tuple[str, str]:
     word, rest = _first_word(line)
     if word == "set" and rest:
         word, rest = _first_word(rest)
-        word, equals, value = word.partition("=")
-        if equals:
-            rest = value + rest
+    name, equals, value = word.partition("=")
+    if name and equals:
+        return name, f"{value} {rest}".strip()
     return word, rest.removeprefix("=").lstrip()
 
 

@@ -97,7 +97,7 @@ def parse_moves(text: str) -> list[int]:
             continue
         move, length = _scan_move(text, at)
         if not length:
-            rest = text[at:].split()[0]
+            rest = text[at:].split(" ", 1)[0]
             raise BadInput(f"{quoted(rest)} is not a move: expected squares such as f5d6c3, or pa for a pass")
         moves.append(move)
         at += length
