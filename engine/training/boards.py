@@ -277,3 +277,22 @@ def after(line: str) -> tuple[Boards, Boards]:
     length = len(squares)
     expand(game, np.array([length], np.uint8), length, length, players, opponents, games, turns)
     return players[:1], opponents[:1]
+
+
+@compiled
+def legal_moves(player: np.uint64, opponent: np.uint64) -> Any:
+    """The squares where the side to move may play."""
+    return moves(player, opponent)
+
+
+@compiled
+def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
+    """The position after a legal move, the other side to move."""
+    flipped = flip(_U(square), player, opponent)
+    return opponent ^ flipped, player | flipped | (_U(1) << _U(square))
+
+
+@compiled
+def score_of(player: np.uint64, opponent: np.uint64) -> Any:
+    """Discs of the player less the opponent's, empties to the winner."""
+    return final_score(player, opponent)

@@ -40,7 +40,13 @@ def _depth(text: str) -> int:
 def _games(options: argparse.Namespace, _command: str) -> None:
     from . import games
 
-    games.run(options.sources, options.out)
+    games.run(options.sources, options.out, sample=options.sample, seed=options.seed)
+
+
+def _make_games(options: argparse.Namespace, _command: str) -> None:
+    from . import games
+
+    games.make(options.count, options.out, opening=options.random, noise=options.noise, seed=options.seed)
 
 
 def _positions(options: argparse.Namespace, _command: str) -> None:
@@ -113,6 +119,51 @@ def _validate(options: argparse.Namespace, _command: str) -> None:
     validate.run(options.weights, options.truth)
 
 
+def _match(options: argparse.Namespace, _command: str) -> None:
+    from desdaemon.engine.limits import Limits
+
+    from . import match
+
+    match.run(
+        options.first,
+        options.second,
+        pairs=options.pairs,
+        limits=Limits(options.depth or 60, 73 if options.time else 100, 0, options.time),
+        plies=options.random,
+        seed=options.seed,
+        workers=options.workers,
+    )
+
+
+def _probcut(options: argparse.Namespace, command: str) -> None:
+    from . import probcut
+
+    probcut.run(
+        options.positions,
+        options.weights,
+        options.out,
+        count=options.count,
+        deepest=options.depth,
+        seed=options.seed,
+        workers=options.workers,
+        command=command,
+    )
+
+
+def _all(options: argparse.Namespace, command: str) -> None:
+    from . import recipe
+
+    recipe.run(
+        options.sources,
+        options.out,
+        plan="quick" if options.quick else "full",
+        seed=options.seed,
+        workers=options.workers,
+        truth=options.truth,
+        command=command,
+    )
+
+
 def _export(options: argparse.Namespace, _command: str) -> None:
     from desdaemon.engine.weights_file import read_packed, write_edax
 
@@ -144,6 +195,15 @@ def _parser() -> argparse.ArgumentParser:
     made = stage("games", _games, "read WTHOR databases (.wtb, or folders of them) and files of move lines")
     made.add_argument("sources", type=Path, nargs="+")
     made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--sample", type=int, default=0, help="keep so many games, chosen at random (0: all)")
+    made.add_argument("--seed", type=int, default=1)
+
+    made = stage("make-games", _make_games, "games of a simple player, for trying the stages without game files")
+    made.add_argument("count", type=int)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--random", type=int, default=8, help="random moves at the start of each game")
+    made.add_argument("--noise", type=int, default=4, help="how much chance there is in the later moves")
+    made.add_argument("--seed", type=int, default=1)
 
     made = stage("positions", _positions, "games to positions: of the games, perturbed ones, all openings")
     made.add_argument("games", type=Path)
@@ -182,7 +242,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
     made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
     made.add_argument("--ridge", type=float, default=10.0)
-    made.add_argument("--tie", type=float, default=60.0)
+    made.add_argument("--tie", type=float, default=100.0)
     made.add_argument("--sweeps", type=int, default=2)
     made.add_argument("--iterations", type=int, default=25)
     common(made, workers=True, truth=True)
@@ -190,6 +250,33 @@ def _parser() -> argparse.ArgumentParser:
     made = stage("validate", _validate, "errors of the static evaluation against exact scores")
     made.add_argument("weights", type=Path)
     common(made, truth=True)
+
+    made = stage("match", _match, "play two weights files against each other, every opening with both colours")
+    made.add_argument("first", type=Path)
+    made.add_argument("second", type=Path)
+    made.add_argument("--pairs", type=int, default=200, help="pairs of games")
+    limit = made.add_mutually_exclusive_group(required=True)
+    limit.add_argument("--time", type=int, default=0, help="milliseconds a move")
+    limit.add_argument("--depth", type=int, default=0, help="plies")
+    made.add_argument("--random", type=int, default=8, help="random moves that make an opening")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, workers=True)
+
+    made = stage("probcut", _probcut, "measure how well shallow searches foretell deep ones")
+    made.add_argument("positions", type=Path)
+    made.add_argument("--weights", type=Path, required=True)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--count", type=int, default=400, help="positions of each ply measured")
+    made.add_argument("--depth", type=int, default=10, help="greatest depth")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, workers=True)
+
+    made = stage("all", _all, "every stage, from game files to weights; goes on where it was ended")
+    made.add_argument("sources", type=Path, nargs="+", help="game files, folders, or one file of stage `games`")
+    made.add_argument("--out", type=Path, required=True, help="folder of all files made")
+    made.add_argument("--quick", action="store_true", help="a sample: minutes instead of hours")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, workers=True, truth=True)
 
     made = stage("export", _export, "write weights in the layout of Edax's eval.dat")
     made.add_argument("weights", type=Path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,8 @@ def run(
         "held_out_rmse": held_out_errors(data, weights, range(first, last + 1), options.threads),
     }
     write_shipped(out, packed, record)
+    # The same record to read without the program.
+    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
     for row in validation:
         progress.say(
             f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import boards
+from . import boards, simple
 from .store import Arrays, Progress, TrainingError, digest, save
 
 _HEADER = 16
@@ -112,12 +112,27 @@ def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
     return {name: array[keep] for name, array in arrays.items()}, account
 
 
-def run(sources: list[Path], out: Path) -> None:
-    """Read, verify and write the games of `sources`."""
+def run(sources: list[Path], out: Path, *, sample: int = 0, seed: int = 1) -> None:
+    """Read, verify and write the games of `sources`; with `sample`, only so many of them, chosen at random."""
     progress = Progress("games")
     squares, files = read_files(sources)
     progress.say(f"{len(squares)} records in {len(files)} files")
     arrays, account = verify(squares)
     progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
+    if 0 < sample < len(arrays["lengths"]):
+        chosen = np.sort(np.random.default_rng([seed, 0]).permutation(len(arrays["lengths"]))[:sample])
+        arrays = {name: array[chosen] for name, array in arrays.items()}
+        account["sampled"] = sample
     record = {"stage": "games", "files": files, **account, "digest": digest(arrays["squares"])}
     save(out, arrays, record, compress=True)
+
+
+def make(count: int, out: Path, *, opening: int, noise: int, seed: int) -> None:
+    """Write `count` games of a simple player against itself: enough to try the stages where no game files are."""
+    squares = np.empty((count, 60), np.uint8)
+    simple.simple_games(squares, opening, noise, seed)
+    arrays, account = verify(squares)
+    progress = Progress("make-games")
+    progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
+    record = {"stage": "make-games", "opening": opening, "noise": noise, "seed": seed, **account}
+    save(out, arrays, {**record, "digest": digest(arrays["squares"])}, compress=True)

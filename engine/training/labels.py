@@ -136,6 +136,7 @@ def run(
 
     def write(fresh: NDArray[np.int8]) -> None:
         values[todo] = fresh
+        made["complete"] = bool((fresh != NO_LABEL).all())
         have = values != NO_LABEL
         # Sorted rows compress to a quarter.
         order = np.argsort(rows[have])

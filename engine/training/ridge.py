@@ -45,7 +45,7 @@ class Options(NamedTuple):
 
     ridge: float = 10.0
     """Rows' worth of pull towards zero."""
-    tie: float = 60.0
+    tie: float = 100.0
     """Rows' worth of pull towards the neighbouring plies."""
     sweeps: int = 2
     """Passes over the plies, down first."""

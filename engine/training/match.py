@@ -1,0 +1,171 @@
+"""Stage `match`: two weights files against each other, in pairs of games.
+
+Every opening (random moves from the start, seeded) is played twice with colours exchanged, and the pair's mean score is
+one observation: the standard error is that of the pairs' means. Games are decided by an exact search near their end.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import PASS
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
+
+from . import boards, simple
+from .store import Progress, write_line
+
+DECIDED_AT = 12
+"""Empties at which a game's score is read to the end."""
+
+CLOSE_TO = 10.0
+"""An opening is used when both sides' evaluations lie within so many discs of 0, on average."""
+
+
+class Outcome(NamedTuple):
+    """Of the first weights against the second."""
+
+    pairs: int
+    wins: int
+    draws: int
+    losses: int
+    discs: float
+    """Mean score of a game."""
+    discs_error: float
+    """Standard error of `discs`."""
+    share: float
+    """Won games and half the drawn ones, of all."""
+    share_error: float
+
+
+def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: Limits) -> int:
+    """Score for sides[0], who moves first."""
+    mover = 0
+    while True:
+        own, other = np.uint64(player), np.uint64(opponent)
+        if not boards.legal_moves(own, other):
+            if not boards.legal_moves(other, own):
+                score = int(boards.score_of(own, other))
+                return score if mover == 0 else -score
+            player, opponent, mover = opponent, player, 1 - mover
+            continue
+        empties = 64 - (player | opponent).bit_count()
+        if empties <= DECIDED_AT:
+            line = sides[mover].search(player, opponent, Limits(empties)).lines[0]
+            return line.score if mover == 0 else -line.score
+        line = sides[mover].search(player, opponent, limits).lines[0]
+        if line.move == PASS:
+            player, opponent, mover = opponent, player, 1 - mover
+            continue
+        following = boards.play(own, other, line.move)
+        player, opponent, mover = int(following[0]), int(following[1]), 1 - mover
+
+
+def openings(count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher]) -> list[tuple[int, int]]:
+    """Distinct positions after `plies` random moves that both judges think open on average."""
+    found: list[tuple[int, int]] = []
+    known: set[tuple[int, int]] = set()
+    attempt = 0
+    while len(found) < count:
+        players = np.full(256, boards.START_PLAYER, np.uint64)
+        opponents = np.full(256, boards.START_OPPONENT, np.uint64)
+        alive = np.empty(256, np.bool_)
+        boards.wander(players, opponents, np.full(256, plies, np.uint8), (seed << 20) + attempt, alive)
+        attempt += 1
+        boards.canonize(players, opponents)
+        for own, other, usable in zip(players.tolist(), opponents.tolist(), alive.tolist(), strict=True):
+            judged = sum(judge.evaluate(own, other) for judge in judges) / 2
+            if usable and (own, other) not in known and abs(judged) <= CLOSE_TO and len(found) < count:
+                found.append((own, other))
+                known.add((own, other))
+    return found
+
+
+def outcome(pairs: list[tuple[int, int]]) -> Outcome:
+    """Sum up the two scores (discs, for the first weights) of every pair."""
+    scores = np.array(pairs, np.float64).reshape(-1, 2)
+    shares = np.where(scores > 0, 1.0, np.where(scores < 0, 0.0, 0.5))
+    root = max(1.0, len(scores)) ** 0.5
+    return Outcome(
+        len(scores),
+        int((scores > 0).sum()),
+        int((scores == 0).sum()),
+        int((scores < 0).sum()),
+        float(scores.mean()),
+        float(scores.mean(axis=1).std(ddof=1) / root) if len(scores) > 1 else float("nan"),
+        float(shares.mean()),
+        float(shares.mean(axis=1).std(ddof=1) / root) if len(scores) > 1 else float("nan"),
+    )
+
+
+def compete(first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int) -> Outcome:
+    """Play `pairs` pairs of games, `workers` at a time (equal time wants a core for each)."""
+    progress = Progress("match")
+    loaded = Weights.load(first), Weights.load(second)
+    teams: SimpleQueue[tuple[Searcher, Searcher]] = SimpleQueue()
+    for _ in range(workers):
+        teams.put((Searcher(hash_bits=18, weights=loaded[0]), Searcher(hash_bits=18, weights=loaded[1])))
+    judges = teams.get()
+    starts = openings(pairs, plies, seed, judges)
+    teams.put(judges)
+
+    def play_pair(start: tuple[int, int]) -> tuple[int, int]:
+        team = teams.get()
+        try:
+            for searcher in team:
+                searcher.clear()
+            ahead = _game(*start, team, limits)
+            for searcher in team:
+                searcher.clear()
+            return ahead, -_game(*start, (team[1], team[0]), limits)
+        finally:
+            teams.put(team)
+
+    played: list[tuple[int, int]] = []
+    with ThreadPoolExecutor(workers) as pool:
+        for pair in pool.map(play_pair, starts):
+            played.append(pair)
+            now = outcome(played)
+            progress.now_and_then(f"{now.pairs} pairs: {100 * now.share:.1f} %, {now.discs:+.2f} discs")
+    return outcome(played)
+
+
+def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: int) -> Outcome:
+    """Play against the player that counts moves and corners, both sides at the same depth throughout."""
+    searcher = Searcher(hash_bits=16, weights=Weights.load(weights))
+
+    def play(player: int, opponent: int, ours: bool) -> int:
+        while True:
+            own, other = np.uint64(player), np.uint64(opponent)
+            if not boards.legal_moves(own, other):
+                if not boards.legal_moves(other, own):
+                    score = int(boards.score_of(own, other))
+                    return score if ours else -score
+                player, opponent, ours = opponent, player, not ours
+                continue
+            if ours:
+                square = searcher.search(player, opponent, Limits(depth)).lines[0].move
+            else:
+                square = int(simple.choose_move(own, other, depth))
+            following = boards.play(own, other, square)
+            player, opponent, ours = int(following[0]), int(following[1]), not ours
+
+    starts = openings(pairs, plies, seed, (searcher, searcher))
+    return outcome([(play(*start, True), play(*start, False)) for start in starts])
+
+
+def run(first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int) -> None:
+    """Play and print the outcome."""
+    found = compete(first, second, pairs=pairs, limits=limits, plies=plies, seed=seed, workers=workers)
+    how = f"{limits.time_ms} ms a move" if limits.time_ms else f"depth {limits.depth}"
+    write_line(
+        f"{first} against {second}, {how}, {found.pairs} pairs from {plies}-ply openings (seed {seed}): "
+        f"{100 * found.share:.1f} +- {100 * found.share_error:.1f} % "
+        f"(+{found.wins} ={found.draws} -{found.losses}), {found.discs:+.2f} +- {found.discs_error:.2f} discs a game"
+    )

@@ -1,0 +1,155 @@
+"""Stage `probcut`: how well shallow searches foretell deep ones, for the engine's ProbCut.
+
+Held-out positions of every fourth ply are searched to all depths up to a greatest one, full width. For every pair
+(deep, shallow) of one parity, and for the static evaluation, the root mean square difference in discs is what the
+engine's `ErrorModel` has to give. The model is linear but for two parameters: those are tried on a grid, the others
+solved. The file written holds the model, the measured pairs, and the check: the share of differences that lie within
+the margin of each selectivity level, which should be about that level's percentage.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.probcut import ErrorModel
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
+
+from .store import Progress, load
+
+OPEN = 40
+"""Scores beyond this many discs say little about close games and are left out."""
+
+CONFIDENCE = {73: 1.1, 87: 1.5, 95: 2.0, 98: 2.6, 99: 3.3}
+"""Standard errors of the margin at each selectivity, in percent."""
+
+
+class Pair(NamedTuple):
+    """One measured (empties, depth, shallow): root mean square and mean of deep less shallow, in discs."""
+
+    empties: int
+    depth: int
+    shallow: int
+    positions: int
+    rms: float
+    bias: float
+
+
+def measure(
+    players: NDArray[np.uint64], opponents: NDArray[np.uint64], deepest: int, weights: Path, workers: int
+) -> NDArray[np.float64]:
+    """Scores (positions, deepest + 1) in discs, by depth; depth 0 is the unrounded static evaluation."""
+    loaded = Weights.load(weights)
+    searchers: SimpleQueue[Searcher] = SimpleQueue()
+    for _ in range(workers):
+        searchers.put(Searcher(hash_bits=18, weights=loaded))
+    found = np.empty((len(players), deepest + 1))
+
+    def work(begin: int) -> None:
+        searcher = searchers.get()
+        own, other = players[begin : begin + 16].copy(), opponents[begin : begin + 16].copy()
+        scores = np.empty(len(own), np.int64)
+        searcher.clear()
+        # Shallow before deep: the table then never answers with more than was asked.
+        for depth in range(deepest + 1):
+            searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), Limits(depth))
+            found[begin : begin + 16, depth] = scores if depth else np.clip(scores / 128, -64, 64)
+        searchers.put(searcher)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(0, len(players), 16)))
+    return found
+
+
+def pairs_of(scores: NDArray[np.float64], empties: int) -> list[Pair]:
+    """All pairs of one number of empties."""
+    found = []
+    for depth in range(3, scores.shape[1]):
+        for shallow in [0, *range(2 - depth % 2, depth - 1, 2)]:
+            deep, flat = scores[:, depth], scores[:, shallow]
+            used = (np.abs(deep) <= OPEN) & (np.abs(flat) <= OPEN)
+            difference = deep[used] - flat[used]
+            rms = float(np.sqrt((difference**2).mean())) if used.any() else float("nan")
+            bias = float(difference.mean()) if used.any() else float("nan")
+            found.append(Pair(empties, depth, shallow, int(used.sum()), round(rms, 3), round(bias, 3)))
+    return found
+
+
+def fit(pairs: list[Pair]) -> tuple[ErrorModel, float]:
+    """The model nearest to the measured errors, relative to their size, and its relative error."""
+    rows = np.array([(p.empties, p.depth, p.shallow, p.rms) for p in pairs if p.positions >= 20 and p.rms > 0])
+    empties, depth, shallow, rms = rows.T
+    best: tuple[float, ErrorModel] | None = None
+    for decay in np.arange(0.05, 2.01, 0.05):
+        for turn in range(24, 57, 2):
+            columns = np.stack(
+                [np.ones(len(rows)), np.exp(-decay * shallow), depth - shallow, np.maximum(0.0, turn - empties)],
+                axis=1,
+            )
+            solved, *_ = np.linalg.lstsq(columns / rms[:, None], np.ones(len(rows)), rcond=None)
+            error = float(np.sqrt(((columns @ solved / rms - 1) ** 2).mean()))
+            if best is None or error < best[0]:
+                floor, start, gap, late = (round(float(value), 4) for value in solved)
+                best = (error, ErrorModel(floor, start, round(float(decay), 4), gap, late, float(turn)))
+    assert best is not None
+    return best[1], best[0]
+
+
+def coverage(scores: dict[int, NDArray[np.float64]], model: ErrorModel, pairs: list[Pair]) -> dict[str, float]:
+    """For each selectivity the share of differences within its margin, over all pairs."""
+    within = dict.fromkeys(CONFIDENCE, 0)
+    total = 0
+    for pair in pairs:
+        deep, flat = scores[pair.empties][:, pair.depth], scores[pair.empties][:, pair.shallow]
+        used = (np.abs(deep) <= OPEN) & (np.abs(flat) <= OPEN)
+        difference = np.abs(deep[used] - flat[used])
+        total += len(difference)
+        for percent, errors in CONFIDENCE.items():
+            margin = errors * model.sigma(pair.empties, pair.depth, pair.shallow)
+            within[percent] += int((difference <= margin).sum())
+    return {str(percent): round(100 * count / max(1, total), 2) for percent, count in within.items()}
+
+
+def run(
+    source: Path, weights: Path, out: Path, *, count: int, deepest: int, seed: int, workers: int, command: str
+) -> None:
+    """Measure `count` held-out positions of every fourth ply from 8 to 48 and write model and figures as JSON."""
+    progress = Progress("probcut")
+    arrays, record = load(source)
+    starts = np.searchsorted(arrays["plies"], np.arange(62))
+    pairs: list[Pair] = []
+    scores: dict[int, NDArray[np.float64]] = {}
+    for ply in range(8, 49, 4):
+        rows = np.arange(starts[ply], starts[ply + 1])
+        rows = rows[arrays["held"][rows]]
+        rows = np.random.default_rng([seed, 4, ply]).permutation(rows)[:count]
+        if not len(rows):
+            continue
+        depth = min(deepest, 60 - ply - 2)
+        scores[60 - ply] = measure(arrays["players"][rows], arrays["opponents"][rows], depth, weights, workers)
+        pairs += pairs_of(scores[60 - ply], 60 - ply)
+        progress.say(f"{60 - ply} empties: {len(rows)} positions to depth {depth}")
+    model, error = fit(pairs)
+    checked = coverage(scores, model, pairs)
+    told: dict[str, Any] = {
+        "model": model._asdict(),
+        "relative_error": round(error, 4),
+        "within_margin_percent": checked,
+        "command": command,
+        "positions": record["digest"],
+        "pairs": [list(pair) for pair in pairs],
+    }
+    lines = json.dumps(told, indent=1)
+    beside = out.with_name(f"{out.name}.{os.getpid()}.tmp")
+    beside.write_text(lines + "\n")
+    beside.replace(out)
+    progress.say(f"model {model}, relative error {error:.3f}; within margins {checked}")
