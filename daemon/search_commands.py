@@ -45,9 +45,13 @@ class SearchTable:
         self._settings = text.session.settings
         self._number = number
         self._shown: dict[int, Line] = {}
+        self._spent: dict[int, tuple[int, float]] = {}
 
     def progress(self, index: int, line: Line) -> None:
-        """A finished iteration."""
+        """A finished iteration; its row counts the nodes and the time of those before it too."""
+        nodes, ms = self._spent.get(index, (0, 0.0))
+        self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
+        line = self._summed(index, line)
         if self._settings.verbose >= 2 and line.depth >= self._settings.noise:
             self._shown[index] = line
             self.row(search_row(line, self._black))
@@ -55,9 +59,16 @@ class SearchTable:
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
         """The last word; a line that was its last iteration already is shown ``again`` only on demand."""
         for index, line in enumerate(result.lines):
+            line = self._summed(index, line)
+            if len(result.lines) == 1:
+                line = line._replace(nodes=result.nodes, time_ms=result.time_ms)
             shown = self._shown.get(index)
             if again or shown is None or shown[:7] != line[:7]:
                 self.row(search_row(line, self._black, result.complete), note)
+
+    def _summed(self, index: int, line: Line) -> Line:
+        nodes, ms = self._spent.get(index, (line.nodes, line.time_ms))
+        return line._replace(nodes=nodes, time_ms=ms)
 
     def row(self, row: edax.Row, note: str = "") -> None:
         """Print a row, and a remark behind it."""

@@ -172,7 +172,7 @@ def test_version_loads_no_engine() -> None:
         "desdaemon.cli.main(); sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'llvmlite', 'asyncio')))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code % Path(SCRIPT).parent], capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", code % str(Path(SCRIPT).parent)], capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
 

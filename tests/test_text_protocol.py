@@ -133,7 +133,7 @@ def test_go_shows_its_search() -> None:
     out = Dialogue(verbose=1, level=4).say("go").split("\n")
     assert out[0] == edax.TABLE_HEADER
     assert out[1] == edax.TABLE_RULE
-    assert out[2].startswith("    4   +10        0:00.005          4000     800000 d3 ")
+    assert out[2].startswith("    4   +10        0:00.005         12345    2469000 d3 ")
     assert out[3] == edax.TABLE_RULE
     assert out[4:] == ["", "desdaemon plays D3", ""]
 
@@ -141,6 +141,8 @@ def test_go_shows_its_search() -> None:
 def test_more_verbosity_shows_iterations() -> None:
     out = Dialogue(verbose=2, level=4).say("go").split("\n")
     assert [line[:6].strip() for line in out[2:4]] == ["2", "4"]
+    # Nodes and times add up over the iterations.
+    assert [line[27:41].strip() for line in out[2:4]] == ["2000", "6000"]
     assert out[4] == edax.TABLE_RULE
     out = Dialogue(verbose=2, level=4, noise=3).say("go").split("\n")
     assert out[2][:6].strip() == "4"

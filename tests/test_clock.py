@@ -1,0 +1,89 @@
+"""The share of the time that a move gets: never more than there is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.clock import RESERVE_MS, is_bounded, move_limits
+from desdaemon.engine.limits import Limits
+from desdaemon.settings import Settings
+
+LATENESS_MS = 20
+"""What a search may take to notice that its time is over."""
+
+
+def settings(**values: int) -> Settings:
+    made = Settings()
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
+
+
+@given(st.integers(10, 10**7), st.integers(0, 60))
+def test_a_time_for_a_move_is_kept(move_time: int, empties: int) -> None:
+    limits = move_limits(settings(move_time=move_time), empties, 0)
+    assert 0 < limits.time_ms < move_time
+    if move_time >= 100:
+        assert limits.time_ms + LATENESS_MS <= move_time
+    assert (limits.depth, limits.selectivity) == (empties, 100)
+
+
+@given(st.integers(200, 10**7), st.integers(10**5, 10**9), st.integers(1, 60))
+def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties: int) -> None:
+    """Every move takes all the time it may, and is late on top of it."""
+    made = settings(game_time=game_time, speed=speed)
+    remaining = float(game_time)
+    for empties in range(first_empties, 0, -2):
+        limits = move_limits(made, empties, remaining)
+        assert limits.time_ms >= 1
+        remaining -= limits.time_ms + (LATENESS_MS if limits.time_ms > RESERVE_MS else 0)
+    assert remaining >= 0 or game_time < 1000
+
+
+@pytest.mark.parametrize("game_time", [1_000, 10_000, 60_000, 900_000])
+def test_most_of_the_time_is_used(game_time: int) -> None:
+    remaining = float(game_time)
+    first = move_limits(settings(game_time=game_time), 60, remaining).time_ms
+    for empties in range(60, 0, -2):
+        remaining -= move_limits(settings(game_time=game_time), empties, remaining).time_ms
+    assert 0 <= remaining < game_time / 2
+    assert first < game_time / 8
+
+
+def test_both_clocks_bind() -> None:
+    made = settings(game_time=100_000, move_time=500)
+    assert move_limits(made, 50, 100_000).time_ms < 500
+    assert move_limits(made, 50, 400).time_ms < 200
+
+
+def test_the_default_level_does_not_hold_back_a_clock_but_a_chosen_one_does() -> None:
+    made = settings(move_time=1000)
+    assert move_limits(made, 50, 0).depth == 50
+    made.level_chosen = True
+    assert move_limits(made, 50, 0)[:2] == (21, 73)
+    made.depth = 9
+    assert move_limits(made, 50, 0)[:2] == (9, 100)
+    made.selectivity = 73
+    assert move_limits(made, 50, 0)[:2] == (9, 73)
+    made.nodes = 77
+    assert move_limits(made, 5, 0)[:3] == (5, 73, 77)
+
+
+def test_boards_with_more_than_sixty_empties() -> None:
+    assert move_limits(settings(), 63, 0).depth == 21
+
+
+@pytest.mark.parametrize(
+    ("limits", "bounded"),
+    [
+        (Limits(36), True),
+        (Limits(37), False),
+        (Limits(60, 100, 5, 0), True),
+        (Limits(60, 100, 0, 5), True),
+        (Limits(60, 73), False),
+    ],
+)
+def test_bounds(limits: Limits, bounded: bool) -> None:
+    assert is_bounded(limits) == bounded
