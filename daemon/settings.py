@@ -23,7 +23,7 @@ class Settings:
         self.nodes = 0
         self.move_time = 0
         self.game_time = 0
-        self.speed = 3_000_000
+        self.speed = 10_000_000
         self.alpha = -64
         self.beta = 64
         self.mode = 3
