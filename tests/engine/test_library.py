@@ -1,0 +1,425 @@
+"""From kernels to a library: what is refused, what is kept, what is compiled again, what a start needs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desdaemon.engine import library
+from desdaemon.engine.library import LibraryError, Spec
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# ------------------------------------------------------------------------------------------------ the compiler
+
+
+class Compiler:
+    """`jit` with a register of kernels of its own."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        from desdaemon.engine import jit
+
+        self.jit = jit
+        patch.setattr(jit, "_registry", {})
+
+    def add(self, signature: str, source: str, module: str = "a_module", **names: Any) -> Any:
+        """Register the kernel that ``source`` defines."""
+        namespace: dict[str, Any] = {"__name__": module, **names}
+        exec(textwrap.dedent(source), namespace)
+        function = next(value for name, value in namespace.items() if name.startswith("k_"))
+        return self.jit.kernel(signature)(function)
+
+    def load(self, entries: Mapping[str, str]) -> library.Library:
+        return library.Library(self.jit.build([], entries), entries)
+
+    def refuses(self, message: str, entries: Mapping[str, str]) -> None:
+        with pytest.raises(self.jit.KernelError, match=message):
+            self.jit.build([], entries)
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
+    """A compiler that knows no kernels."""
+    return Compiler(monkeypatch)
+
+
+def test_kernels_call_each_other(compiler: Compiler) -> None:
+    """Whichever was written first, and themselves."""
+    below = compiler.add("i64(i64,i64)", "def k_below(a, b):\n    return a - b")
+    again = compiler.add("i64(i64)", "def k_again(a):\n    return a")
+    compiler.add(
+        "i64(i64)", "def k_again(a):\n    return 1 if a <= 1 else a * again(below(a, 1))", again=again, below=below
+    )
+    compiler.add("void(i64)", "def k_nothing(a):\n    below(a, 1)", below=below)
+    loaded = compiler.load({"k_again": "i64(i64)", "k_nothing": "void(i64)"})
+    assert loaded.k_again(20) == 2432902008176640000
+    assert loaded.k_nothing(3) is None
+
+
+def test_results_have_their_sign(compiler: Compiler) -> None:
+    compiler.add("i64(i64,i64)", "def k_minus(a, b):\n    return a - b")
+    loaded = compiler.load({"k_minus": "i64(i64, i64)"})
+    assert loaded.k_minus(3, 5) == -2
+    assert loaded.k_minus(-(1 << 63), 0) == -(1 << 63)
+    with pytest.raises(AttributeError, match="the library has no entry k_plus"):
+        _ = loaded.k_plus
+
+
+def test_missing_entry(compiler: Compiler) -> None:
+    compiler.refuses("no kernel is called k_none", {"k_none": "i64()"})
+
+
+def test_entry_of_another_signature(compiler: Compiler) -> None:
+    compiler.add("i64(i64)", "def k_same(a):\n    return a")
+    compiler.refuses(r"k_same is i64\(i64\), not u64\(i64\)", {"k_same": "u64(i64)"})
+
+
+@pytest.mark.parametrize("expression", ["a * 0.5", "a / b", "a ** -b"])
+def test_floating_point(compiler: Compiler, expression: str) -> None:
+    compiler.add("i64(i64,i64)", f"def k_float(a, b):\n    return 1 if {expression} > 3 else 0")
+    compiler.refuses("floating point in a kernel|from outside", {"k_float": "i64(i64,i64)"})
+
+
+def test_something_from_outside(compiler: Compiler) -> None:
+    compiler.add("i64(i64)", "def k_outside(a):\n    print(a)\n    return a")
+    compiler.refuses(r"a kernel needs \w+ from outside", {"k_outside": "i64(i64)"})
+
+
+@pytest.mark.parametrize(
+    ("signature", "message"),
+    [
+        ("i64", "not of the form"),
+        ("i64(u64", "not of the form"),
+        ("f64(u64)", "unknown type 'f64'"),
+        ("i64(u64,i32)", "unknown type 'i32'"),
+    ],
+)
+def test_signatures(compiler: Compiler, signature: str, message: str) -> None:
+    with pytest.raises(compiler.jit.KernelError, match=message):
+        compiler.add(signature, "def k_any(a, b):\n    return a")
+
+
+def test_two_kernels_of_one_name(compiler: Compiler) -> None:
+    compiler.add("i64(i64)", "def k_same(a):\n    return a", module="one")
+    compiler.add("i64(i64)", "def k_same(a):\n    return a", module="one")
+    with pytest.raises(compiler.jit.KernelError, match="two kernels are called k_same"):
+        compiler.add("i64(i64)", "def k_same(a):\n    return a", module="another")
+
+
+def test_every_entry_is_a_kernel_of_that_signature() -> None:
+    from importlib import import_module
+
+    from desdaemon.engine import jit
+    from desdaemon.engine.entries import MODULES, SPEC
+
+    for module in MODULES:
+        import_module(module)
+    assert {name: jit._registry[name].signature for name in SPEC.entries} == dict(SPEC.entries)
+
+
+# ------------------------------------------------------------------------------------------------ the cache
+
+_ENTRIES = """
+from desdaemon.engine.library import Spec
+MODULES = ("{package}.kernels.only",)
+SPEC = Spec("{package}", "{package}.kernels", {{"{package}_answer": "i64(i64)"}})
+"""
+_KERNELS = """
+from desdaemon.engine.jit import kernel
+@kernel("i64(i64)")
+def {package}_answer(x):
+    return x + {answer}
+"""
+
+
+class Small:
+    """A library of one kernel, which adds a number, in packages and a cache folder of its own."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self.package = folder / name
+        (self.package / "kernels").mkdir(parents=True)
+        for path in (self.package, self.package / "kernels"):
+            (path / "__init__.py").touch()
+        (self.package / "entries.py").write_text(_ENTRIES.format(package=name))
+        self.write(5)
+        self.spec = Spec(name, f"{name}.kernels", {f"{name}_answer": "i64(i64)"})
+
+    def write(self, answer: int) -> None:
+        (self.package / "kernels" / "only.py").write_text(_KERNELS.format(package=self.name, answer=answer))
+
+    def answer(self) -> int:
+        """Of a fresh start."""
+        library._loaded.pop(self.name, None)
+        return int(getattr(library.load(self.spec), f"{self.name}_answer")(0))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("DESDAEMON_CACHE_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
+    """A small library, not compiled yet."""
+    name = "small_" + re.sub(r"\W", "", tmp_path.name)
+    monkeypatch.setattr(library, "_loaded", {})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return Small(tmp_path, name)
+
+
+class Compilations(list[str]):
+    """The libraries that have been compiled."""
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
+    """What `library.load` has compiled."""
+    made = Compilations()
+    compile_library = library.compile_library
+
+    def watched(spec: Spec, tell: library.Tell | None = None) -> bytes:
+        made.append(spec.name)
+        return compile_library(spec, tell)
+
+    monkeypatch.setattr(library, "compile_library", watched)
+    return made
+
+
+def test_compiled_once(small: Small, cache: Path, compilations: Compilations) -> None:
+    assert small.answer() == 5
+    assert small.answer() == 5
+    assert compilations == [small.name]
+    [kept] = cache.iterdir()
+    assert kept == library.cached_path(small.spec)
+    assert cache.stat().st_mode & 0o077 == 0
+    # An edited source is another library; the first comes back with its source.
+    small.write(8)
+    assert small.answer() == 8
+    small.write(5)
+    assert small.answer() == 5
+    assert compilations == [small.name] * 2
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_damaged_object_files(
+    small: Small, cache: Path, compilations: Compilations, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert small.answer() == 5
+    [path] = cache.iterdir()
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 1
+    for number, content in enumerate((bytes(damaged), whole[:-1], whole[:30], b"", b"\x7fELF" + whole)):
+        path.write_bytes(content)
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            assert library.read_cached(small.spec) is None
+        assert f"{path} is damaged" in caplog.text
+        if number < 2:
+            assert small.answer() == 5
+            assert path.read_bytes() == whole or library.read_cached(small.spec) is not None
+    assert len(compilations) == 3
+
+
+def test_progress_of_compiling(small: Small, cache: Path) -> None:
+    told: list[str] = []
+    library.load(small.spec, told.append)
+    assert re.fullmatch(rf"1/2 {small.name}_answer \d+\.\d\d s", told[0])
+    assert re.fullmatch(r"2/2 the whole library \d+\.\d\d s", told[1])
+
+
+def test_a_compiler_that_fails(small: Small, cache: Path) -> None:
+    only = small.package / "kernels" / "only.py"
+    only.write_text(only.read_text().replace("x + 5", "x / 2"))
+    with pytest.raises(LibraryError, match=rf"^compiling {small.name} failed \(status 1\): .*floating point"):
+        library.load(small.spec)
+    assert not list(cache.glob("*"))
+    small.write(5)
+    assert small.answer() == 5
+
+
+def test_old_object_files_are_removed(small: Small, cache: Path) -> None:
+    cache.mkdir(mode=0o700)
+    old, recent, other = (cache / f"{name}.o" for name in (f"{small.name}-1", f"{small.name}-2", "other-3"))
+    for path, age in ((old, 40), (recent, 1), (other, 40)):
+        path.touch()
+        then = path.stat().st_mtime - 86400 * age
+        os.utime(path, (then, then))
+    assert small.answer() == 5
+    assert not old.exists()
+    assert recent.exists()
+    assert other.exists()
+
+
+def test_cache_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DESDAEMON_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    assert library.cache_folder() == tmp_path / "temporary" / f"desdaemon-{user}"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if sys.platform != "darwin":
+        assert library.cache_folder() == tmp_path / "home" / ".cache" / "desdaemon"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert library.cache_folder() == tmp_path / "caches" / "desdaemon"
+    monkeypatch.setenv("DESDAEMON_CACHE_DIR", str(tmp_path / "mine"))
+    assert library.cache_folder() == tmp_path / "mine"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DESDAEMON_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert library.cache_folder() is None
+
+
+def test_folders_that_others_can_write_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setenv("DESDAEMON_CACHE_DIR", str(shared))
+    assert library.cache_folder() is None
+    assert f"{shared} can be written by others" in caplog.text
+
+
+def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Compilations) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DESDAEMON_CACHE_DIR", "/dev/null/none")
+        assert small.answer() == 5
+        assert small.answer() == 5
+    assert len(compilations) == 2
+
+
+def test_a_cache_that_cannot_be_written(
+    small: Small, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(library, "write_beside", full)
+    assert small.answer() == 5
+    assert "No space left on device" in caplog.text
+
+
+def test_writing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    library.write_beside(path, b"first")
+
+    def failing(source: Path, target: Path) -> None:
+        raise OSError("no renaming today")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", failing)
+        with pytest.raises(OSError, match="no renaming"):
+            library.write_beside(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# ------------------------------------------------------------------------------------------------ whole starts
+
+_START = """
+import importlib, json, sys
+sys.path.insert(0, {root!r})
+top = importlib.import_module("daemon")
+top.__path__.append({root!r})
+sys.modules["desdaemon"] = top
+from desdaemon.engine import library
+compiled = []
+original = library.compile_library
+def watched(spec, tell=None):
+    compiled.append(spec.name)
+    return original(spec, tell)
+library.compile_library = watched
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
+"""
+_SOLVE = """
+searcher = Searcher(hash_bits=12, weights=Weights.load({weights!r}))
+result = searcher.search({board[0]}, {board[1]}, Limits(60))
+modules = [name for name in ("numba", "numpy", "asyncio") if name in sys.modules]
+print(json.dumps(dict(score=result.lines[0].score, compiled=compiled, modules=modules)))
+"""
+_MOVES = """
+from desdaemon.engine.entries import SPEC
+print(json.dumps(dict(moves=library.load(SPEC).board_moves(*{board}), compiled=compiled)))
+"""
+
+
+def started(script: str, environment: Mapping[str, str | None] | None = None) -> Any:
+    """What ``script`` printed, run in a fresh interpreter elsewhere; None in ``environment`` unsets a variable."""
+    changed = {**os.environ, **(environment or {})}
+    process = subprocess.run(
+        [sys.executable, "-c", script],
+        env={name: value for name, value in changed.items() if value is not None},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        cwd="/",
+    )
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def test_a_start_from_the_cache_needs_no_compiler(engine: library.Library, weights_by_lot_path: Path) -> None:
+    import judge
+
+    [board] = judge.positions(1, 1, [8])
+    script = _START.format(root=str(ROOT)) + _SOLVE.format(weights=str(weights_by_lot_path), board=board)
+    found = started(script, {"DESDAEMON_CACHE_DIR": None})
+    assert found == {"score": judge.solve(*board), "compiled": [], "modules": []}
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the checkout's code."""
+    root = tmp_path / "checkout"
+    for name in ("daemon", "engine", "protocol"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.xz"))
+    return root
+
+
+def test_an_edited_kernel_is_what_runs(copied: Path, tmp_path: Path) -> None:
+    """Also when only a callee in another file was edited; and a home that cannot be written does no harm."""
+    import judge
+
+    script = _START.format(root=str(copied)) + _MOVES.format(board=judge.OPENING)
+    environment: dict[str, str | None] = {"DESDAEMON_CACHE_DIR": str(tmp_path / "cache"), "HOME": None}
+    found = started(script, environment)
+    assert found == {"moves": judge.moves(*judge.OPENING), "compiled": ["engine"]}
+    assert started(script, environment) == {"moves": judge.moves(*judge.OPENING), "compiled": []}
+    callee = copied / "engine" / "kernels" / "bits.py"
+    with callee.open("a") as file:
+        file.write("\n\nmoves = simple(lambda b, p, o: b.xor(p, o), u64, u64, u64)\n")
+    changed = judge.OPENING[0] ^ judge.OPENING[1]
+    assert started(script, environment) == {"moves": changed, "compiled": ["engine"]}
+    assert started(script, environment) == {"moves": changed, "compiled": []}
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_read_only_and_homeless(engine: library.Library, weights_by_lot_path: Path, tmp_path: Path) -> None:
+    """No HOME, no cache folder, no temporary folder of its own to keep anything in: compiled for this start."""
+    import judge
+
+    [board] = judge.positions(1, 1, [8])
+    script = _START.format(root=str(ROOT)) + _SOLVE.format(weights=str(weights_by_lot_path), board=board)
+    nowhere = "/dev/null/none"
+    found = started(
+        script, {"HOME": None, "XDG_CACHE_HOME": None, "DESDAEMON_CACHE_DIR": nowhere, "PYTHONDONTWRITEBYTECODE": "1"}
+    )
+    assert found == {"score": judge.solve(*board), "compiled": ["engine"], "modules": []}

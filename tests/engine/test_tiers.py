@@ -1,0 +1,175 @@
+"""The same library for lesser processors: same answers, same nodes; and code for a foreign one."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+# Prints what the kernels and a few searches answer; argument: a file of weights.
+_ANSWERS = """
+import ctypes, importlib, json, random, sys
+from pathlib import Path
+root, here, weights = sys.argv[1:]
+sys.path[:0] = [root, here]
+top = importlib.import_module("daemon")
+top.__path__.append(root)
+sys.modules["desdaemon"] = top
+from probe.entries import SPEC
+from desdaemon.engine import library, search
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.memory import Block
+from desdaemon.engine import weights as loading
+search.SPEC = loading.SPEC = SPEC
+lib = library.load(SPEC)
+searcher = search.Searcher(hash_bits=14, weights=loading.Weights.load(weights))
+context = searcher._contexts[0].address
+edges = searcher._edges.address
+rng = random.Random(1)
+answers = []
+memory = Block(4096)
+room = memory.address
+boards = []
+for number in range(300):
+    player, opponent = 1 << 28 | 1 << 35, 1 << 27 | 1 << 36
+    for ply in range(rng.randrange(61)):
+        legal = [k for k in range(64) if lib.board_moves(player, opponent) >> k & 1]
+        if not legal:
+            player, opponent = opponent, player
+            continue
+        move = rng.choice(legal)
+        flips = lib.board_flip(move, player, opponent)
+        player, opponent = opponent ^ flips, player | flips | 1 << move
+    boards.append((player, opponent))
+for number in range(300):
+    taken = rng.getrandbits(64) | rng.getrandbits(64)
+    player = taken & rng.getrandbits(64)
+    boards.append((player, taken & ~player))
+packed = (ctypes.c_uint64 * 16).from_address(room)
+for number, (player, opponent) in enumerate(boards):
+    square = rng.randrange(64)
+    others = ~(1 << square) & (1 << 64) - 1
+    for k in range(8):
+        packed[k], packed[8 + k] = boards[number - k]
+    answers.append([
+        lib.board_moves(player, opponent),
+        *[lib.board_flip(k, player, opponent) for k in range(64)],
+        lib.probe_last(square, player & others),
+        lib.board_canonical_symmetry(player, opponent),
+        lib.probe_stable(player, opponent, edges),
+        lib.probe_bound(context, player, opponent),
+        lib.probe_mobility8(room, room + 64),
+        lib.probe_static(context, player, opponent) if (player | opponent).bit_count() >= 4 else 0,
+    ])
+table = bytes((ctypes.c_char * 65536).from_address(edges))
+searches = []
+for player, opponent in boards[:300]:
+    empties = 64 - (player | opponent).bit_count()
+    for limits in [Limits(60)] if empties < 15 else [Limits(5), Limits(8, 73)]:
+        result = searcher.search(player, opponent, limits)
+        searches.append([result.nodes, [line[:7] for line in result.lines]])
+counts = [lib.perft(1 << 28 | 1 << 35, 1 << 27 | 1 << 36, depth, 1) for depth in range(1, 8)]
+print(json.dumps([answers, table.hex(), searches, counts]))
+"""
+
+
+def answers(weights: Path, cache: Path, processor: str | None) -> Any:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment |= {"DESDAEMON_CACHE_DIR": str(cache), "PYTHONPATH": str(HERE)}
+    if processor is not None:
+        environment["NUMBA_CPU_NAME"] = processor
+    process = subprocess.run(
+        [sys.executable, "-c", _ANSWERS, str(ROOT), str(HERE), str(weights)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=550,
+    )
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that all tiers share: their libraries have different names."""
+    return tmp_path_factory.mktemp("tiers")
+
+
+@pytest.fixture(scope="module")
+def native(weights_by_lot_path: Path, cache: Path) -> Any:
+    """The answers of this machine's own tier, whose kernels the other tests hold against the referee."""
+    return answers(weights_by_lot_path, cache, None)
+
+
+def _can_run(feature: str) -> bool:
+    return platform.machine() in ("x86_64", "AMD64") and bool(llvm.get_host_cpu_features().get(feature))
+
+
+TIERS = [
+    pytest.param("generic"),
+    pytest.param("x86-64-v3", marks=pytest.mark.skipif(not _can_run("bmi2"), reason="the processor is older")),
+    pytest.param(
+        "x86-64-v2",
+        marks=[pytest.mark.slow, pytest.mark.skipif(not _can_run("popcnt"), reason="the processor is older")],
+    ),
+    # Has the instructions for bits, but slow ones, so that they are not used.
+    pytest.param("znver1", marks=[pytest.mark.slow, pytest.mark.skipif(not _can_run("bmi2"), reason="too old")]),
+]
+
+
+@pytest.mark.parametrize("processor", TIERS)
+def test_lesser_processors_give_the_same_answers(
+    native: Any, weights_by_lot_path: Path, cache: Path, processor: str
+) -> None:
+    before = set(cache.glob("probe-*"))
+    found = answers(weights_by_lot_path, cache, processor)
+    assert len(set(cache.glob("probe-*")) - before) == 1
+    for mine, other in zip(native, found, strict=True):
+        assert mine == other
+
+
+_FOREIGN = """
+import importlib, sys
+root, triple, target = sys.argv[1:]
+sys.path.insert(0, root)
+top = importlib.import_module("daemon")
+top.__path__.append(root)
+sys.modules["desdaemon"] = top
+import llvmlite.binding as llvm
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
+from desdaemon.engine import jit
+from desdaemon.engine.entries import MODULES, SPEC
+def machine(wanted):
+    assert wanted.features == ""
+    return llvm.Target.from_triple(triple).create_target_machine(cpu=target, features="", opt=3, reloc="default")
+jit.target_machine = machine
+sys.stdout.buffer.write(jit.build(MODULES, SPEC.entries))
+"""
+
+
+def test_code_for_arm64() -> None:
+    """Emitted only: that no x86 instruction or intrinsic is asked for where the target has none."""
+    process = subprocess.run(
+        [sys.executable, "-c", _FOREIGN, str(ROOT), "aarch64-unknown-linux-gnu", "generic"],
+        env={**os.environ, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+        capture_output=True,
+        timeout=550,
+    )
+    if b"No available targets" in process.stderr or b"has no attribute 'initialize_all" in process.stderr:
+        pytest.skip("this LLVM emits code for its own processor only")
+    assert process.returncode == 0, process.stderr.decode()
+    code = process.stdout
+    assert code[:4] == b"\x7fELF"
+    assert int.from_bytes(code[18:20], "little") == 183
+    assert b"desdaemon_search_root" in code

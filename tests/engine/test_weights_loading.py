@@ -1,0 +1,124 @@
+"""Weights in memory: what is refused and why, and the expansion that is kept in the cache."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import judge
+import numpy as np
+import pytest
+
+from desdaemon.engine import library, weights
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import SHIPPED, Weights, WeightsError
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(library, "cache_folder", lambda: folder)
+    return folder
+
+
+def evaluations(loaded: Weights) -> list[float]:
+    searcher = Searcher(hash_bits=10, weights=loaded)
+    return [searcher.evaluate(*board) for board in judge.positions(1, 61, range(61))]
+
+
+def test_fresh_and_kept_weights_are_the_same(
+    engine: library.Library, weights_by_lot_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = Weights.load(weights_by_lot_path)
+    [kept] = cache.iterdir()
+    expected = evaluations(fresh)
+    assert len(set(expected)) > 20
+    with monkeypatch.context() as patch:
+        patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
+        mapped = Weights.load(weights_by_lot_path)
+        assert evaluations(mapped) == expected
+        assert (mapped.digest, mapped.source) == (fresh.digest, str(weights_by_lot_path))
+    size = kept.stat().st_size
+    # Mapped files must not change under the reader: this is another file of the same name.
+    del mapped, fresh
+    kept.unlink()
+    kept.write_bytes(b"\0" * (size // 2))
+    assert evaluations(Weights.load(weights_by_lot_path)) == expected
+    assert kept.stat().st_size == size
+    assert [path.name for path in cache.iterdir()] == [kept.name]
+
+
+def test_the_same_name_with_other_content_is_read_again(
+    engine: library.Library, packed_by_lot: np.ndarray, cache: Path, tmp_path: Path
+) -> None:
+    from desdaemon.engine.weights_file import write_edax
+
+    path = tmp_path / "eval.dat"
+    write_edax(path, packed_by_lot.tobytes())
+    first = evaluations(Weights.load(path))
+    write_edax(path, (-packed_by_lot).tobytes())
+    assert evaluations(Weights.load(path)) == [-score for score in first]
+
+
+def test_no_cache(
+    engine: library.Library, weights_by_lot_path: Path, weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "cache_folder", lambda: None)
+    assert evaluations(Weights.load(weights_by_lot_path)) == evaluations(weights_by_lot)
+
+
+def test_the_layout_mirrored_for_a_quick_start() -> None:
+    from desdaemon.engine import patterns
+    from desdaemon.engine.kernels import evaluate
+
+    assert weights.ROW == evaluate.ROW
+    assert weights._TABLE_SIZE == patterns.TABLE_SIZE
+
+
+def refused(path: Path, *reasons: str) -> None:
+    with pytest.raises(WeightsError) as caught:
+        Weights.load(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    for reason in reasons:
+        assert reason in text
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, cache: Path) -> None:
+    refused(tmp_path / "none.dat", "No such file")
+    refused(tmp_path, "directory")
+    assert not list(cache.iterdir())
+
+
+def test_damaged_files(weights_by_lot_path: Path, tmp_path: Path, cache: Path) -> None:
+    whole = weights_by_lot_path.read_bytes()
+    path = tmp_path / "eval.dat"
+    for content, reason in (
+        (b"", "empty"),
+        (b"X" * 1000, "not a weights file"),
+        (whole[:8], "truncated"),
+        (whole[:-2], "truncated"),
+        (whole + b"\0\0", "too long"),
+        (lzma.compress(whole[:100_000], preset=0)[:-20], "truncated"),
+        (b"\xfd7zXZ\x00" + b"\1" * 100, "damaged"),
+        (lzma.compress(b"something else", preset=0), "not a weights file"),
+    ):
+        path.write_bytes(content)
+        refused(path, reason)
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.skipif(not SHIPPED.exists(), reason="no weights come with this checkout")
+def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
+    whole = bytearray(SHIPPED.read_bytes())
+    path = tmp_path / "weights.xz"
+    for place in (20, len(whole) // 3, len(whole) // 2):
+        damaged = whole.copy()
+        damaged[place] ^= 4
+        path.write_bytes(damaged)
+        refused(path)
+    path.write_bytes(whole[: len(whole) // 2])
+    refused(path, "truncated")
