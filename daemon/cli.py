@@ -193,8 +193,11 @@ def _count(arguments: list[str]) -> int:
 
     from desdaemon.engine.counting import count_positions
 
-    for definition in definitions:
-        print(count_positions(depth, definition))  # noqa: T201
+    try:
+        for definition in definitions:
+            print(count_positions(depth, definition))  # noqa: T201
+    except MemoryError as error:
+        return _refuse(f"count positions {depth}: {error}", UNUSABLE)
     return OK
 
 

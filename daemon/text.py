@@ -99,6 +99,10 @@ class TextDialect:
             return
         except EngineFailure as error:
             self._engine_failed(error)
+        except MemoryError as error:
+            self.warn(f"{quoted(line)}: not enough memory{f': {error}' if str(error) else ''}")
+        except Exception:
+            self._confess(line)
 
     def _dispatch(self, line: str) -> None:
         word, rest = split_line(line)
@@ -157,6 +161,12 @@ class TextDialect:
         """To be called by whoever played a move: the game may be over now."""
         self._played_on = True
 
+    def _confess(self, line: str) -> None:
+        """A mistake in the program must not end the dialogue; the trace goes where messages go."""
+        import traceback
+
+        self.warn(f"{quoted(line)}: a mistake in the program itself\n{traceback.format_exc().rstrip()}")
+
     def _engine_failed(self, error: EngineFailure) -> None:
         """Without any engine there is nothing to stay for; after a change of options the next change may do."""
         self.warn(str(error))
@@ -187,6 +197,11 @@ class TextDialect:
             return False
         except EngineFailure as error:
             self._engine_failed(error)
+            self.session.settings.mode = 3
+        except OSError:
+            raise
+        except Exception:
+            self._confess("go")
             self.session.settings.mode = 3
         return True
 

@@ -172,3 +172,27 @@ def test_a_table_too_large_for_the_machine_is_refused_until_it_is_smaller() -> N
     assert "not enough memory for a table of 2^31 entries" in dialogue.refused("hint")
     dialogue.say("h 20")
     assert dialogue.say("hint")
+
+
+def test_a_mistake_in_the_program_does_not_end_the_dialogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue = Dialogue()
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(dialogue.searcher, "search", fail)
+    out, err = dialogue.both("hint")
+    assert (out, err.split("\n")[0]) == ("", 'WARNING: "hint": a mistake in the program itself')
+    assert "ZeroDivisionError" in err
+    assert "ZeroDivisionError" in dialogue.both("mode 2")[1]
+    assert dialogue.say("mode") == "mode = 3\n"
+    assert dialogue.board == OPENING
+    assert dialogue.text.leaving is None
+
+
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(depth: int, definition: int) -> int:
+        raise MemoryError("a set of 5 positions needs too much")
+
+    monkeypatch.setattr("desdaemon.engine.counting.count_positions", fail)
+    assert "not enough memory: a set of 5" in Dialogue().refused("count positions 12")
