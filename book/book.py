@@ -16,7 +16,7 @@ from .errors import within
 from .links import Progress, negamax
 from .native import kernels
 from .options import Options
-from .record import HUMAN, HUMAN_LEVEL, NO_MOVE, NO_SCORE, PASS, START, Entry, mirror_move, unmirror_move
+from .record import HUMAN, HUMAN_LEVEL, PASS, START, Entry, mirror_move, unmirror_move
 from .table import Table, Words, address
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
@@ -126,7 +126,7 @@ class Book:
             if row >= 0
         ]
         linked = {known.move for known in found}
-        if entry.leaf_move != NO_MOVE and entry.leaf_move not in linked and entry.leaf_score != NO_SCORE:
+        if entry.has_leaf and entry.leaf_move not in linked:
             found.append(Move(entry.leaf_move, entry.leaf_score, -1))
         return sorted(found, key=lambda known: (-known.score, known.move))
 

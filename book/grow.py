@@ -429,7 +429,7 @@ def deepen(book: Book, worker: Worker, level: int) -> Outcome:
     def tasks() -> Iterator[Task]:
         for row in range(len(book)):
             entry = book.table.entry(row)
-            if entry.leaf_move > PASS or entry.leaf_level >= level:
+            if not entry.has_leaf or entry.leaf_level >= level:
                 continue
             if level_limits(level, entry.empties) != level_limits(max(entry.leaf_level, 0), entry.empties):
                 task = job.leaf_task(row, level)
@@ -462,7 +462,7 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
     tasks = []
     for row in range(len(book)):
         entry = book.table.entry(row)
-        if entry.leaf_move <= PASS and entry.leaf_score != NO_SCORE:
+        if entry.has_leaf:
             limits = level_limits(min(max(entry.leaf_level, 0), MAX_LEVEL), entry.empties)
             if limits.depth == entry.empties and limits.selectivity == 100:
                 task = job.leaf_task(row, min(max(entry.leaf_level, 0), MAX_LEVEL))

@@ -84,8 +84,16 @@ class Order:
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
 
-def negamax(table: Table, options: Options, *, threads: int = 1, progress: Progress | None = None) -> int | None:
+_CHECK_ONLY = 8
+
+
+def negamax(
+    table: Table, options: Options, *, threads: int = 1, progress: Progress | None = None, check_only: bool = False
+) -> int | None:
     """Recompute score, bounds and counts of every position; human scores stay.
+
+    With ``check_only`` nothing is changed: the answer is the number of positions that do not follow from their leaf
+    and their children as they are.
 
     Answers how many rows changed their score or bounds, None when ``progress`` asked to stop: some positions near the
     opening are then out of date until the next run.
@@ -94,10 +102,12 @@ def negamax(table: Table, options: Options, *, threads: int = 1, progress: Progr
     margins = margins_of(options)
     order.block[0] = 0
 
+    rule = options.rule | (_CHECK_ONLY if check_only else 0)
+
     def run(start: int, end: int) -> int:
         return int(
             kernels().negamax_rows(
-                table.context, address(order.rows), start, end, address(margins), options.rule, address(order.block)
+                table.context, address(order.rows), start, end, address(margins), rule, address(order.block)
             )
         )
 

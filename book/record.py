@@ -90,6 +90,8 @@ class Entry(NamedTuple):
     transpositions count once for each path. ``lower`` and ``upper`` bound ``score`` by the error margins.
     The leaf is the best move that does not lead into the book, `NO_MOVE` when there is none; a finished game
     has `NO_MOVE` with its final score. ``level`` and ``leaf_level`` are Edax levels.
+
+    In a book from Egaroucid's file the leaf is as it was there: a move above `PASS` or a score below -64 is no leaf.
     """
 
     player: int
@@ -116,6 +118,11 @@ class Entry(NamedTuple):
     def human(self) -> bool:
         """Whether the score was set by hand."""
         return bool(self.flags & HUMAN)
+
+    @property
+    def has_leaf(self) -> bool:
+        """Whether there is a leaf to play: a square or the pass, with a score."""
+        return self.leaf_move <= PASS and self.leaf_score >= -64
 
     def without_leaf(self) -> Entry:
         """The same position with no leaf."""

@@ -24,6 +24,15 @@ SEGMENTS = 1024
 MIN_SLOTS = 16
 MAX_ROWS = (1 << 32) - 1
 
+MUST_PASS = 1
+"""The side to move has no move, the other one has."""
+
+FINISHED = 2
+"""Nobody has a move."""
+
+OTHER_PASSES = 4
+"""The side to move has a move, the other one has none."""
+
 _COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS = range(1, 9)
 _RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
 
@@ -328,6 +337,15 @@ class Table:
             count = self._kernels.list_links(self._context_at, player, opponent, address(out))
             flat = out[: 2 * count].view(np.int64).tolist()
         return list(zip(flat[::2], flat[1::2], strict=True))
+
+    def kinds(self) -> Bytes:
+        """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
+        kinds = np.empty(len(self), np.uint8)
+        for start in range(0, len(self), CHUNK_ROWS):
+            with self.lock:
+                end = min(len(self), start + CHUNK_ROWS)
+                self._kernels.list_kinds(self._context_at, start, end, address(kinds) + start)
+        return kinds
 
     # ------------------------------------------------------------------------------------------------ rules
 

@@ -296,6 +296,9 @@ def dat_write(ctx, start, end, out, size, special, specials, stats):
                 leaf_move = U(65)
                 leaf_score = NO_SCORE
             k += U(1)
+        if leaf_move > U(65) or leaf_score < -64:
+            leaf_move = U(65)
+            leaf_score = NO_SCORE
         here = here + U(40) + (count << U(1))
         st8(here, leaf_score)
         st8(here + U(1), u2i(leaf_move))

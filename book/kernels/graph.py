@@ -44,6 +44,7 @@ PASS = U(64)
 HUMAN = U(1)
 WIDE_FLAG = U(2)
 NARROW = U(0xFFFFFFFF)
+CHECK_ONLY = 8
 
 
 @kernel("void(u64,u64,u64)", inline=True)
@@ -252,9 +253,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     It stops early only when the wide table is full. ``margins`` holds, for (level + 1) * 61 + empties, three 16-bit
     numbers: what to add to a leaf's score for its lower and its upper bound, and whether it is exact. ``rule`` 0 is
     Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links keeps its score, and
-    lines count positions). ``stats``: + 0 rows whose score or bounds changed, + 16 the layers of `order_rows`: a
-    layer without rows is not probed. A leaf whose move has become a link is dropped. A child without a score is
-    passed over, and a position with neither links nor leaf (its search is still to come) keeps its score.
+    lines count positions); with CHECK_ONLY nothing is stored. ``stats``: + 0 rows whose score or bounds changed (or,
+    checking, are not right), + 16 the layers of `order_rows`: a layer without rows is not probed. A leaf whose move
+    has become a link is dropped. A child without a score is passed over, and a position with neither links nor leaf
+    (its search is still to come) keeps its score.
     """
     children = stack_buf(1024)
     counts = stack_buf(32)
@@ -278,6 +280,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
         losses = U(0)
         lines = U(0)
         linked = 0
+        leaf_linked = False
         leaf_move = ldu8(at + U(36))
         legal = moves(p, o)
         if legal == U(0) or rows_with(layers, empties - 1):
@@ -296,7 +299,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                 if row < 0:
                     continue
                 if move == leaf_move:
-                    clear_leaf(at)
+                    leaf_linked = True
                 child = row_at(ctx, i2u(row))
                 if ldi8(child + U(32)) == NO_SCORE:
                     continue
@@ -309,8 +312,12 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                 losses = add_saturated(losses, count_of(ctx, child, U(0)))
                 lines = add_saturated(lines, count_of(ctx, child, U(3)))
         own = ldi8(at + U(37))
-        if rule == 1:
-            lines = add_saturated(lines, U(1))
+        if leaf_move > U(65) or own < -64 or leaf_linked:
+            own = NO_SCORE
+        if rule & 1:
+            # A forced pass is no position of its own there.
+            if moves(p, o) or moves(o, p) == U(0):
+                lines = add_saturated(lines, U(1))
         elif own > NO_SCORE:
             margin = margins + i2u((ldi8(at + U(38)) + 1) * 61 + empties) * U(6)
             score = larger(score, own)
@@ -324,7 +331,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                     losses = add_saturated(losses, U(1))
                 else:
                     draws = add_saturated(draws, U(1))
-        if linked == 0 and (rule == 1 or own == NO_SCORE):
+        if linked == 0 and (rule & 1 or own == NO_SCORE):
             score = ldi8(at + U(32))
             margin = margins + i2u((ldi8(at + U(35)) + 1) * 61 + empties) * U(6)
             lower = score
@@ -342,10 +349,22 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
         st64(counts + U(8), draws)
         st64(counts + U(16), losses)
         st64(counts + U(24), lines)
-        if store_counts(ctx, at, counts) == 0:
-            break
         lower = clamp(lower)
         upper = clamp(upper)
+        if rule & CHECK_ONLY:
+            k = U(0)
+            same = ldi8(at + U(32)) == score and ldi8(at + U(33)) == lower and ldi8(at + U(34)) == upper
+            while k < U(4):
+                same = same and count_of(ctx, at, k) == ld64(counts + (k << U(3)))
+                k += U(1)
+            if not same:
+                changed += U(1)
+            t += U(1)
+            continue
+        if store_counts(ctx, at, counts) == 0:
+            break
+        if leaf_linked:
+            clear_leaf(at)
         if ldi8(at + U(32)) != score or ldi8(at + U(33)) != lower or ldi8(at + U(34)) != upper:
             changed += U(1)
             st8(at + U(32), score)
@@ -465,7 +484,7 @@ def select_rows(ctx, order, marks, start, end, rules):
                     if follow:
                         st8(marks + i2u(found), u2i(ldu8(marks + i2u(found)) | other))
                 k += U(1)
-            if leaf != NO_SCORE and leaf_move <= PASS:
+            if leaf >= -64 and leaf_move <= PASS:
                 if mode == 0:
                     growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
                 elif mode == 1:
@@ -501,9 +520,9 @@ def leaf_fault(ctx, at):
     score = ldi8(at + U(37))
     total = i2u(list_links(ctx, p, o, links))
     if total == U(0):
-        if leaf_move != U(65):
+        if leaf_move < U(65):
             return ILLEGAL
-        return OPEN if score == NO_SCORE else 0
+        return OPEN if score < -64 else 0
     legal = False
     free = False
     k = U(0)
@@ -516,13 +535,13 @@ def leaf_fault(ctx, at):
         if row < 0:
             free = True
         k += U(1)
-    if leaf_move == U(65):
-        if score != NO_SCORE:
+    if leaf_move > U(64):
+        if score >= -64:
             return SURPLUS
         return OPEN if free else 0
     if not legal:
         return ILLEGAL
-    return OPEN if score == NO_SCORE else 0
+    return OPEN if score < -64 else 0
 
 
 @kernel("i64(u64,i64,i64,u64,i64,u64)")
@@ -540,3 +559,72 @@ def list_faults(ctx, start, end, out, room, stats):
         row += U(1)
     st64(stats, noted)
     return u2i(row)
+
+
+@kernel("void(u64,u64,i64,i64,u64)")
+def count_positions(ctx, order, start, end, out):
+    """Egaroucid's line counts of rows ``order[start..end]`` at ``out`` (64 bits a row): 1 + the sum over the links, a
+    forced pass standing for the position after it. The children's are already there."""
+    children = stack_buf(1024)
+    t = i2u(start)
+    while t < i2u(end):
+        row = u2i(ldu32(order + (t << U(2))))
+        at = row_at(ctx, i2u(row))
+        count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
+        total = U(1)
+        passing = count < 0
+        if passing:
+            count = 1
+        k = U(0)
+        while k < i2u(count):
+            found = find_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
+            if found >= 0:
+                if passing:
+                    total = U(0)
+                total = add_saturated(total, ld64(out + (i2u(found) << U(3))))
+            k += U(1)
+        st64(out + (i2u(row) << U(3)), total)
+        t += U(1)
+
+
+@kernel("void(u64,i64,i64,u64)")
+def list_kinds(ctx, start, end, out):
+    """A byte for each of the rows ``start..end``: 1 the side to move has to pass, 2 the game is over, 4 the other side
+    would have to pass, 0 both have moves."""
+    row = i2u(start)
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        own = moves(ld64(at), ld64(at + U(8)))
+        other = moves(ld64(at + U(8)), ld64(at))
+        kind = 0
+        if own == U(0):
+            kind = 2 if other == U(0) else 1
+        elif other == U(0):
+            kind = 4
+        st8(out + row - i2u(start), kind)
+        row += U(1)
+
+
+@kernel("i64(u64,i64,i64,u64,u64)")
+def list_losers(ctx, start, end, keep, out):
+    """Set the byte at ``out`` of each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a
+    child that is not; how many there are."""
+    children = stack_buf(1024)
+    row = i2u(start)
+    losers = 0
+    while row < i2u(end):
+        if ldu8(keep + row):
+            at = row_at(ctx, row)
+            count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
+            if count < 0:
+                count = 1
+            k = U(0)
+            while k < i2u(count):
+                found = find_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
+                k += U(1)
+                if found >= 0 and ldu8(keep + i2u(found)) == U(0):
+                    st8(out + row, 1)
+                    losers += 1
+                    k = i2u(count)
+        row += U(1)
+    return losers

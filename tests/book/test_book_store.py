@@ -152,23 +152,29 @@ def test_a_journal_cut_at_every_byte_gives_a_prefix_and_keeps_the_rest(tmp_path:
     content = log.read_bytes()
     assert len(content) == sizes[-1]
     for size in range(len(content)):
-        log.write_bytes(content[:size])
         if size < journal.HEADER.size:
             with pytest.raises(Unreadable, match="header"):
-                open_store(path)
-            assert log.read_bytes() == content[:size]
+                journal.scan(log, content[:size])
             continue
         whole = max(k for k, end in enumerate(sizes) if end <= size)
+        found = journal.scan(log, content[:size])
+        assert (len(found.frames), found.end, found.torn) == (whole, sizes[whole], size - sizes[whole])
+        if size % 10:
+            continue
+        log.write_bytes(content[:size])
         with open_store(path) as store:
             assert contents(store.book) == states[whole]
-            torn = size - sizes[whole]
-            assert len(store.notes) == (torn > 0)
+            assert len(store.notes) == (found.torn > 0)
         assert log.read_bytes() == content[: sizes[whole]]
         aside = log.with_name(log.name + ".torn-1")
-        if torn:
+        if found.torn:
             assert aside.read_bytes() == content[sizes[whole] : size]
             aside.unlink()
         assert not aside.exists()
+    log.write_bytes(content[:10])
+    with pytest.raises(Unreadable, match="header"):
+        open_store(path)
+    assert log.read_bytes() == content[:10]
 
 
 def test_flipped_bits_in_the_journal_are_never_believed(tmp_path: Path) -> None:

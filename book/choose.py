@@ -1,0 +1,109 @@
+"""Choosing a move from the book."""
+
+from __future__ import annotations
+
+import enum
+import math
+import random
+from typing import NamedTuple
+
+from .book import Book, Move
+from .errors import within
+
+
+class Choice(enum.Enum):
+    """What decides among the book's moves."""
+
+    VALUE = "value"
+    """The score."""
+
+    RESULTS = "results"
+    """The results of games: the share of points, seen with caution where there were few."""
+
+    MIXED = "mixed"
+    """The results among the moves within the randomness."""
+
+
+class Settings(NamedTuple):
+    """How to choose.
+
+    ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
+    book on purpose, for learning; ``least_level`` the lowest level of a score that is trusted.
+    """
+
+    choice: Choice = Choice.VALUE
+    randomness: int = 0
+    reject: float = 0.0
+    least_level: int = -1
+
+
+def caution(won: float, drawn: float, lost: float) -> float:
+    """The share of points that results prove at least: Wilson's lower limit with one standard deviation.
+
+    700 of 1000 is worth more than 8 of 10, and both more than nothing at all, which is worth 0.
+    """
+    games = won + drawn + lost
+    if games <= 0:
+        return 0.0
+    share = (won + drawn / 2) / games
+    spread = math.sqrt(share * (1 - share) / games + 1 / (4 * games * games))
+    return (share + 1 / (2 * games) - spread) / (1 + 1 / games)
+
+
+def _results(book: Book, move: Move) -> tuple[float, float, float]:
+    """Games through a move, seen by the side that plays it."""
+    if not move.linked:
+        return 0.0, 0.0, 0.0
+    won, drawn, lost = book.table.results(move.row)
+    return lost, drawn, won
+
+
+def candidates(book: Book, player: int, opponent: int, settings: Settings) -> list[Move]:
+    """The moves that may be chosen, best first: those within the randomness of the best, or, deciding by results, all
+    that were ever played. Empty outside the book. Raises OutOfRange."""
+    within("randomness", settings.randomness, 0, 128)
+    moves = [
+        move
+        for move in book.moves_on(player, opponent)
+        if -64 <= move.score <= 64 and (not move.linked or book.table.entry(move.row).level >= settings.least_level)
+    ]
+    if not moves:
+        return []
+    near = [move for move in moves if move.score >= moves[0].score - settings.randomness]
+    if settings.choice is Choice.VALUE:
+        return near
+    pool = near if settings.choice is Choice.MIXED else moves
+    played = [move for move in pool if any(_results(book, move))]
+    return played or near
+
+
+def choose(book: Book, player: int, opponent: int, settings: Settings, rng: random.Random) -> Move | None:
+    """One move of the book for a position in any orientation, None to leave the book.
+
+    By value each candidate is as likely as another. By results the likelihood is the points that the move has
+    proved (`caution`) times the root of its games, so that much-played good moves lead and rare ones still come.
+    The same generator state gives the same choice.
+    """
+    found = candidates(book, player, opponent, settings)
+    if not found or (settings.reject and rng.random() < settings.reject):
+        return None
+    if settings.choice is Choice.VALUE:
+        return found[rng.randrange(len(found))]
+    weights = [caution(*_results(book, move)) * math.sqrt(sum(_results(book, move))) for move in found]
+    if not any(weights):
+        return found[rng.randrange(len(found))]
+    return rng.choices(found, weights)[0]
+
+
+def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:
+    """The best line through the book from a position: at each step the first of the best moves, until the book ends."""
+    moves: list[int] = []
+    while len(moves) < plies:
+        known = book.moves_on(player, opponent)
+        if not known or not -64 <= known[0].score <= 64:
+            break
+        moves.append(known[0].move)
+        player, opponent = book.table.play(player, opponent, known[0].move)
+        if not known[0].linked:
+            break
+    return moves

@@ -1,0 +1,129 @@
+"""Two books: merging one into the other, and telling how they differ."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .book import Book
+from .record import HUMAN, NO_LEVEL, Entry
+
+
+class Conflict(NamedTuple):
+    """A position that both books know with different scores: which was kept."""
+
+    player: int
+    opponent: int
+    ours: int
+    theirs: int
+    kept: int
+
+
+class Merged(NamedTuple):
+    """What a merge did: positions added, replaced and left alone; ``conflicts`` among the known ones."""
+
+    added: int
+    replaced: int
+    kept: int
+    conflicts: list[Conflict]
+
+
+def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
+    """Which of two entries of one position is kept, leaf and score taken separately.
+
+    A human's score stands before every other, ours before theirs. Then the higher level wins, ours when they are
+    equal. With ``keep_ours`` only what we do not have is taken.
+    """
+    if keep_ours:
+        return ours
+    merged = ours
+    if not ours.human and (theirs.human or theirs.level > ours.level):
+        merged = merged._replace(
+            score=theirs.score,
+            lower=theirs.lower,
+            upper=theirs.upper,
+            level=theirs.level,
+            flags=ours.flags & ~HUMAN | theirs.flags & HUMAN,
+        )
+    if theirs.has_leaf and (not ours.has_leaf or theirs.leaf_level > ours.leaf_level):
+        merged = merged._replace(leaf_move=theirs.leaf_move, leaf_score=theirs.leaf_score, leaf_level=theirs.leaf_level)
+    return merged
+
+
+def merge(book: Book, other: Book, *, keep_ours: bool = False) -> Merged:
+    """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
+
+    Leaves that became links are dropped; some may be open afterwards (`grow.Job.complete` searches them). Game results
+    are added up.
+    """
+    added = replaced = kept = 0
+    conflicts: list[Conflict] = []
+    for number in range(len(other)):
+        theirs = other.table.entry(number)
+        row = book.table.find_canonical(theirs.player, theirs.opponent)
+        if row < 0:
+            row = book.put(theirs)
+            added += 1
+        else:
+            ours = book.table.entry(row)
+            entry = better(ours, theirs, keep_ours=keep_ours)
+            if ours.score != theirs.score and min(ours.level, theirs.level) > NO_LEVEL:
+                conflicts.append(Conflict(theirs.player, theirs.opponent, ours.score, theirs.score, entry.score))
+            if entry != ours:
+                book.put(entry)
+                replaced += 1
+            else:
+                kept += 1
+        if other.table.keeps_results:
+            mine, others = book.table.results(row), other.table.results(number)
+            if any(others):
+                book.set_results(row, (mine[0] + others[0], mine[1] + others[1], mine[2] + others[2]))
+    book.negamax()
+    return Merged(added, replaced, kept, conflicts)
+
+
+class Difference(NamedTuple):
+    """A position that two books know differently; None where a book does not have it."""
+
+    first: Entry | None
+    second: Entry | None
+
+
+class Differences(NamedTuple):
+    """How two books differ: counts, and the positions of different score, by falling difference (at most some)."""
+
+    only_first: int
+    only_second: int
+    other_score: int
+    other_leaf: int
+    other_level: int
+    same: int
+    examples: list[Difference]
+
+
+def diff(first: Book, second: Book, *, examples: int = 20) -> Differences:
+    """Compare two books position by position; neither is changed."""
+    only_first = other_score = other_leaf = other_level = same = 0
+    found: list[Difference] = []
+    for row in range(len(first)):
+        mine = first.table.entry(row)
+        place = second.table.find_canonical(mine.player, mine.opponent)
+        if place < 0:
+            only_first += 1
+            continue
+        theirs = second.table.entry(place)
+        if mine.score != theirs.score:
+            other_score += 1
+            found.append(Difference(mine, theirs))
+        leaf = mine[10:12] != theirs[10:12]
+        other_leaf += leaf
+        other_level += mine.level != theirs.level
+        same += mine.score == theirs.score and not leaf and mine.level == theirs.level
+    only_second = len(second) - (len(first) - only_first)
+
+    def gap(difference: Difference) -> int:
+        assert difference.first is not None
+        assert difference.second is not None
+        return -abs(difference.first.score - difference.second.score)
+
+    found.sort(key=gap)
+    return Differences(only_first, only_second, other_score, other_leaf, other_level, same, found[:examples])

@@ -1,0 +1,105 @@
+"""Any file of a book, by its content when read and by its name when written."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import NamedTuple
+
+from . import edax, egaroucid, snapshot, text
+from .book import Book
+from .errors import Unreadable, WriteFailed
+from .store import journal_path
+
+NATIVE = "native"
+EDAX = "edax"
+EGAROUCID = "egaroucid"
+TEXT = "text"
+
+_NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
+
+
+def format_by_name(path: Path) -> str:
+    """The format a file of this name is written in: .dat, .egbk3, .txt; anything else is our own."""
+    return _NAMES.get(path.suffix.lower(), NATIVE)
+
+
+def format_by_content(path: Path) -> str:
+    """The format of an existing file. Raises Unreadable when it cannot be opened."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(128)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+    if head.startswith(snapshot.MAGIC):
+        return NATIVE
+    if head.startswith(edax.MAGIC):
+        return EDAX
+    if head.startswith(egaroucid.MAGIC):
+        return EGAROUCID
+    line = head.partition(b"\n")[0]
+    if len(line) >= 66 and line[64:].lstrip()[:2] in (b"X,", b"O,"):
+        return TEXT
+    by_name = {".egbk": EGAROUCID, ".egbk2": EGAROUCID, **_NAMES}.get(path.suffix.lower())
+    if by_name is None:
+        raise Unreadable(path, 0, "not a book: neither our own, nor Edax's, nor Egaroucid's, nor a text export")
+    return by_name
+
+
+class Loaded(NamedTuple):
+    """A book in memory, its file's format, and what its reader remarked."""
+
+    book: Book
+    format: str
+    notes: list[str]
+
+
+def load(path: Path, *, level: int = 1) -> Loaded:
+    """Read a book of any format into memory, without its journal and lock; ``level`` is for files without levels.
+
+    To work on a book of our own use `store.open_store`. Raises Unreadable; nothing else is touched.
+    """
+    kind = format_by_content(path)
+    notes: list[str] = []
+    if kind == NATIVE:
+        mapped = snapshot.read(path)
+        return Loaded(Book(mapped.header.options, mapped.table), kind, notes)
+    if kind == EDAX:
+        read = edax.read(path)
+        if read.duplicates:
+            notes.append(f"{path}: {read.duplicates} repeated positions were dropped")
+        return Loaded(Book(read.options, read.table, read.links), kind, notes)
+    if kind == EGAROUCID:
+        other = egaroucid.read(path, level=level)
+        if other.duplicates:
+            notes.append(f"{path}: {other.duplicates} repeated positions were merged")
+        if other.passes:
+            notes.append(f"{path}: {other.passes} forced passes were made positions")
+        return Loaded(other.book, kind, notes)
+    imported = text.read(path)
+    if imported.duplicates:
+        notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
+    return Loaded(imported.book, kind, notes)
+
+
+def save(path: Path, book: Book) -> str:
+    """Write a book in the format of the file's name, replacing what is there only when it is whole; answers the
+    format. A native file gets one backup and no journal. Raises WriteFailed."""
+    kind = format_by_name(path)
+    if kind == EDAX:
+        edax.write(path, book.table, book.options, book.file_links)
+    elif kind == EGAROUCID:
+        egaroucid.write(path, book)
+    elif kind == TEXT:
+        text.write(path, book)
+    else:
+        write_native(path, book)
+    return kind
+
+
+def write_native(path: Path, book: Book) -> None:
+    """Write our own file for a book that has none of its own, with a new identity. Raises WriteFailed, also when
+    a journal lies there: then it is somebody's open or opened book."""
+    if journal_path(path).exists():
+        raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
+    snapshot.write(path, book.table, book.options, secrets.randbits(64), 0, backups=1)

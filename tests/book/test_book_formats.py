@@ -1,0 +1,319 @@
+"""Edax's text form, Egaroucid's files, conversions, and telling formats apart."""
+
+import struct
+from pathlib import Path
+
+import pytest
+import referee
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import canonical, contents, dat_file, dat_record, small_book, toy
+
+from desdaemon.book import edax, egaroucid, formats, text
+from desdaemon.book.book import Book
+from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.grow import Worker, add_positions, deviate, game_positions
+from desdaemon.book.options import Options, Rule
+from desdaemon.book.record import HUMAN, START
+from desdaemon.book.store import create_store
+
+PASSING_GAME = "f5f6d3g5h5h4f7h6"
+TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
+
+
+def read_dat(path: Path) -> Book:
+    loaded = edax.read(path)
+    return Book(loaded.options, loaded.table, loaded.links)
+
+
+def scores(book: Book) -> dict[tuple[int, ...], int]:
+    return {entry[:2]: book.entry(*entry[:2]).score for entry in contents(book)}
+
+
+def whole_games(count: int = 3) -> Book:
+    """A book of whole random games, with passes and finished positions."""
+    book = Book(Options(level=1, min_empties=0))
+    positions = []
+    for seed in range(40):
+        moves = referee.random_moves(seed, 60)
+        game = game_positions(book, moves)
+        passes = any(referee.legal_moves(referee.from_bits(*position)) == [] for position in game[:-1])
+        if passes and count:
+            positions += game
+            count -= 1
+    assert not count
+    add_positions(book, positions, Worker(toy))
+    return book
+
+
+def test_import_and_export_of_edaxs_text(edax_books: Path, tmp_path: Path) -> None:
+    for name, binary in TEXTS.items():
+        book = read_dat(edax_books / binary)
+        imported = text.read(edax_books / name)
+        assert imported.duplicates == 0
+        assert contents(imported.book) == contents(book)
+        assert text.write(tmp_path / name, book) == len(book)
+        assert (tmp_path / name).read_bytes() == (edax_books / name).read_bytes()
+
+
+def test_own_text_comes_back(tmp_path: Path) -> None:
+    book = whole_games()
+    text.write(tmp_path / "b.txt", book)
+    imported = text.read(tmp_path / "b.txt").book
+    assert contents(imported) == contents(book)
+    assert imported.options.level == 1
+    assert imported.options.min_empties == min(entry.empties for entry in contents(book))
+
+
+@pytest.mark.parametrize("image", range(8))
+def test_mirrored_boards_are_understood(image: int, tmp_path: Path) -> None:
+    book = small_book()
+    deviate(book, START, Worker(toy), 2, 6)
+    written = []
+    for entry in contents(book):
+        cells = referee.symmetries(referee.from_bits(entry.player, entry.opponent))[image]
+        player, opponent = referee.to_bits(cells)
+        move = book.table.move_of(entry, player, opponent)
+        side = "X" if image % 2 else "O"
+        board = text.board_text(player, opponent)
+        if side == "O":
+            board = board.translate(str.maketrans("XO", "OX"))
+        written.append(f"{board} {side},{entry.level},{text.move_name(move).lower()},{entry.leaf_score}\n")
+    (tmp_path / "b.txt").write_text("".join(written))
+    assert contents(text.read(tmp_path / "b.txt").book) == contents(book)
+
+
+LINE = "---------------------------OX------XO--------------------------- X,6,D3,2\n"
+BAD_LINES = {
+    LINE[1:]: "neither a disc nor an empty square",
+    LINE.replace("O", "Q", 1): "'Q' on D4",
+    LINE.replace(" X,", " Z,"): "'Z' is not a side",
+    LINE.replace(",6,", ",61,"): "level 61 is not 0..60",
+    LINE.replace(",6,", ",-1,"): "level -1",
+    LINE.replace(",6,", ",six,"): "not a number",
+    LINE.replace("D3", "A1"): "A1 is not a legal move",
+    LINE.replace("D3", "PA"): "PA is not a legal move",
+    LINE.replace("D3", "I9"): "not a move",
+    LINE.replace("D3", "--"): "a score without a move",
+    LINE.replace(",2\n", ",-127\n"): "a move without a score",
+    LINE.replace(",2\n", ",65\n"): "score 65",
+    LINE.replace(",2\n", "\n"): "fields",
+    "\xff\n": "not text",
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=range(len(BAD_LINES)))
+def test_bad_lines_are_named(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    path.write_bytes(LINE.encode() + line.encode("latin-1"))
+    with pytest.raises(Unreadable, match=BAD_LINES[line]) as caught:
+        text.read(path)
+    assert "line 2" in str(caught.value)
+    assert caught.value.offset == len(LINE)
+
+
+def test_an_empty_text_is_no_book(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_text("")
+    with pytest.raises(Unreadable, match="no positions"):
+        text.read(tmp_path / "b.txt")
+
+
+@given(st.text(max_size=120))
+@settings(max_examples=100, deadline=None)
+def test_any_text_gives_a_book_or_a_message(tmp_path_factory: pytest.TempPathFactory, line: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzz.txt"
+    path.write_text(LINE + line, encoding="utf-8", newline="")
+    try:
+        found = len(text.read(path).book)
+    except Unreadable:
+        return
+    assert found == 1
+
+
+# ---------------------------------------------------------------------------------------------------- Egaroucid
+
+
+def record3(
+    player: int, opponent: int, score: int = 3, level: int = 21, lines: int = 1, leaf: bytes = b"\x01\x13\x15"
+) -> bytes:
+    return struct.pack("<QQbbI", player, opponent, score, level, lines) + leaf
+
+
+def egbk3(path: Path, *records: bytes, count: int | None = None) -> Path:
+    path.write_bytes(b"DICUORAGE\x03" + struct.pack("<i", len(records) if count is None else count) + b"".join(records))
+    return path
+
+
+def test_the_empty_book_of_the_distribution(shared_data: Path, tmp_path: Path) -> None:
+    sample = shared_data / "egaroucid-empty.egbk3"
+    if not sample.exists():
+        pytest.skip("the optional sample is not here")
+    loaded = egaroucid.read(sample)
+    assert len(loaded.book) == 1
+    assert egaroucid.write(tmp_path / "b.egbk3", loaded.book) == 1
+    assert (tmp_path / "b.egbk3").read_bytes() == sample.read_bytes()
+
+
+def test_every_field_comes_back(tmp_path: Path) -> None:
+    after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
+    path = egbk3(
+        tmp_path / "a.egbk3",
+        record3(*START, level=70, lines=4_000_000_000, leaf=b"\x82\x41\xff"),
+        record3(*after, score=-64, level=-1, leaf=b"\x82\x7d\xff"),
+    )
+    book = egaroucid.read(path).book
+    entry = book.entry(*START)
+    assert (entry.score, entry.level, entry.lines, entry.human) == (3, 70, 4_000_000_000, True)
+    assert not entry.has_leaf
+    assert book.options.rule is Rule.EGAROUCID
+    egaroucid.write(tmp_path / "b.egbk3", book)
+    assert (tmp_path / "b.egbk3").read_bytes() == path.read_bytes()
+    store = create_store(tmp_path / "b.book", book)
+    assert store.book.entry(*START).flags == HUMAN
+    store.close()
+
+
+def test_edax_to_egaroucid_and_back_keeps_every_value(tmp_path: Path) -> None:
+    book = whole_games()
+    kinds = {int(kind) for kind in book.table.kinds()}
+    assert {1, 2} <= kinds
+    first, second, third = (tmp_path / name for name in ("a.egbk3", "b.dat", "c.egbk3"))
+    egaroucid.write(first, book)
+    loaded = egaroucid.read(first)
+    assert loaded.passes > 0
+    assert scores(loaded.book) == scores(book)
+    formats.save(second, loaded.book)
+    again = read_dat(second)
+    assert scores(again) == scores(book)
+    egaroucid.write(third, again)
+    assert third.read_bytes() == first.read_bytes()
+
+
+def test_a_pass_leaf_becomes_the_position_after_it(edax_books: Path, tmp_path: Path) -> None:
+    book = read_dat(edax_books / "F1_passleaf.dat")
+    egaroucid.write(tmp_path / "a.egbk3", book)
+    loaded = egaroucid.read(tmp_path / "a.egbk3")
+    assert (len(loaded.book), loaded.passes) == (len(book) + 1, 1)
+    known = scores(book)
+    assert {key: score for key, score in scores(loaded.book).items() if key in known} == known
+
+
+def test_line_counts_are_positions_by_path() -> None:
+    book = small_book(depth=3)
+    deviate(book, START, Worker(toy), 60, 65)
+    counts = egaroucid.line_counts(book)
+
+    def count(player: int, opponent: int) -> int:
+        return 1 + sum(count(*book.table.entry(row)[:2]) for _, row in book.table.links(player, opponent) if row >= 0)
+
+    for row, found in enumerate(counts.tolist()):
+        assert found == count(*book.table.entry(row)[:2])
+
+
+@pytest.mark.parametrize(
+    ("record", "byte", "problem"),
+    [
+        (record3(START[0], START[0]), 0, "both sides"),
+        (record3(1, 2), 0, "centre"),
+        (record3(START[1], START[0]), 0, "representative"),
+        (record3(*START, score=65), 16, "value"),
+        (record3(*START, level=61), 17, "level"),
+        (record3(*START, leaf=b"\x01\x42\x15"), 23, "move"),
+        (record3(*START, leaf=b"\x45\x13\x15"), 22, "value"),
+        (record3(*START, leaf=b"\x01\x13\x3e"), 24, "level"),
+    ],
+)
+def test_bad_egbk3_records(record: bytes, byte: int, problem: str, tmp_path: Path) -> None:
+    path = egbk3(tmp_path / "b.egbk3", record3(*START), record)
+    with pytest.raises(Unreadable, match=problem) as caught:
+        egaroucid.read(path)
+    assert caught.value.offset == 14 + 25 + byte
+
+
+def test_bad_egaroucid_files(tmp_path: Path) -> None:
+    path = tmp_path / "b.egbk3"
+    whole = egbk3(path, record3(*START), record3(*START)).read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(Unreadable):
+            egaroucid.read(path)
+    with pytest.raises(Unreadable, match="2147483647"):
+        egaroucid.read(egbk3(path, record3(*START), count=(1 << 31) - 1))
+    with pytest.raises(Unreadable, match="-1"):
+        egaroucid.read(egbk3(path, record3(*START), count=-1))
+    path.write_bytes(b"DICUORAGE\x04" + bytes(4))
+    with pytest.raises(Unreadable, match="version 4"):
+        egaroucid.read(path)
+
+
+def test_repeated_positions_take_the_higher_level(tmp_path: Path) -> None:
+    path = egbk3(
+        tmp_path / "b.egbk3",
+        record3(*START, score=1, level=20, leaf=b"\x01\x13\x05"),
+        record3(*START, score=2, level=10, leaf=b"\x02\x1a\x06"),
+    )
+    loaded = egaroucid.read(path)
+    assert loaded.duplicates == 1
+    entry = loaded.book.entry(*START)
+    assert (entry.score, entry.level, entry.leaf_move, entry.leaf_score) == (1, 20, 0x1A, 2)
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_egbk2_with_either_width_of_the_link_count(width: int, tmp_path: Path) -> None:
+    after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
+    body = struct.pack("<QQbb", *START, 2, 15) + (4).to_bytes(width, "little") + bytes(8)
+    body += struct.pack("<QQbb", after[0], after[1], -2, 16) + (0).to_bytes(width, "little")
+    path = tmp_path / "b.egbk2"
+    path.write_bytes(b"DICUORAGE\x02" + struct.pack("<i", 2) + body)
+    book = egaroucid.read(path).book
+    assert scores(book) == {START: 2, after: -2}
+    assert book.options.level == 16
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(Unreadable, match="do not fit"):
+        egaroucid.read(path)
+
+
+def test_egbk_stores_the_other_sides_value(tmp_path: Path) -> None:
+    path = tmp_path / "b.egbk"
+    mirrored = START[1], START[0]
+    path.write_bytes(struct.pack("<i", 1) + struct.pack("<QQB", *mirrored, 64 + 5))
+    book = formats.load(path, level=7).book
+    assert scores(book) == {START: -5}
+    assert book.entry(*START).level == 7
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(Unreadable, match="17 bytes"):
+        egaroucid.read(path)
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=100, deadline=None)
+def test_any_bytes_are_a_book_or_a_message(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "fuzz.egbk"
+    for head in (b"", b"DICUORAGE\x03\x02\0\0\0", b"DICUORAGE\x02\x01\0\0\0", b"DESBOOK\n"):
+        path.write_bytes(head + content)
+        try:
+            formats.load(path)
+        except Unreadable:
+            continue
+
+
+def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -> None:
+    book = small_book()
+    deviate(book, START, Worker(toy), 2, 6)
+    for name, kind in (("a.dat", "edax"), ("a.egbk3", "egaroucid"), ("a.txt", "text"), ("a.book", "native")):
+        path = tmp_path / name
+        assert formats.save(path, book) == kind
+        elsewhere = tmp_path / f"{kind}.any"
+        elsewhere.write_bytes(path.read_bytes())
+        loaded = formats.load(elsewhere)
+        assert loaded.format == kind
+        assert scores(loaded.book) == scores(book)
+    (tmp_path / "x").write_bytes(b"hello")
+    with pytest.raises(Unreadable, match="not a book"):
+        formats.load(tmp_path / "x")
+    with pytest.raises(Unreadable, match="No such file"):
+        formats.load(tmp_path / "y")
+    loaded = formats.load(dat_file(tmp_path / "d.dat", 2 * dat_record(*START), 2))
+    assert loaded.notes
+    with create_store(tmp_path / "s.book", book), pytest.raises(WriteFailed, match="journal"):
+        formats.save(tmp_path / "s.book", book)

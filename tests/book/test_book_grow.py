@@ -1,0 +1,520 @@
+"""Growing, fixing, shrinking: against plain re-statements of the reference, and against books that Edax grew."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import referee
+from toys import canonical, contents, small_book, toy, worth
+
+from desdaemon.book import edax
+from desdaemon.book.book import OPEN, Book, new_book
+from desdaemon.book.check import verify
+from desdaemon.book.errors import NotInBook, OutOfRange
+from desdaemon.book.grow import (
+    Mode,
+    Report,
+    Worker,
+    add_positions,
+    correct,
+    deepen,
+    deviate,
+    deviate_rows,
+    enhance,
+    extend,
+    fill,
+    fill_positions,
+    game_positions,
+    play_out,
+    select,
+)
+from desdaemon.book.links import Order, leaf_bound, margins_of
+from desdaemon.book.native import kernels
+from desdaemon.book.options import Options, default_depth
+from desdaemon.book.record import NO_SCORE, START, Entry
+from desdaemon.book.shrink import cut, prune, prune_marks, subtree
+from desdaemon.book.table import address
+
+
+def read(path: Path) -> Book:
+    loaded = edax.read(path)
+    return Book(loaded.options, loaded.table, loaded.links)
+
+
+def after(moves: str) -> tuple[int, int]:
+    cells = referee.start()
+    for k in range(0, len(moves), 2):
+        cells = referee.play(cells, referee.square(moves[k : k + 2]))
+    return referee.to_bits(cells)
+
+
+def keys(book: Book, rows: list[int]) -> set[tuple[int, ...]]:
+    return {book.table.entry(row)[:2] for row in rows}
+
+
+def children(entry: Entry) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The referee's (move, canonical child) pairs, one for each legal move, or the forced pass."""
+    cells = referee.from_bits(entry.player, entry.opponent)
+    legal = referee.legal_moves(cells)
+    for move in legal:
+        yield move, canonical(*referee.to_bits(referee.play(cells, move)))
+    if not legal and not referee.game_over(cells):
+        yield 64, canonical(*referee.to_bits(referee.passed(cells)))
+
+
+def expected(book: Book) -> dict[tuple[int, int], Entry]:
+    """Reference 5.3, by recursion over all paths."""
+    known = {entry[:2]: entry for entry in (book.table.entry(row) for row in range(len(book)))}
+    done: dict[tuple[int, int], Entry] = {}
+
+    def visit(key: tuple[int, int]) -> Entry:
+        if key in done:
+            return done[key]
+        entry = known[key]
+        value = lower = upper = NO_SCORE
+        counts = [0, 0, 0, 0]
+        if entry.leaf_score != NO_SCORE:
+            bound = leaf_bound(entry.level, entry.empties, book.options.midgame_error, book.options.endcut_error)
+            value, lower, upper = (entry.leaf_score + margin for margin in (0, bound.lower, bound.upper))
+            counts[3] = 1
+            if bound.exact:
+                counts[0 if value > 0 else 2 if value < 0 else 1] = 1
+        for _, child in children(entry):
+            if child in known:
+                found = visit(child)
+                value = max(value, -found.score)
+                lower = max(lower, -found.upper)
+                upper = max(upper, -found.lower)
+                counts = [
+                    a + b for a, b in zip(counts, (found.losses, found.draws, found.wins, found.lines), strict=True)
+                ]
+        done[key] = entry._replace(
+            score=value, lower=lower, upper=upper, wins=counts[0], draws=counts[1], losses=counts[2], lines=counts[3]
+        )
+        return done[key]
+
+    for key in known:
+        visit(key)
+    return done
+
+
+def game_book(seed: int, games: int = 4, depth: int = 60, level: int = 1) -> Book:
+    book = new_book(Options(level=level, min_empties=61 - depth), toy)
+    rng = random.Random(seed)
+    for _ in range(games):
+        moves = referee.random_moves(rng.randrange(1000), 60)
+        add_positions(book, game_positions(book, moves), Worker(toy))
+    return book
+
+
+# ---------------------------------------------------------------------------------------------------- negamax
+
+
+def test_bounds_by_parity() -> None:
+    # Level 12 with 30 empties reads 12 plies, level 11 11 plies; 23 empties are read to the end with selectivity.
+    assert leaf_bound(12, 30, 2, 1) == (-2, 2, False)
+    assert leaf_bound(12, 31, 2, 1) == (-1, 3, False)
+    assert leaf_bound(11, 30, 2, 1) == (-3, 1, False)
+    assert leaf_bound(11, 31, 2, 1) == (-2, 2, False)
+    assert leaf_bound(12, 23, 2, 1) == (-1, 1, False)
+    assert leaf_bound(12, 21, 2, 1) == (0, 0, True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_negamax_is_the_recursion_over_paths(seed: int) -> None:
+    book = game_book(seed)
+    assert {entry[:2]: entry for entry in contents(book)} == expected(book)
+    assert verify(book).clean
+
+
+def test_a_transposition_counts_once_for_each_path() -> None:
+    book = new_book(Options(level=1, min_empties=50), toy)
+    for moves in ("f5d6c3d3c4", "f5d6c4d3c3"):
+        add_positions(
+            book, game_positions(book, [referee.square(moves[k : k + 2]) for k in range(0, 10, 2)]), Worker(toy)
+        )
+    assert after("f5d6c3d3c4") == after("f5d6c4d3c3")
+    found = expected(book)
+    assert {entry[:2]: entry for entry in contents(book)} == found
+    # Start; f5; f5d6; two ways on for two plies; one end. All four first moves lead to the same position.
+    assert len(book) == 8
+    assert found[START].lines == 4 * found[canonical(*after("f5"))].lines
+
+
+def test_threads_and_repetition_change_nothing() -> None:
+    book = game_book(7)
+    before = contents(book)
+    assert book.negamax(threads=2) == 0
+    assert contents(book) == before
+    assert book.negamax(threads=3) == 0
+    assert contents(book) == before
+
+
+@pytest.mark.parametrize("big", [(1 << 32) - 1, 1 << 32, 1 << 62, (1 << 64) - 2])
+def test_counts_go_on_beyond_32_bits_and_saturate_at_64(big: int) -> None:
+    book = new_book(Options(level=1, min_empties=50), toy)
+    add_positions(book, game_positions(book, [referee.square("f5")]), Worker(toy))
+    child = book.table.find(*after("f5"))
+    book.table.write(child, book.table.entry(child)._replace(wins=5, draws=6, losses=7, lines=big))
+    order = Order(book.table)
+    root = book.table.find(*START)
+    place = order.rows.tolist().index(root)
+    margins = margins_of(book.options)
+    with book.table.lock:
+        stopped = kernels().negamax_rows(
+            book.table.context, address(order.rows), place, place + 1, address(margins), 0, address(order.block)
+        )
+    assert stopped == place + 1
+    entry = book.table.entry(root)
+    # All four first moves lead to the same position.
+    assert entry[2:6] == (28, 24, 20, min(4 * big, (1 << 64) - 1))
+    book.negamax()
+    assert book.table.entry(root).lines == 4
+
+
+# ---------------------------------------------------------------------------------------------------- adding
+
+
+def test_games_are_added_down_to_the_depth_and_completely() -> None:
+    book = new_book(Options(level=1, min_empties=61 - 12), toy)
+    moves = referee.random_moves(3, 60)
+    outcome = add_positions(book, game_positions(book, moves), Worker(toy))
+    assert outcome.finished
+    assert len(book) == 13
+    assert min(entry.empties for entry in contents(book)) == 48
+    assert book.faults() == []
+    assert verify(book).clean
+    before = contents(book)
+    again = add_positions(book, game_positions(book, moves), Worker(toy))
+    assert (again.added, again.searches) == (0, 0)
+    assert contents(book) == before
+    for entry in contents(book):
+        free = [(move, child) for move, child in children(book.entry(*entry[:2])) if book.entry(*child) is None]
+        if free and free[0][0] != 64:
+            best = max(-worth(*child) for _, child in free)
+            assert entry.leaf_score == best
+
+
+def test_illegal_games_are_refused() -> None:
+    book = small_book()
+    with pytest.raises(ValueError, match="move 2"):
+        game_positions(book, [referee.square("f5"), referee.square("a1")])
+    with pytest.raises(ValueError, match="move 1"):
+        game_positions(book, [64])
+
+
+# ---------------------------------------------------------------------------------------------------- Edax's choice
+
+
+def reference_deviate(
+    book: Book, root: tuple[int, int], mine: int, other: int, low: int, high: int
+) -> set[tuple[int, int]]:
+    """Reference 5.7.3, one pass, as it is written."""
+    chosen, visited = set(), set()
+
+    def visit(key: tuple[int, int], tolerance: tuple[int, int], low: int, high: int) -> None:
+        entry = book.entry(*key)
+        assert entry is not None
+        over = referee.game_over(referee.from_bits(*entry[:2]))
+        if key in visited or not low <= entry.score <= high or entry.empties < book.options.min_empties or over:
+            return
+        visited.add(key)
+        for _, child in children(entry):
+            found = book.entry(*child)
+            if found is not None:
+                score = -found.score
+                if entry.score - score <= tolerance[0] and low <= score <= high:
+                    visit(child, tolerance[::-1], -high, -low)
+        leaf = entry.leaf_score
+        if entry.leaf_move <= 64 and entry.score - leaf <= tolerance[0] and low <= leaf <= high:
+            chosen.add(key)
+
+    visit(canonical(*root), (mine, other), low, high)
+    return chosen
+
+
+@pytest.mark.parametrize("relative", [0, 2, 5])
+def test_deviate_chooses_what_the_reference_says(relative: int) -> None:
+    book = game_book(1, games=6, depth=20)
+    for absolute in (0, 4, 30):
+        score = book.entry(*START).score
+        first, second = deviate_rows(book, START, relative, absolute)
+        low, high = score - absolute, score + absolute
+        assert keys(book, first) == reference_deviate(book, START, relative, 0, low, high)
+        assert keys(book, second) == reference_deviate(book, START, 0, relative, low, high)
+
+
+def test_deviate_chooses_what_edax_chose(edax_books: Path) -> None:
+    first, second = deviate_rows(read(edax_books / "A2_store2.dat"), START, 0, 0)
+    assert (len(first), len(second)) == (5, 5)
+    grown = read(edax_books / "A3_deviate_0_0.dat")
+    assert deviate_rows(grown, START, 0, 0) == ([], [])
+    # What Edax added for the chosen leaves is there.
+    before = read(edax_books / "A2_store2.dat")
+    for row in first:
+        entry = before.table.entry(row)
+        assert grown.table.find(*before.table.play(entry.player, entry.opponent, entry.leaf_move)) >= 0
+
+
+def test_enhance_chooses_what_edax_chose(edax_books: Path) -> None:
+    assert len(select(read(edax_books / "A2_store2.dat"), START, Mode.ENHANCE)) == 1
+    assert len(select(read(edax_books / "C1_enhance.dat"), START, Mode.ENHANCE)) == 6
+
+
+def test_prune_and_subtree_leave_what_edax_left(edax_books: Path) -> None:
+    book = read(edax_books / "A3_deviate_0_0.dat")
+    shrunk = prune(book)
+    assert (shrunk.removed, shrunk.leaves, shrunk.open) == (6, 1, 0)
+    assert contents(book) == contents(read(edax_books / "C4_prune.dat"))
+    subtree(book, after("f5f6"))
+    assert contents(book) == contents(read(edax_books / "C5_subtree.dat"))
+
+
+# ---------------------------------------------------------------------------------------------------- running
+
+
+def grown(threads: int = 1) -> Book:
+    book = small_book(depth=7)
+    deviate(book, START, Worker(toy, threads=threads), 3, 8)
+    return book
+
+
+def test_deviate_ends_with_nothing_left_to_choose() -> None:
+    book = grown()
+    assert len(book) > 30
+    assert deviate_rows(book, START, 3, 8) == ([], [])
+    assert {entry[:2]: entry for entry in contents(book)} == expected(book)
+    assert verify(book) == (len(book), [], 0)
+    assert min(entry.empties for entry in contents(book)) >= 64 - 4 - 7
+
+
+def test_threads_make_the_same_book_with_the_same_rows() -> None:
+    one, two = grown(1), grown(3)
+    assert [one.table.entry(row) for row in range(len(one))] == [two.table.entry(row) for row in range(len(two))]
+
+
+@pytest.mark.parametrize("stops", [(1,), (3, 10, 25), (2, 2, 2, 2, 40)])
+def test_stopped_and_gone_on_with_is_the_same_book(stops: tuple[int, ...]) -> None:
+    whole = grown()
+    book = small_book(depth=7)
+    for stop in stops:
+        left = stop
+
+        def tell(report: Report) -> bool:
+            nonlocal left
+            left -= 1
+            return left > 0
+
+        outcome = deviate(book, START, Worker(toy, tell=tell), 3, 8)
+        assert not outcome.finished
+        verdict = verify(book)
+        assert verdict.clean
+    outcome = deviate(book, START, Worker(toy), 3, 8)
+    assert outcome.finished
+    assert contents(book) == contents(whole)
+
+
+def test_an_unfinished_search_is_not_stored() -> None:
+    book = small_book(depth=7)
+    asked = 0
+
+    def interrupted(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+        nonlocal asked
+        asked += 1
+        return toy(player, opponent, level, excluded) if asked < 8 else None
+
+    outcome = deviate(book, START, Worker(interrupted), 3, 8)
+    assert not outcome.finished
+    assert outcome.searches == 7
+    assert verify(book).clean
+    deviate(book, START, Worker(toy), 3, 8)
+    assert contents(book) == contents(grown())
+
+
+def test_progress_counts_up() -> None:
+    reports: list[Report] = []
+
+    def tell(report: Report) -> bool:
+        reports.append(report)
+        return True
+
+    book = small_book(depth=7)
+    outcome = deviate(book, START, Worker(toy, tell=tell), 3, 8)
+    assert len(reports) == outcome.searches
+    assert all(1 <= report.done <= report.total for report in reports)
+    assert [report.positions for report in reports] == sorted(report.positions for report in reports)
+    assert reports[-1].added == outcome.added == len(book) - 1
+    assert {report.command for report in reports} == {"deviate 3 8"}
+
+
+def test_commands_from_outside_the_book_and_bad_settings_say_so() -> None:
+    book = small_book()
+    outside = after("f5f6e6")
+    for command in (deviate, enhance, play_out, extend):
+        with pytest.raises(NotInBook, match="not in the book"):
+            command(book, outside, Worker(toy))
+    with pytest.raises(OutOfRange, match=r"absolute error 66 is outside 0\.\.65"):
+        deviate(book, START, Worker(toy), 2, 66)
+    with pytest.raises(OutOfRange, match=r"relative error -130 is outside -129\.\.129"):
+        deviate(book, START, Worker(toy), -130, 4)
+    with pytest.raises(OutOfRange, match="midgame"):
+        enhance(book, START, Worker(toy), 130, 0)
+    with pytest.raises(OutOfRange, match="fill depth"):
+        fill(book, Worker(toy), 0)
+    with pytest.raises(OutOfRange, match="level"):
+        deepen(book, Worker(toy), 61)
+    with pytest.raises(OutOfRange, match="depth"):
+        cut(book, 62)
+    with pytest.raises(OutOfRange, match="threads"):
+        Worker(toy, threads=0)
+    assert len(book) == 1
+
+
+def test_enhance_goes_to_its_end_and_keeps_the_errors() -> None:
+    book = small_book(depth=6)
+    outcome = enhance(book, START, Worker(toy), 3, 1)
+    assert outcome.added > 0
+    assert (book.options.midgame_error, book.options.endcut_error) == (3, 1)
+    assert len(select(book, START, Mode.ENHANCE)) == 0
+    assert verify(book).clean
+
+
+def test_play_continues_every_line_to_the_depth() -> None:
+    book = small_book(depth=8)
+    play_out(book, START, Worker(toy))
+    for entry in contents(book):
+        links = [child for _, child in children(book.entry(*entry[:2])) if book.entry(*child) is not None]
+        assert links or book.entry(*entry[:2]).empties == 60 - 8
+    assert len(book) == 9
+
+
+def test_extend_links_a_best_move_everywhere() -> None:
+    book = small_book(depth=5)
+    extend(book, START, Worker(toy))
+    for key in (entry[:2] for entry in contents(book)):
+        entry = book.entry(*key)
+        assert entry is not None
+        if entry.empties >= book.options.min_empties and entry.leaf_move <= 64:
+            assert entry.leaf_score < entry.score
+    assert verify(book).clean
+
+
+def test_fill_adds_what_lies_between() -> None:
+    book = small_book(depth=8)
+    line = [referee.square("f5d6c3d3c4f4"[k : k + 2]) for k in range(0, 12, 2)]
+    positions = game_positions(book, line)
+    add_positions(book, [positions[0], positions[2], positions[4]], Worker(toy))
+    missing = {canonical(*positions[1]), canonical(*positions[3])}
+    assert missing <= set(fill_positions(book, 2))
+    assert fill_positions(book, 1) == []
+    fill(book, Worker(toy), 2)
+    assert all(book.entry(*position) for position in positions[:5])
+    assert fill_positions(book, 2) == []
+    assert verify(book).clean
+
+
+def test_deepen_searches_again_and_raises_levels() -> None:
+    book = grown()
+    asked: list[int] = []
+
+    def deeper(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int]:
+        asked.append(level)
+        move, score = toy(player, opponent, level, excluded)
+        return move, score + 1
+
+    leaves = sum(book.entry(*entry[:2]).has_leaf for entry in contents(book))
+    outcome = deepen(book, Worker(deeper), 8)
+    assert outcome.searches == leaves
+    assert set(asked) == {8}
+    assert all(entry.leaf_level == 8 for entry in (book.entry(*key[:2]) for key in contents(book)) if entry.has_leaf)
+    assert deepen(book, Worker(deeper), 8).searches == 0
+    assert deepen(book, Worker(deeper), 5).searches == 0
+    assert verify(book).clean
+
+
+def test_correct_finds_wrong_solved_leaves() -> None:
+    book = game_book(2)
+    exact = [
+        entry
+        for entry in (book.entry(*key[:2]) for key in contents(book))
+        if entry.has_leaf and leaf_bound(entry.leaf_level, entry.empties, 2, 1).exact
+    ]
+    assert exact
+    spoilt = exact[0]._replace(leaf_score=-(exact[0].leaf_score or 2))
+    before = contents(book)
+    book.put(spoilt)
+    book.negamax()
+    assert contents(book) != before
+    outcome, wrong = correct(book, Worker(toy))
+    assert outcome.finished
+    assert [item.score for item in wrong] == [exact[0].leaf_score]
+    assert contents(book) == before
+
+
+def test_cut_keeps_the_root_and_says_what_is_lost() -> None:
+    book = grown()
+    root = book.entry(*START)
+    deep = sum(entry.empties < 60 - 4 for entry in (book.entry(*key[:2]) for key in contents(book)))
+    shrunk = cut(book, 4)
+    assert shrunk.removed == deep > 0
+    assert book.options.depth == 4
+    assert book.entry(*START).score == root.score
+    assert verify(book).clean
+
+
+def test_prune_marks_follow_the_definition() -> None:
+    book = grown()
+    marks = prune_marks(book)
+    found: dict[tuple[int, ...], int] = {}
+
+    def visit(key: tuple[int, int], best: bool) -> None:
+        bit = 1 if best else 2
+        if found.get(key, 0) & bit:
+            return
+        found[key] = found.get(key, 0) | bit
+        entry = book.entry(*key)
+        for _, child in children(entry):
+            below = book.entry(*child)
+            if below is not None and (not best or -below.score >= entry.score):
+                visit(child, not best)
+
+    visit(START, True)
+    visit(START, False)
+    assert found == {book.table.entry(row)[:2]: int(mark) for row, mark in enumerate(marks) if mark}
+
+
+def test_human_scores_survive_everything() -> None:
+    book = grown()
+    child = canonical(*after("f5"))
+    book.edit(*START, referee.square("f5"), 30)
+    assert book.entry(*child).score == -30
+    assert book.entry(*child).human
+    book.negamax()
+    assert book.entry(*START).score == 30
+    deviate(book, START, Worker(toy), 3, 8)
+    deepen(book, Worker(toy), 9)
+    prune(book)
+    assert book.entry(*child)[6:10] == (-30, -30, -30, 70)
+    assert verify(book).clean
+    with pytest.raises(OutOfRange, match="score 65"):
+        book.edit(*START, None, 65)
+    with pytest.raises(ValueError, match="not legal"):
+        book.edit(*START, 0, 1)
+
+
+def test_open_leaves_are_no_problem_but_are_counted() -> None:
+    book = grown()
+    row = next(row for row in range(len(book)) if book.table.entry(row).has_leaf)
+    book.put(book.table.entry(row).without_leaf())
+    book.negamax()
+    verdict = verify(book)
+    assert verdict.clean
+    assert verdict.open == 1
+    assert [fault.kind for fault in book.faults()] == [OPEN]
+
+
+def test_default_depths() -> None:
+    assert [default_depth(level) for level in (1, 10, 11, 18, 21, 25, 30, 36, 41, 42, 60)] == [
+        58, 40, 39, 39, 36, 33, 30, 30, 25, 24, 24
+    ]  # fmt: skip

@@ -1,0 +1,251 @@
+"""Verifying and repairing, choosing moves, merging and comparing."""
+
+import random
+from collections import Counter
+
+import pytest
+import referee
+from toys import canonical, contents, small_book, toy
+
+from desdaemon.book.book import Book
+from desdaemon.book.check import repair, verify
+from desdaemon.book.choose import Choice, Settings, candidates, caution, choose, line
+from desdaemon.book.compare import better, diff, merge
+from desdaemon.book.errors import OutOfRange
+from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.options import Options
+from desdaemon.book.record import HUMAN, START, Entry
+
+FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square("f5"))))
+
+
+def grown(relative: int = 3, depth: int = 6, level: int = 2) -> Book:
+    book = small_book(depth=depth, level=level)
+    deviate(book, START, Worker(toy), relative, 8)
+    return book
+
+
+def spoil(book: Book, **fields: int) -> Entry:
+    """Change a position with a leaf behind everybody's back."""
+    row = next(row for row in range(len(book)) if book.table.entry(row).has_leaf)
+    entry = book.table.entry(row)._replace(**fields)
+    book.table.write(row, entry)
+    return entry
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"score": 99}, "out of range"),
+        ({"level": 61}, "out of range"),
+        ({"flags": HUMAN}, "out of range"),
+        ({"leaf_move": 0}, "not a legal move"),
+        ({"leaf_move": 65}, "not over"),
+        ({"lower": -64}, "do not follow"),
+        ({"upper": 64}, "do not follow"),
+        ({"lines": 77}, "do not follow"),
+        ({"wins": 1 << 40}, "do not follow"),
+    ],
+)
+def test_verify_finds_and_repair_mends(fields: dict[str, int], problem: str) -> None:
+    book = grown()
+    assert verify(book).clean
+    spoil(book, **fields)
+    verdict = verify(book)
+    assert any(problem in found.what for found in verdict.problems)
+    assert all(found.positions >= 1 for found in verdict.problems)
+    repair(book)
+    assert verify(book).clean
+
+
+def test_a_leaf_that_leads_into_the_book() -> None:
+    book = grown()
+    row = book.table.find(*START)
+    book.table.write(row, book.table.entry(row)._replace(leaf_move=19, leaf_score=5, leaf_level=2))
+    assert [found.what for found in verify(book).problems] == ["the leaf's move leads into the book"]
+    assert repair(book).leaves == 1
+    assert verify(book).clean
+
+
+def test_impossible_boards_are_removed() -> None:
+    book = grown()
+    before = contents(book)
+    book.table.insert(3, 1)
+    book.table.insert(START[1], START[0])
+    verdict = verify(book)
+    assert verdict.problems[0].positions == 2
+    assert repair(book).removed == 2
+    assert contents(book) == before
+
+
+def test_verify_changes_nothing() -> None:
+    book = grown()
+    spoil(book, lines=9, leaf_move=0)
+    before = contents(book)
+    verify(book)
+    assert contents(book) == before
+
+
+# ---------------------------------------------------------------------------------------------------- choosing
+
+
+def test_equal_moves_come_up_equally_often_and_a_seed_repeats_them() -> None:
+    book = grown()
+    settings = Settings()
+    found = candidates(book, *START, settings)
+    assert [move.move for move in found] == [19, 26, 37, 44]
+    rng = random.Random(1)
+    counts = Counter(choose(book, *START, settings, rng).move for _ in range(3000))
+    assert all(650 < counts[move] < 850 for move in (19, 26, 37, 44))
+    again = random.Random(5), random.Random(5)
+    first, second = ([choose(book, *START, settings, rng) for _ in range(50)] for rng in again)
+    assert first == second
+
+
+def test_moves_are_those_of_the_board_given() -> None:
+    book = grown()
+    for entry in contents(book):
+        cells = referee.from_bits(*entry[:2])
+        for image in referee.symmetries(cells):
+            position = referee.to_bits(image)
+            legal = referee.legal_moves(image)
+            for move in book.moves_on(*position):
+                assert move.move in legal
+                child = book.entry(*referee.to_bits(referee.play(image, move.move)))
+                assert move.linked == (child is not None)
+                if child is not None:
+                    assert move.score == -child.score
+
+
+def test_randomness_is_a_margin() -> None:
+    book = grown(relative=8)
+    for entry in contents(book):
+        moves = book.moves_on(*entry[:2])
+        for randomness in (0, 1, 5, 128):
+            found = candidates(book, *entry[:2], Settings(randomness=randomness))
+            assert found == [move for move in moves if move.score >= moves[0].score - randomness]
+    with pytest.raises(OutOfRange, match="randomness -1"):
+        candidates(book, *START, Settings(randomness=-1))
+
+
+def test_outside_the_book_and_rejection() -> None:
+    book = grown()
+    rng = random.Random(1)
+    outside = referee.to_bits(referee.random_position(1, 30))
+    assert choose(book, *outside, Settings(), rng) is None
+    assert choose(book, *START, Settings(reject=1.0), rng) is None
+    assert all(choose(book, *START, Settings(reject=0.0), rng) for _ in range(20))
+    left = sum(choose(book, *START, Settings(reject=0.3), rng) is None for _ in range(2000))
+    assert 500 < left < 700
+
+
+def test_low_levels_can_be_ignored() -> None:
+    book = grown()
+    assert candidates(book, *START, Settings(least_level=3)) == []
+    assert candidates(book, *START, Settings(least_level=2))
+
+
+def test_results_are_seen_with_caution() -> None:
+    assert caution(700, 0, 300) > caution(8, 0, 2) > caution(0, 0, 5) >= 0
+    assert caution(0, 0, 0) == 0
+    assert caution(0, 10, 0) < 0.5
+
+
+def test_results_decide_when_asked() -> None:
+    book = small_book(depth=3)
+    deviate(book, START, Worker(toy), 60, 65)
+    row = book.table.find(*FIRST)
+    position = FIRST
+    moves = [move for move in book.moves_on(*position) if move.linked]
+    assert len(moves) >= 2
+    first, second = moves[0], moves[-1]
+    # Results are stored for the side to move after the move: its wins are the mover's losses.
+    book.set_results(first.row, (2, 0, 8))
+    book.set_results(second.row, (300, 0, 700))
+    assert row >= 0
+    settings = Settings(choice=Choice.RESULTS)
+    assert {move.row for move in candidates(book, *position, settings)} == {first.row, second.row}
+    rng = random.Random(3)
+    counts = Counter(choose(book, *position, settings, rng).row for _ in range(2000))
+    assert counts[second.row] > counts[first.row] > 0
+    mixed = candidates(book, *position, Settings(choice=Choice.MIXED))
+    assert all(move.score == moves[0].score for move in mixed)
+
+
+def test_the_line_keeps_the_score() -> None:
+    book = grown()
+    for entry in contents(book):
+        moves = line(book, *entry[:2])
+        position, sign = entry[:2], 1
+        for move in moves:
+            known = book.entry(*position)
+            assert known is not None
+            assert known.score * sign == entry[6]
+            position = book.table.play(*position, move)
+            sign = -sign
+        assert moves
+
+
+# ---------------------------------------------------------------------------------------------------- two books
+
+
+def test_merge_keeps_the_better_level_and_human_scores() -> None:
+    ours = Entry(*START, score=1, level=10, leaf_move=19, leaf_score=1, leaf_level=10)
+    theirs = Entry(*START, score=2, level=20, leaf_move=26, leaf_score=2, leaf_level=20)
+    assert better(ours, theirs)[6:] == theirs[6:]
+    assert better(theirs, ours) == theirs
+    assert better(ours, theirs, keep_ours=True) == ours
+    assert better(ours, theirs._replace(level=10, leaf_level=10)) == ours
+    human = ours._replace(score=9, level=70, flags=HUMAN)
+    assert better(human, theirs).score == 9
+    assert better(theirs, human).score == 9
+    assert better(theirs, human).human
+
+
+def test_merge_adds_what_is_missing() -> None:
+    small, large = grown(relative=0), grown(relative=6)
+    only = len({entry[:2] for entry in contents(large)} - {entry[:2] for entry in contents(small)})
+    expected = contents(large)
+    merged = merge(small, large)
+    assert merged.added == only > 0
+    assert merged.replaced == 0
+    assert {entry[:2] for entry in contents(small)} >= {entry[:2] for entry in expected}
+    assert verify(small).clean
+    before = contents(small)
+    again = merge(small, large)
+    assert again.added == 0
+    assert contents(small) == before
+
+
+def test_merge_reports_conflicts_and_adds_up_results() -> None:
+    first, second = grown(), grown(level=9)
+    row = second.table.find(*FIRST)
+    second.put(second.table.entry(row)._replace(score=40, lower=40, upper=40, level=70, flags=HUMAN))
+    first.set_results(first.table.find(*FIRST), (1, 2, 3))
+    second.set_results(row, (10, 20, 30))
+    merged = merge(first, second)
+    assert [(conflict.theirs, conflict.kept) for conflict in merged.conflicts if conflict.theirs == 40] == [(40, 40)]
+    assert first.table.results(first.table.find(*FIRST)) == (11, 22, 33)
+    assert {entry.leaf_level for entry in (first.entry(*key[:2]) for key in contents(first)) if entry.has_leaf} == {9}
+
+
+def test_diff_counts_every_kind() -> None:
+    first, second = grown(relative=0), grown(relative=6)
+    same = diff(first, first)
+    assert (same.same, same.only_first, same.only_second, same.examples) == (len(first), 0, 0, [])
+    found = diff(first, second)
+    keys = [{entry[:2] for entry in contents(book)} for book in (first, second)]
+    assert found.only_first == len(keys[0] - keys[1])
+    assert found.only_second == len(keys[1] - keys[0])
+    other = sum(first.entry(*key).score != second.entry(*key).score for key in keys[0] & keys[1])
+    assert found.other_score == other
+    gaps = [abs(example.first.score - example.second.score) for example in found.examples]
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_options_say_their_ranges() -> None:
+    with pytest.raises(OutOfRange, match=r"level 61 is outside 0\.\.60"):
+        Options().at_level(61)
+    with pytest.raises(OutOfRange, match=r"depth 62 is outside 0\.\.61"):
+        Options().at_depth(62)
+    assert Options().at_depth(40).min_empties == 21
