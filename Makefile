@@ -10,16 +10,17 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: help run warmup compiled test lint bench lock clean FORCE
+.PHONY: help run warmup compiled test acceptance lint bench lock clean FORCE
 
 help:
-	@echo "make run      start the daemon on the standard streams (ARGS='-level 16' passes options)"
-	@echo "make test     linters, types and the test suite"
-	@echo "make lint     linters and types only"
-	@echo "make bench    measure the engine (ARGS=startup picks one measurement)"
-	@echo "make warmup   compile the search for this machine"
-	@echo "make lock     write requirements.lock anew from the newest releases pyproject.toml allows"
-	@echo "make clean    remove what make has made, compiled code excepted"
+	@echo "make run         start the daemon on the standard streams (ARGS='-level 16' passes options)"
+	@echo "make test        linters, types and the test suite"
+	@echo "make acceptance  the tests that take minutes each"
+	@echo "make lint        linters and types only"
+	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
+	@echo "make warmup      compile the search for this machine"
+	@echo "make lock        write requirements.lock anew from the newest releases pyproject.toml allows"
+	@echo "make clean       remove what make has made, compiled code excepted"
 
 run: compiled
 	@exec $(BIN)/desdaemon $(ARGS)
@@ -41,7 +42,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 test: lint compiled
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+
+acceptance: $(VENV)/.installed-dev compiled
+	$(BIN)/python -m pytest -m slow --timeout=3600 $(ARGS)
 
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
 define install
