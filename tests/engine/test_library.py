@@ -394,32 +394,25 @@ def copied(tmp_path: Path) -> Path:
     return root
 
 
-def test_an_edited_kernel_is_what_runs(copied: Path, tmp_path: Path) -> None:
-    """Also when only a callee in another file was edited; and a home that cannot be written does no harm."""
+def test_starts_and_edits(copied: Path, weights_by_lot_path: Path, tmp_path: Path) -> None:
     import judge
 
-    script = _START.format(root=str(copied)) + _MOVES.format(board=judge.OPENING)
-    environment: dict[str, str | None] = {"DESDAEMON_CACHE_DIR": str(tmp_path / "cache"), "HOME": None}
-    found = started(script, environment)
-    assert found == {"moves": judge.moves(*judge.OPENING), "compiled": ["engine"]}
-    assert started(script, environment) == {"moves": judge.moves(*judge.OPENING), "compiled": []}
-    callee = copied / "engine" / "kernels" / "bits.py"
-    with callee.open("a") as file:
+    # No home and nowhere to keep anything: compiled for this start only.
+    homeless: dict[str, str | None] = {
+        "HOME": None,
+        "XDG_CACHE_HOME": None,
+        "DESDAEMON_CACHE_DIR": "/dev/null/none",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    [board] = judge.positions(1, 1, [8])
+    start = _START.format(root=str(copied))
+    found = started(start + _SOLVE.format(weights=str(weights_by_lot_path), board=board), homeless)
+    assert found == {"score": judge.solve(*board), "compiled": ["engine"], "modules": []}
+    # An edited callee, in another file than the entry, is what runs; and it is compiled once.
+    with (copied / "engine" / "kernels" / "bits.py").open("a") as file:
         file.write("\n\nmoves = simple(lambda b, p, o: b.xor(p, o), u64, u64, u64)\n")
     changed = judge.OPENING[0] ^ judge.OPENING[1]
-    assert started(script, environment) == {"moves": changed, "compiled": ["engine"]}
-    assert started(script, environment) == {"moves": changed, "compiled": []}
-    assert len(list((tmp_path / "cache").iterdir())) == 2
-
-
-def test_read_only_and_homeless(engine: library.Library, weights_by_lot_path: Path, tmp_path: Path) -> None:
-    """No HOME, no cache folder, no temporary folder of its own to keep anything in: compiled for this start."""
-    import judge
-
-    [board] = judge.positions(1, 1, [8])
-    script = _START.format(root=str(ROOT)) + _SOLVE.format(weights=str(weights_by_lot_path), board=board)
-    nowhere = "/dev/null/none"
-    found = started(
-        script, {"HOME": None, "XDG_CACHE_HOME": None, "DESDAEMON_CACHE_DIR": nowhere, "PYTHONDONTWRITEBYTECODE": "1"}
-    )
-    assert found == {"score": judge.solve(*board), "compiled": ["engine"], "modules": []}
+    script = start + _MOVES.format(board=judge.OPENING)
+    cache = {"DESDAEMON_CACHE_DIR": str(tmp_path / "cache")}
+    assert started(script, cache) == {"moves": changed, "compiled": ["engine"]}
+    assert started(script, cache) == {"moves": changed, "compiled": []}

@@ -136,7 +136,8 @@ def test_stop_from_another_thread(weights: Weights, threads: int, empties: int) 
 
     found = []
     worker = threading.Thread(
-        target=lambda: found.append(searcher.search(*board, Limits(60), control=control, progress=progress))
+        daemon=True,
+        target=lambda: found.append(searcher.search(*board, Limits(60), control=control, progress=progress)),
     )
     worker.start()
     assert begun.wait(60)

@@ -13,6 +13,8 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
+from desdaemon.engine.library import Library
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
@@ -32,6 +34,7 @@ from desdaemon.engine.memory import Block
 from desdaemon.engine import weights as loading
 search.SPEC = loading.SPEC = SPEC
 lib = library.load(SPEC)
+library.cache_folder = lambda: None
 searcher = search.Searcher(hash_bits=14, weights=loading.Weights.load(weights))
 context = searcher._contexts[0].address
 edges = searcher._edges.address
@@ -73,7 +76,7 @@ for number, (player, opponent) in enumerate(boards):
     ])
 table = bytes((ctypes.c_char * 65536).from_address(edges))
 searches = []
-for player, opponent in boards[:300]:
+for player, opponent in boards[:120]:
     empties = 64 - (player | opponent).bit_count()
     for limits in [Limits(60)] if empties < 15 else [Limits(5), Limits(8, 73)]:
         result = searcher.search(player, opponent, limits)
@@ -83,14 +86,10 @@ print(json.dumps([answers, table.hex(), searches, counts]))
 """
 
 
-def answers(weights: Path, cache: Path, processor: str | None) -> Any:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    environment |= {"DESDAEMON_CACHE_DIR": str(cache), "PYTHONPATH": str(HERE)}
-    if processor is not None:
-        environment["NUMBA_CPU_NAME"] = processor
+def answers(weights: Path, environment: dict[str, str]) -> Any:
     process = subprocess.run(
         [sys.executable, "-c", _ANSWERS, str(ROOT), str(HERE), str(weights)],
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(HERE), **environment},
         capture_output=True,
         text=True,
         timeout=550,
@@ -106,9 +105,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def native(weights_by_lot_path: Path, cache: Path) -> Any:
+def native(inner: Library, weights_by_lot_path: Path) -> Any:
     """The answers of this machine's own tier, whose kernels the other tests hold against the referee."""
-    return answers(weights_by_lot_path, cache, None)
+    return answers(weights_by_lot_path, {})
 
 
 def _can_run(feature: str) -> bool:
@@ -132,7 +131,8 @@ def test_lesser_processors_give_the_same_answers(
     native: Any, weights_by_lot_path: Path, cache: Path, processor: str
 ) -> None:
     before = set(cache.glob("probe-*"))
-    found = answers(weights_by_lot_path, cache, processor)
+    environment = {"NUMBA_CPU_NAME": processor, "DESDAEMON_CACHE_DIR": str(cache)}
+    found = answers(weights_by_lot_path, environment)
     assert len(set(cache.glob("probe-*")) - before) == 1
     for mine, other in zip(native, found, strict=True):
         assert mine == other
