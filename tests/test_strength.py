@@ -11,6 +11,7 @@ from desdaemon.engine.search import Searcher
 
 def engine_score(searcher: Searcher, opening: int, engine_begins: bool) -> int:
     """The final score, for the engine, of one game from a random position after eight plies."""
+    searcher.clear()
     rng = random.Random(opening)
     cells = referee.random_position(opening, 8)
     engine_moves = engine_begins
