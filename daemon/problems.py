@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .text import TextDialect
 
 LONGEST_LINE = 65_536
+STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 class _Tally:
@@ -58,7 +59,7 @@ class _Tally:
 
 
 def solve_file(text: TextDialect, path: str) -> None:
-    """Solve the problems of an OBF file (``-`` or ``/dev/stdin``: the standard input) as their lines come.
+    """Solve the problems of an OBF file (`STANDARD_INPUT` by either of its names too) as their lines come.
 
     Lines that cannot be read are named and passed over. A stop ends it after the problem in hand. Raises `OSError`
     when the file cannot be opened or read, `EngineFailure` and `Abandoned`.
@@ -82,8 +83,8 @@ def solve_file(text: TextDialect, path: str) -> None:
 @contextmanager
 def _opened(path: str) -> Iterator[IO[bytes]]:
     # By descriptor: opening /dev/stdin again fails where the standard input is a socket.
-    source = os.dup(0) if path in ("-", "/dev/stdin") else os.open(path, os.O_RDONLY)
-    with os.fdopen(source, "rb") as file:
+    source: str | int = os.dup(0) if path in STANDARD_INPUT else path
+    with open(source, "rb") as file:  # noqa: PTH123  a descriptor, or the name as it was typed
         yield file
 
 

@@ -138,10 +138,10 @@ def _analyze(text: TextDialect, argument: str) -> None:
 
 
 def _solve(text: TextDialect, argument: str) -> None:
-    from .problems import solve_file
+    from .problems import STANDARD_INPUT, solve_file
 
-    if not argument:
-        raise BadInput("solve: expected the name of a file of problems")
+    if not argument or argument in STANDARD_INPUT:
+        raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
     solve_file(text, argument)
 
 
