@@ -24,13 +24,17 @@ from desdaemon.engine.probcut import ErrorModel
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.weights import Weights
 
-from .store import Progress, load
+from .store import Progress, TrainingError, load
 
 OPEN = 40
 """Scores beyond this many discs say little about close games and are left out."""
 
 CONFIDENCE = {73: 1.1, 87: 1.5, 95: 2.0, 98: 2.6, 99: 3.3}
 """Standard errors of the margin at each selectivity, in percent."""
+
+
+FEWEST = 10
+"""Pairs measured on fewer positions are left out of the fit."""
 
 
 class Pair(NamedTuple):
@@ -86,7 +90,9 @@ def pairs_of(scores: NDArray[np.float64], empties: int) -> list[Pair]:
 
 def fit(pairs: list[Pair]) -> tuple[ErrorModel, float]:
     """The model nearest to the measured errors, relative to their size, and its relative error."""
-    rows = np.array([(p.empties, p.depth, p.shallow, p.rms) for p in pairs if p.positions >= 20 and p.rms > 0])
+    rows = np.array([(p.empties, p.depth, p.shallow, p.rms) for p in pairs if p.positions >= FEWEST and p.rms > 0])
+    if not len(rows):
+        raise TrainingError(f"no pair of depths was measured on {FEWEST} positions: more held-out ones are needed")
     empties, depth, shallow, rms = rows.T
     best: tuple[float, ErrorModel] | None = None
     for decay in np.arange(0.05, 2.01, 0.05):

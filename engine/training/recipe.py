@@ -82,12 +82,12 @@ QUICK = Plan(
 
 TINY = Plan(
     sample=0,
-    perturbed=300,
+    perturbed=400,
     exact=(Band(52, 60, 600, EXACT, 50, 60),),
     searched=(Band(40, 51, 200, 2, 30, 60), Band(8, 39, 100, 2, 0, 60)),
     selectivity=95,
     iterations=8,
-    probcut_positions=8,
+    probcut_positions=24,
     probcut_depth=4,
 )
 """For tests: seconds."""
