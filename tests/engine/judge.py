@@ -243,6 +243,23 @@ def positions(seed: int, number: int, left: Iterable[int]) -> list[Board]:
     return found
 
 
+def strewn(seed: int, number: int, left: Iterable[int]) -> list[Board]:
+    """Boards that no game needs to reach, often almost of one colour: many passes, and many games that are over."""
+    rng = random.Random(seed)
+    wanted = list(left)
+    found = []
+    while len(found) < number:
+        taken = (1 << 64) - 1
+        for square in rng.sample(range(64), wanted[len(found) % len(wanted)]):
+            taken ^= 1 << square
+        few = rng.getrandbits(64)
+        for _ in range(rng.randrange(5)):
+            few &= rng.getrandbits(64)
+        board = few & taken, taken & ~few
+        found.append(board if rng.random() < 0.5 else board[::-1])
+    return found
+
+
 @cache
 def images() -> tuple[tuple[int, ...], ...]:
     """The eight symmetries, each as the place of every square."""

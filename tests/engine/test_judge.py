@@ -18,7 +18,7 @@ def test_rules() -> None:
 
 
 def test_scores() -> None:
-    for board in judge.positions(1, 60, range(7)):
+    for board in [*judge.positions(1, 40, range(7)), *judge.strewn(2, 40, range(7))]:
         assert judge.solve(*board) == referee.solve(referee.from_bits(*board))
         scores = referee.solve_moves(referee.from_bits(*board))
         assert judge.score_of_moves(board) == scores

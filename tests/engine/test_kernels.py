@@ -156,7 +156,7 @@ def test_edge_table_is_a_lower_bound_of_play_on_the_edge(engine: Library, edges:
 def test_stability_bound_holds(inner: Library, searcher: Searcher) -> None:
     context = searcher._contexts[0].address
     useful = 0
-    for player, opponent in judge.positions(12, 600, range(9)):
+    for player, opponent in [*judge.positions(12, 400, range(9)), *judge.strewn(20, 200, range(9))]:
         bound = inner.probe_bound(context, player, opponent)
         assert judge.solve(player, opponent) <= bound
         useful += bound < 64
@@ -168,7 +168,8 @@ def test_null_windows_to_the_end(inner: Library, searcher: Searcher, table: int)
     """Fail-soft: a score above alpha is a lower bound, any other an upper bound."""
     rng = random.Random(13)
     context = prepared(searcher)
-    for board in judge.positions(14, 1500, range(12 if table else 10)):
+    left = range(12 if table else 10)
+    for board in [*judge.positions(14, 1000, left), *judge.strewn(19, 1000, left)]:
         exact = judge.solve(*board)
         for alpha in (rng.randint(-64, 63), exact - 1, exact):
             if not -64 <= alpha <= 63:

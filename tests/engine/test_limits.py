@@ -92,8 +92,17 @@ def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
         assert not result.complete
         [line] = result.lines
         assert judge.moves(*board) >> line.move & 1
-        assert result.nodes < 2 * nodes + 2000
+        assert result.nodes < nodes + 2000
         assert nodes < 10_000 or result.nodes > nodes // 8
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_node_limits_of_endgames(weights: Weights, threads: int) -> None:
+    searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
+    [board] = judge.positions(8, 1, [26])
+    result = searcher.search(*board, Limits(60, 100, 200_000))
+    assert not result.complete
+    assert 20_000 < result.nodes < 400_000
 
 
 def test_a_node_limit_that_is_not_reached(searcher: Searcher) -> None:
@@ -184,6 +193,17 @@ def test_a_search_after_a_stopped_one_is_right(searcher: Searcher) -> None:
         for line in result.lines:
             assert line.lower <= exact <= line.upper or line.depth < line.empties
         assert searcher.search(*board, Limits(60)).lines[0].score == exact
+
+
+def test_a_search_after_one_stopped_at_its_last_step(weights: Weights) -> None:
+    boards = [board for board in judge.positions(9, 6, [16]) if judge.moves(*board)]
+    for board in boards:
+        whole = Searcher(hash_bits=16, weights=weights).search(*board, Limits(60))
+        for share in (60, 75, 85, 95):
+            searcher = Searcher(hash_bits=16, weights=weights)
+            stopped = searcher.search(*board, Limits(60, 100, whole.nodes * share // 100))
+            assert not stopped.complete
+            assert searcher.search(*board, Limits(60)).lines[0].score == whole.lines[0].score
 
 
 def test_one_control_stops_a_bulk_call(searcher: Searcher, weights: Weights) -> None:

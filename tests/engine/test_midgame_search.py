@@ -6,6 +6,7 @@ import judge
 import pytest
 
 from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.memory import Block
 from desdaemon.engine.result import Line
 from desdaemon.engine.search import Searcher
 
@@ -62,6 +63,24 @@ def test_all_moves_at_full_width_are_negamax(searcher_by_lot: Searcher) -> None:
         searcher_by_lot.clear()
         lines = searcher_by_lot.search(*board, Limits(3), multipv=64).lines
         assert {line.move: line.score for line in lines} == expected
+
+
+def test_many_positions_in_one_call_are_negamax(searcher_by_lot: Searcher) -> None:
+    boards, expected = [], []
+    for board in judge.positions(23, 40, range(20, 56)):
+        try:
+            expected.append(negamax(searcher_by_lot, board, 2))
+        except LeafPasses:
+            continue
+        boards.append(board)
+    number = len(boards)
+    memory = Block(3 * 8 * number)
+    words = memory.words()
+    for k, (player, opponent) in enumerate(boards):
+        words[k], words[number + k] = player, opponent
+    scores = memory.address + 16 * number
+    searcher_by_lot.score_many(memory.address, memory.address + 8 * number, scores, number, Limits(2))
+    assert [(word ^ 1 << 63) - (1 << 63) for word in words[2 * number : 3 * number]] == expected
 
 
 def test_depth_0_is_the_evaluation(searcher: Searcher) -> None:
@@ -123,7 +142,7 @@ def test_progress(searcher: Searcher) -> None:
     assert all(line.selectivity == 100 for _, line in told)
 
 
-@pytest.mark.parametrize("board", [(1, 1), (1 << 64, 0), (0, 1 << 70), (3, 6)])
+@pytest.mark.parametrize("board", [(1, 1), (1 << 64, 0), (0, 1 << 70), (3, 6), (-1, 0)])
 def test_boards_that_are_none(searcher: Searcher, board: judge.Board) -> None:
     with pytest.raises(ValueError, match="the sides' discs overlap or are outside the board"):
         searcher.search(*board, Limits(1))
