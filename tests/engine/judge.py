@@ -247,7 +247,7 @@ def strewn(seed: int, number: int, left: Iterable[int]) -> list[Board]:
     """Boards that no game needs to reach, often almost of one colour: many passes, and many games that are over."""
     rng = random.Random(seed)
     wanted = list(left)
-    found = []
+    found: list[Board] = []
     while len(found) < number:
         taken = (1 << 64) - 1
         for square in rng.sample(range(64), wanted[len(found) % len(wanted)]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import judge
@@ -168,6 +169,26 @@ def test_threads_and_lines(weights: Weights, searcher: Searcher) -> None:
                 end, value = judge.play(end, move), -value
             assert judge.over(end)
             assert judge.solve(*end) == value
+
+
+def test_searchers_do_not_disturb_each_other(weights: Weights) -> None:
+    """Each in a thread of its own at the same time: the same nodes as one after the other."""
+    boards = [*longer(54, 6, 14), *longer(55, 6, 40)]
+
+    def work(searcher: Searcher, into: list[tuple[int, int]]) -> None:
+        for board in boards:
+            result = searcher.search(*board, Limits(6) if judge.empties(board) > 20 else TO_THE_END)
+            into.append((result.nodes, result.lines[0].score))
+
+    alone: list[tuple[int, int]] = []
+    work(Searcher(hash_bits=14, weights=weights), alone)
+    together: list[list[tuple[int, int]]] = [[], []]
+    threads = [threading.Thread(target=work, args=(Searcher(hash_bits=14, weights=weights), into)) for into in together]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert together == [alone, alone]
 
 
 def test_one_thread_repeats_itself(weights: Weights) -> None:
