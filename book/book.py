@@ -5,6 +5,7 @@ Whoever has to know about changes (the store that writes them down) sets `Book.r
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
@@ -23,6 +24,9 @@ Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
 move), or None when it was stopped before its end. It is asked only for positions with a move outside the mask, must
 give the same answer for the same question, and is called from several threads at once."""
+
+Question = tuple[int, int, int, int]
+"""What a search was asked: (player, opponent, level, excluded)."""
 
 _SLICE = 1 << 15
 
@@ -55,6 +59,15 @@ class Recorder(Protocol):
 
     def removed(self, keys: Words) -> None:
         """These positions, of shape (n, 2), are about to go; rows will be renumbered."""
+
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
+        """A search was done whose result is not in any position yet."""
+
+    def forgotten(self) -> None:
+        """The remembered searches are of no use any more."""
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """While it is held, changes are not written: afterwards they are, all or none."""
 
     def fixed(self) -> None:
         """Scores, bounds and counts of all positions were recomputed from the leaves."""
@@ -94,6 +107,8 @@ class Book:
         self._options = options or Options()
         self.file_links = links
         self.recorder: Recorder | None = None
+        self.memo: dict[Question, tuple[int, int]] = {}
+        """Searches done for a command that was stopped before it could use them."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -165,6 +180,23 @@ class Book:
         if self.recorder is not None:
             self.recorder.changed(row)
         return row
+
+    def remember(self, question: Question, answer: tuple[int, int]) -> None:
+        """Keep the result of a search until `forget`, through a restart too."""
+        self.memo[question] = answer
+        if self.recorder is not None:
+            self.recorder.remembered(question, answer)
+
+    def forget(self) -> None:
+        """Drop the remembered searches."""
+        if self.memo:
+            self.memo.clear()
+            if self.recorder is not None:
+                self.recorder.forgotten()
+
+    def together(self) -> contextlib.AbstractContextManager[None]:
+        """Changes in this block reach the disk all or none."""
+        return self.recorder.hold() if self.recorder is not None else contextlib.nullcontext()
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""

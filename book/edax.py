@@ -103,13 +103,22 @@ def _header(path: Path, data: bytes) -> tuple[Options, int]:
 def _note_links(table: Table, data: npt.NDArray[np.uint8], count: int, going: Callable[[int], None]) -> Links:
     notes = np.empty((_NOTES, 2), np.uint64)
     stats = np.zeros(1, np.uint64)
+    empties = table.by_empties()
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
         with table.lock:
             at = int(
                 kernels().dat_compare(
-                    table.context, base, len(data), at, _SLICE, address(notes), _NOTES, address(stats)
+                    table.context,
+                    base,
+                    len(data),
+                    at,
+                    _SLICE,
+                    address(notes),
+                    _NOTES,
+                    address(stats),
+                    address(empties),
                 )
             )
         found.append(notes[: int(stats[0])].copy())
@@ -199,6 +208,7 @@ def write(
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
     buffer: npt.NDArray[Any] = np.empty(_SLICE * 176, np.uint8)
     stats = np.zeros(2, np.uint64)
+    empties = table.by_empties()
     written = len(header)
     with replacing(path) as stream:
         stream.write(header)
@@ -214,6 +224,7 @@ def write(
                         address(special),
                         len(special),
                         address(stats),
+                        address(empties),
                     )
                 )
             stream.write(buffer[:size].data)

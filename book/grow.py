@@ -26,7 +26,8 @@ from .book import LINKED, Book, Evaluate, final_score
 from .errors import NotInBook, within
 from .links import Order, margins_of
 from .native import kernels
-from .record import HUMAN, MAX_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry
+from .options import Options
+from .record import HUMAN, MAX_LEVEL, NO_MOVE, NO_SCORE, PASS, START, Entry
 from .table import address
 
 Position = tuple[int, int]
@@ -74,26 +75,25 @@ class Worker:
     """Runs searches in parallel, one thread for each, and hands out the results in the order of the tasks."""
 
     def __init__(self, evaluate: Evaluate, *, threads: int = 1, tell: Tell | None = None) -> None:
-        self._evaluate = evaluate
-        self._threads = within("threads", threads, 1, 1024)
-        self.threads = threads
+        self.evaluate = evaluate
+        self.threads = within("threads", threads, 1, 1024)
         self.tell = tell or (lambda report: True)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
         """Each task with its (move, score), None when the search was stopped."""
 
         def search(task: Task) -> tuple[int, int] | None:
-            return self._evaluate(task.player, task.opponent, task.level, task.excluded)
+            return self.evaluate(task.player, task.opponent, task.level, task.excluded)
 
-        if self._threads == 1:
+        if self.threads == 1:
             for task in tasks:
                 yield task, search(task)
             return
         waiting = iter(tasks)
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self.threads) as pool:
             running: list[tuple[Task, Future[tuple[int, int] | None]]] = []
             try:
-                for task in itertools.islice(waiting, 2 * self._threads):
+                for task in itertools.islice(waiting, 2 * self.threads):
                     running.append((task, pool.submit(search, task)))
                 while running:
                     task, future = running.pop(0)
@@ -244,13 +244,28 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
     return outcome
 
 
+def enumerate_book(plies: int, options: Options) -> Book:
+    """A new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
+
+    Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
+    some seven times the positions of the one before.
+    """
+    within("plies", plies, 0, 12)
+    book = Book(options)
+    book.table.insert(*START)
+    first = 0
+    for _ in range(plies):
+        last = len(book)
+        book.table.insert_children(first, last)
+        first = last
+    return book
+
+
 def game_positions(book: Book, moves: Sequence[int], start: Position | None = None) -> list[Position]:
     """The positions of a game after each of its moves (squares 0..63; forced passes are put in), with the start.
 
     Raises ValueError at an illegal move, naming its number.
     """
-    from .record import START
-
     table = book.table
     player, opponent = start or START
     positions = [(player, opponent)]

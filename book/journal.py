@@ -40,8 +40,22 @@ class Kind(enum.IntEnum):
     OPTIONS = 4
     """Six 32-bit numbers: the fields of `options.Options`."""
 
+    SEARCHED = 5
+    """Searches whose results are not in a position yet: player, opponent, excluded moves (64 bits each), level, move,
+    score (a signed byte each), five zero bytes."""
 
-_RECORD_BYTES = {Kind.STATES: 80, Kind.REMOVED: 16, Kind.FIXED: 0, Kind.OPTIONS: 24}
+    FORGOTTEN = 6
+    """Nothing: the results of earlier SEARCHED entries are of no use any more."""
+
+
+_RECORD_BYTES = {
+    Kind.STATES: 80,
+    Kind.REMOVED: 16,
+    Kind.FIXED: 0,
+    Kind.OPTIONS: 24,
+    Kind.SEARCHED: 32,
+    Kind.FORGOTTEN: 0,
+}
 
 
 class Frame(NamedTuple):

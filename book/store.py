@@ -7,16 +7,18 @@ is ever written: closing does not save, and a file that cannot be read is left a
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import struct
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from . import journal, snapshot
-from .book import Book
+from .book import Book, Question
 from .errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from .files import BACKUPS
 from .journal import Kind
@@ -35,7 +37,7 @@ CHECKED_AT_OPEN = 1 << 30
 """Up to this size a file's checksums are all compared when it is opened; a larger one's by `Store.check`."""
 
 _OPTIONS = struct.Struct("<6i")
-_BATCH = 4096
+_SEARCHED = struct.Struct("<QQQbbb5x")
 
 
 def journal_path(path: Path) -> Path:
@@ -54,7 +56,7 @@ class _Recorder:
     def __init__(self, book: Book, writer: journal.Writer) -> None:
         self._book = book
         self._writer = writer
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._rows: dict[int, None] = {}
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
@@ -64,10 +66,9 @@ class _Recorder:
         return (*table.entry(row), *table.results(row))
 
     def _flush(self) -> None:
-        rows = list(self._rows)
-        self._rows.clear()
-        for start in range(0, len(rows), _BATCH):
-            states = np.array([self._state(row) for row in rows[start : start + _BATCH]], STATE)
+        if self._rows:
+            states = np.array([self._state(row) for row in self._rows], STATE)
+            self._rows.clear()
             self._writer.append(Kind.STATES, states.tobytes())
 
     def _check(self) -> None:
@@ -101,6 +102,28 @@ class _Recorder:
             self._writer.append(Kind.OPTIONS, _OPTIONS.pack(*options))
         self.waiting.set()
 
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
+        self._check()
+        with self._lock:
+            player, opponent, level, excluded = question
+            self._writer.append(Kind.SEARCHED, _SEARCHED.pack(player, opponent, excluded, level, *answer))
+        self.waiting.set()
+
+    def forgotten(self) -> None:
+        self._check()
+        with self._lock:
+            self._flush()
+            self._writer.append(Kind.FORGOTTEN, b"")
+        self.waiting.set()
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        return self._held()
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
     def take(self) -> bytes:
         """Everything not yet written, as journal bytes."""
         with self._lock:
@@ -132,6 +155,11 @@ def replay(book: Book, frames: list[journal.Frame], path: Path) -> None:
                 book.options = Options._make((*values[:5], Rule(values[5])))
             except ValueError:
                 raise Unreadable(path, None, f"entry {frame.sequence}: the rule {values[5]} is not known") from None
+        elif frame.kind == Kind.SEARCHED:
+            for player, opponent, excluded, level, move, score in _SEARCHED.iter_unpack(frame.payload):
+                book.memo[player, opponent, level, excluded] = move, score
+        elif frame.kind == Kind.FORGOTTEN:
+            book.memo.clear()
         elif book.options.rule is Rule.EGAROUCID:
             # Here a position that lost its links keeps the score it had from them.
             book.negamax()
@@ -224,6 +252,9 @@ class Store:
             journal.create(journal_path(self.path), self._book_id, sequence)
             self._writer.close()
             self._start(journal.read(journal_path(self.path)))
+        for question, answer in self.book.memo.items():
+            self._recorder.remembered(question, answer)
+        self.commit()
 
     def check(self) -> None:
         """Compare every block of the file, as it was when opened, with its checksum. Raises Unreadable."""

@@ -347,6 +347,23 @@ class Table:
                 self._kernels.list_kinds(self._context_at, start, end, address(kinds) + start)
         return kinds
 
+    def by_empties(self) -> Words:
+        """How many positions have 0..64 empty squares."""
+        counts: Words = np.zeros(65, np.uint64)
+        with self.lock:
+            self._kernels.count_empties(self._context_at, address(counts))
+        return counts
+
+    def insert_children(self, start: int, end: int) -> None:
+        """Add every position that one legal move, or a forced pass, from rows ``start..end`` leads to."""
+        reason = np.zeros(1, np.int64)
+        while start < end:
+            with self.lock:
+                stop = min(end, start + CHUNK_ROWS)
+                start = int(self._kernels.insert_children(self._context_at, start, stop, address(reason)))
+                if reason[0]:
+                    self.make_room(int(reason[0]))
+
     # ------------------------------------------------------------------------------------------------ rules
 
     def moves(self, player: int, opponent: int) -> int:

@@ -20,12 +20,13 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import NARROW, clamp, count_of, list_links
+from .graph import NARROW, clamp, count_of, list_links, prefetch_key
 from .table import canonical, find_row, insert_row, row_at
 
 FIXED = U(40)
 CENTRE = U(0x0000001818000000)
 NO_SCORE = -127
+AHEAD = 12
 
 CUT = 1
 OVERLAP = 2
@@ -141,6 +142,14 @@ def dat_check(at, out):
     return 0
 
 
+@kernel("u64(u64,u64,u64)", inline=True)
+def prefetch_record(ctx, data, here):
+    """Ask for the tags that looking up the record at byte ``here`` will read; where the next record begins."""
+    at = data + here
+    prefetch_key(ctx, word_at(at), word_at(at + U(8)))
+    return here + U(42) + (ldu8(at + U(38)) << U(1))
+
+
 @kernel("i64(u64,u64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, out):
     """Insert the records of ``data`` from byte ``start``; answers where it stopped.
@@ -150,8 +159,14 @@ def dat_load(ctx, data, size, start, out):
     """
     here = i2u(start)
     end = i2u(size)
+    ahead = here
+    lead = 0
     st64(out, U(0))
     while here < end:
+        while lead < AHEAD and ahead + U(42) <= end:
+            ahead = prefetch_record(ctx, data, ahead)
+            lead += 1
+        lead -= 1
         at = data + here
         if here + U(42) > end or here + U(42) + (ldu8(at + U(38)) << U(1)) > end:
             sts64(out, CUT)
@@ -185,11 +200,17 @@ def dat_load(ctx, data, size, start, out):
     return u2i(here)
 
 
-@kernel("i64(u64,u64,u64)")
-def sorted_links(ctx, at, out):
-    """The links of the record at ``at`` as Edax stores them (score, move), best first, then by move."""
+@kernel("i64(u64,u64,u64,u64)")
+def sorted_links(ctx, at, out, empties):
+    """The links of the record at ``at`` as Edax stores them (score, move), best first, then by move.
+
+    ``empties``: how many rows have 0.. empty squares, see `count_empties`.
+    """
     found = stack_buf(1024)
     count = u2i(U(0))
+    free = U(64) - i2u(popc(ld64(at) | ld64(at + U(8))))
+    if moves(ld64(at), ld64(at + U(8))) != U(0) and ld64(empties + ((free - U(1)) << U(3))) == U(0):
+        return 0
     total = list_links(ctx, ld64(at), ld64(at + U(8)), found)
     k = U(0)
     while k < i2u(total):
@@ -207,21 +228,28 @@ def sorted_links(ctx, at, out):
     return count
 
 
-@kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64)")
-def dat_compare(ctx, data, size, start, done, out, room, stats):
+@kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)")
+def dat_compare(ctx, data, size, start, done, out, room, stats, empties):
     """Look for records whose links differ from what the table says (another order, stale scores, missing ones).
 
     From byte ``start`` on, at most ``done`` records; each that differs is noted at ``out`` as (row, byte in
     ``data``); stops when ``room`` are noted. Answers where it stopped; ``stats`` + 0 how many were noted.
+    ``empties``: see `sorted_links`.
     """
     links = stack_buf(256)
     here = i2u(start)
     noted = U(0)
+    ahead = here
+    lead = 0
     while here < i2u(size) and done > 0 and noted < i2u(room):
+        while lead < AHEAD and ahead < i2u(size):
+            ahead = prefetch_record(ctx, data, ahead)
+            lead += 1
+        lead -= 1
         at = data + here
         count = ldu8(at + U(38))
         row = find_row(ctx, word_at(at), word_at(at + U(8)))
-        mine = sorted_links(ctx, row_at(ctx, i2u(row)), links)
+        mine = sorted_links(ctx, row_at(ctx, i2u(row)), links, empties)
         same = mine == u2i(count)
         k = U(0)
         while same and k < (count << U(1)):
@@ -246,12 +274,13 @@ def put_word(at, word):
         k += U(1)
 
 
-@kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64)")
-def dat_write(ctx, start, end, out, size, special, specials, stats):
+@kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64)")
+def dat_write(ctx, start, end, out, size, special, specials, stats, empties):
     """Write rows ``start..end`` as records at ``out`` while at least 170 bytes are left; answers the bytes written.
 
     ``special`` lists, by ascending row, (row, address of a count byte and links) to be written instead of the
-    table's links; ``stats``: + 0 in and out, the next special; + 8 out, the next row.
+    table's links; ``stats``: + 0 in and out, the next special; + 8 out, the next row. ``empties``:
+    see `sorted_links`.
     """
     links = stack_buf(256)
     row = i2u(start)
@@ -283,7 +312,7 @@ def dat_write(ctx, start, end, out, size, special, specials, stats):
                 k += U(1)
             st64(stats, next_special + U(1))
         else:
-            count = i2u(sorted_links(ctx, at, links))
+            count = i2u(sorted_links(ctx, at, links, empties))
         st8(here + U(38), u2i(count))
         level = ldi8(at + U(35))
         st8(here + U(39), 0 if level < 0 else 60 if level > 60 else level)

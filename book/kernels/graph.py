@@ -34,6 +34,7 @@ from .table import (
     canonical,
     find_row,
     hash_of,
+    insert_row,
     place_of,
     row_at,
     segment_of,
@@ -628,3 +629,36 @@ def list_losers(ctx, start, end, keep, out):
                     k = i2u(count)
         row += U(1)
     return losers
+
+
+@kernel("void(u64,u64)")
+def count_empties(ctx, out):
+    """How many rows have 0..64 empty squares, 64 bits each at ``out`` (all 0 before)."""
+    row = U(0)
+    while row < ld64(ctx + COUNT):
+        at = row_at(ctx, row)
+        slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+        st64(slot, ld64(slot) + U(1))
+        row += U(1)
+
+
+@kernel("i64(u64,i64,i64,u64)")
+def insert_children(ctx, start, end, out):
+    """Add every child of rows ``start..end``; answers where it stopped, and why at ``out`` (see `insert_row`)."""
+    children = stack_buf(1024)
+    row = i2u(start)
+    st64(out, U(0))
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
+        if count < 0:
+            count = 1
+        k = U(0)
+        while k < i2u(count):
+            answer = insert_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
+            if answer < 0:
+                sts64(out, answer)
+                return u2i(row)
+            k += U(1)
+        row += U(1)
+    return end

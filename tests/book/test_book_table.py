@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from toys import canonical
 
+from desdaemon.book.errors import OutOfRange
+from desdaemon.book.grow import enumerate_book
+from desdaemon.book.options import Options
 from desdaemon.book.record import RECORD, Entry, mirror_move, unmirror_move
 from desdaemon.book.table import Table
 
@@ -173,3 +176,22 @@ class TableModel(RuleBasedStateMachine):
 
 TestTableModel = TableModel.TestCase
 TestTableModel.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
+
+
+def test_every_position_of_the_first_plies() -> None:
+    book = enumerate_book(6, Options())
+    seen = {canonical(*referee.to_bits(referee.start()))}
+    front = set(seen)
+    for _ in range(6):
+        front = {
+            canonical(*referee.to_bits(referee.play(referee.from_bits(*key), move)))
+            for key in front
+            for move in referee.legal_moves(referee.from_bits(*key))
+        }
+        seen |= front
+    assert {book.table.entry(row)[:2] for row in range(len(book))} == seen
+    counts = book.table.by_empties().tolist()
+    assert counts[54:61] == [1773, 322, 60, 14, 3, 1, 1]
+    assert sum(counts) == len(book)
+    with pytest.raises(OutOfRange, match="plies 13"):
+        enumerate_book(13, Options())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from functools import cache
 from pathlib import Path
 
 import referee
@@ -20,6 +21,7 @@ def canonical(player: int, opponent: int) -> tuple[int, int]:
     return found
 
 
+@cache
 def worth(player: int, opponent: int) -> int:
     """A made-up score -12..12 of a position, the same for its eight images; exact when the game is over."""
     cells = referee.from_bits(player, opponent)
@@ -30,6 +32,7 @@ def worth(player: int, opponent: int) -> int:
     return random.Random(p * 31 + o).randint(-12, 12)
 
 
+@cache
 def toy(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int]:
     """A search that looks one ply ahead with `worth`; the level changes nothing."""
     cells = referee.from_bits(player, opponent)
