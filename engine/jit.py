@@ -11,6 +11,7 @@ This module imports numba. Only the compiling process imports it.
 
 from __future__ import annotations
 
+import dis
 import importlib
 import re
 import time
@@ -57,6 +58,9 @@ class Kernel:
         self.inline = inline
         self.symbol = f"desdaemon_{function.__name__}"
         self.returns, self.arguments = _parse(signature)
+        # Nobody looks at the status that numba's calling convention reports an exception by.
+        if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
+            raise KernelError(f"{function.__name__} raises, which a kernel cannot")
 
     def declare(self, module: ir.Module) -> ir.Function:
         """The external declaration of this kernel inside ``module``."""

@@ -370,13 +370,15 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     count(ctx, U(1))
     if depth > empties:
         depth = empties
+    if depth == 0:
+        if empties == 0:
+            return final_score(p, 0)
+        return evaluate(ctx, features, side, empties)
     legal = moves(p, o)
     if legal == U(0):
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -pv_search(ctx, o, p, -beta, -alpha, depth, selectivity, side ^ U(1), empties, features)
-    if depth == 0:
-        return evaluate(ctx, features, side, empties)
     bucket = bucket_of(ctx, p, o)
     line_bucket = line_bucket_of(ctx, p, o)
     draft = make_draft(depth, selectivity)
