@@ -1,0 +1,70 @@
+"""The engine as a book's search: one searcher a thread, every search from a clean table, so that answers repeat."""
+
+from __future__ import annotations
+
+import threading
+
+from desdaemon.engine.limits import level_limits
+from desdaemon.engine.search import Control, Searcher
+from desdaemon.engine.weights import Weights
+
+_ALL = (1 << 64) - 1
+
+
+class Searches:
+    """A `book.Evaluate` for `grow.Worker`: call it from any number of threads."""
+
+    def __init__(self, *, hash_bits: int = 18, weights: Weights | None = None) -> None:
+        """Each thread that searches gets a table of 2**``hash_bits`` entries; ``weights`` None: the shipped ones.
+
+        Raises what `Searcher` raises, at the first search in a thread.
+        """
+        self._hash_bits = hash_bits
+        self._weights = weights
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._running: set[Control] = set()
+        self._stopped = False
+
+    def _searcher(self) -> Searcher:
+        try:
+            made: Searcher = self._local.searcher
+        except AttributeError:
+            with self._lock:
+                if self._weights is None:
+                    self._weights = Weights.load()
+            made = self._local.searcher = Searcher(hash_bits=self._hash_bits, weights=self._weights)
+        return made
+
+    def stop(self) -> None:
+        """End every search under way, in milliseconds; they and all later ones answer None until `resume`."""
+        with self._lock:
+            self._stopped = True
+            for control in self._running:
+                control.stop()
+
+    def resume(self) -> None:
+        """Search again after a `stop`."""
+        with self._lock:
+            self._stopped = False
+
+    def __call__(self, player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+        """The best move outside ``excluded`` at an Edax level, and its score; None when it was stopped."""
+        control = Control()
+        with self._lock:
+            if self._stopped:
+                return None
+            self._running.add(control)
+        try:
+            searcher = self._searcher()
+            searcher.clear()
+            empties = 64 - (player | opponent).bit_count()
+            result = searcher.search(
+                player, opponent, level_limits(level, empties), allow=_ALL & ~excluded, control=control
+            )
+        finally:
+            with self._lock:
+                self._running.discard(control)
+        if not result.complete or control.stopped:
+            return None
+        return result.lines[0].move, result.lines[0].score

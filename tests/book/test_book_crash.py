@@ -1,0 +1,152 @@
+"""Processes that die or run out of disk while they grow a book."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from toys import contents, small_book, toy
+
+from desdaemon.book.check import verify
+from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.learn import Window, learn
+from desdaemon.book.record import START
+from desdaemon.book.store import create_store, open_store
+
+HEAD = """
+import resource, signal, sys
+sys.path[:0] = sys.argv[2:4]
+import conftest
+from pathlib import Path
+from desdaemon.book.errors import WriteFailed, ReadOnly
+from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.learn import Window, learn
+from desdaemon.book.record import START, Entry
+from desdaemon.book.store import open_store
+from toys import toy
+
+store = open_store(Path(sys.argv[1]))
+"""
+
+GROWER = (
+    HEAD
+    + """
+import time
+
+def slow(*question):
+    time.sleep(0.002)
+    return toy(*question)
+
+def tell(report):
+    # What has been told is on the disk.
+    store.commit()
+    print(report.positions, flush=True)
+    return True
+
+print("open", flush=True)
+worker = Worker(slow, threads=2, tell=tell)
+if sys.argv[4] == "deviate":
+    deviate(store.book, START, worker, 5, 12)
+else:
+    learn(store.book, START, worker, Window(6, 6, 14), 8, 3)
+store.close()
+print("done", flush=True)
+"""
+)
+
+FULL = (
+    HEAD
+    + """
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+limit = (Path(sys.argv[1] + ".journal").stat().st_size) + int(sys.argv[4])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+number = 0
+try:
+    while True:
+        number += 1
+        store.book.put(Entry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+        store.commit()
+        print(number, flush=True)
+except WriteFailed as error:
+    print("failed:", error, flush=True)
+assert store.read_only
+try:
+    store.book.put(Entry(1, 2))
+except ReadOnly as error:
+    print("read-only:", error, flush=True)
+"""
+)
+
+
+def start(script: str, path: Path, *more: str) -> subprocess.Popen[str]:
+    here = Path(__file__).parent
+    arguments = [sys.executable, "-c", script, str(path), str(here), str(here.parent), *more]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def kill_until_done(path: Path, command: str, kills: int) -> int:
+    """Run a command again and again, killing it at random moments; how often it was killed."""
+    rng = random.Random(7)
+    killed = 0
+    while True:
+        process = start(GROWER, path, command)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "open\n"
+        if killed < kills:
+            time.sleep(rng.uniform(0, 0.25))
+            process.send_signal(signal.SIGKILL)
+        lines = process.stdout.read().split("\n")[:-1]
+        errors = process.stderr.read()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+        finished = lines[-1:] == ["done"]
+        if not finished:
+            assert process.returncode == -signal.SIGKILL, errors
+            killed += 1
+        told = [int(line) for line in lines if line.isdigit()]
+        with open_store(path) as store:
+            verdict = verify(store.book)
+            assert verdict.clean, verdict
+            if told:
+                assert len(store.book) >= told[-1]
+        if finished:
+            return killed
+
+
+@pytest.mark.parametrize("command", ["deviate", "learn"])
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_killed_command_goes_on_to_the_same_book(command: str, kills: int, tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, small_book(depth=8)).close()
+    killed = kill_until_done(path, command, kills)
+    assert killed > 0
+    whole = small_book(depth=8)
+    if command == "deviate":
+        deviate(whole, START, Worker(toy), 5, 12)
+    else:
+        learn(whole, START, Worker(toy), Window(6, 6, 14), 8, 3)
+    with open_store(path) as store:
+        assert contents(store.book) == contents(whole)
+
+
+@pytest.mark.parametrize("room", [0, 50, 1000])
+def test_a_full_disk_is_said_and_loses_nothing_acknowledged(room: int, tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, small_book()).close()
+    process = start(FULL, path, str(room))
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    lines = output.splitlines()
+    acknowledged = [int(line) for line in lines if line.isdigit()]
+    assert acknowledged == list(range(1, room // 104 + 1))
+    assert any(line.startswith("failed:") and os.strerror(27) in line for line in lines)
+    assert lines[-1].startswith("read-only:")
+    with open_store(path) as store:
+        found = {entry[0] for entry in contents(store.book) if entry[1] == 1 << 40}
+        assert set(acknowledged) == found

@@ -1,0 +1,61 @@
+"""Books grown by the real search."""
+
+import threading
+import time
+
+import referee
+from toys import contents
+
+from desdaemon.book.book import new_book
+from desdaemon.book.check import verify
+from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.options import Options
+from desdaemon.book.record import START
+from desdaemon.book.searches import Searches
+
+
+def test_solved_leaves_are_right_without_the_moves_left_out() -> None:
+    search = Searches()
+    done = 0
+    for seed in range(60):
+        cells = referee.random_position(seed, 54)
+        scores = referee.solve_moves(cells)
+        while scores:
+            excluded = sum(1 << move for move in referee.legal_moves(cells) if move not in scores)
+            answer = search(*referee.to_bits(cells), 10, excluded)
+            assert answer is not None
+            move, score = answer
+            assert score == max(scores.values()) == scores[move]
+            del scores[move]
+            done += 1
+    assert done > 100
+
+
+def test_any_number_of_threads_grows_the_same_book() -> None:
+    books = []
+    for threads in (1, 2):
+        search = Searches(hash_bits=14)
+        book = new_book(Options(level=3, min_empties=54), search)
+        outcome = deviate(book, START, Worker(search, threads=threads), 1, 3)
+        assert outcome.finished
+        assert verify(book) == (len(book), [], 0)
+        books.append(contents(book))
+    assert books[0] == books[1]
+    assert len(books[0]) > 10
+
+
+def test_a_stop_ends_a_long_search_and_the_book_is_sound() -> None:
+    search = Searches()
+    book = new_book(Options(level=2, min_empties=51), search)
+    book.options = book.options.at_level(40)
+    timer = threading.Timer(0.2, search.stop)
+    timer.start()
+    begun = time.monotonic()
+    outcome = deviate(book, START, Worker(search, threads=2), 2, 4)
+    timer.join()
+    assert not outcome.finished
+    assert time.monotonic() - begun < 30
+    assert verify(book).clean
+    assert search(*START, 2, 0) is None
+    search.resume()
+    assert search(*START, 2, 0) is not None
