@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .edax import Links
-from .errors import within
+from .errors import NotInBook, within
 from .links import Progress, negamax
 from .native import kernels
 from .options import Options
-from .record import HUMAN, HUMAN_LEVEL, PASS, START, Entry, mirror_move, unmirror_move
-from .table import Table, Words, address
+from .record import FLAGS_KEPT, HUMAN, HUMAN_LEVEL, PASS, START, Entry, mirror_move, unmirror_move
+from .table import Records, Table, Words, address
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
@@ -181,6 +181,19 @@ class Book:
             self.recorder.changed(row)
         return row
 
+    def put_new(self, records: Records) -> None:
+        """Add positions that are not there, given as canonical `RECORD`s, without their path counts."""
+        records = records.copy()
+        for name in ("wins", "draws", "losses", "lines"):
+            records[name] = 0
+        records["flags"] &= FLAGS_KEPT
+        before = len(self)
+        self.table.insert_records(records)
+        self.file_links = None
+        if self.recorder is not None:
+            for row in range(before, len(self)):
+                self.recorder.changed(row)
+
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
         """Keep the result of a search until `forget`, through a restart too."""
         self.memo[question] = answer
@@ -237,6 +250,23 @@ class Book:
         row = self.table.find_canonical(p, o)
         entry = self.table.entry(row) if row >= 0 else Entry(p, o)
         self.put(entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN))
+
+    def delete(self, player: int, opponent: int, move: int | None) -> None:
+        """Remove a position (``move`` None), or the one after ``move``, from the book.
+
+        Positions that only it leads to stay. Where the lost link was better than the leaf it becomes the leaf. Raises
+        NotInBook.
+        """
+        from .shrink import keep_only
+
+        if move is not None:
+            player, opponent = self.table.play(player, opponent, move)
+        row = self.table.find(player, opponent)
+        if row < 0:
+            raise NotInBook("the position is not in the book")
+        keep = np.ones(len(self), bool)
+        keep[row] = False
+        keep_only(self, keep)
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
         """``move`` on the canonical board of a position."""

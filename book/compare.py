@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from .book import Book
 from .record import HUMAN, NO_LEVEL, Entry
+from .table import CHUNK_BITS, CHUNK_ROWS
 
 
 class Conflict(NamedTuple):
@@ -49,36 +52,57 @@ def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
     return merged
 
 
+def _known(book: Book, row: int, theirs: Entry, keep_ours: bool, conflicts: list[Conflict]) -> bool:
+    """Give the position in ``row`` what is better in ``theirs``; whether that changed it."""
+    ours = book.table.entry(row)
+    entry = better(ours, theirs, keep_ours=keep_ours)
+    if ours.score != theirs.score and min(ours.level, theirs.level) > NO_LEVEL:
+        conflicts.append(Conflict(theirs.player, theirs.opponent, ours.score, theirs.score, entry.score))
+    if entry != ours:
+        book.put(entry)
+    return entry != ours
+
+
+_CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
+
+
 def merge(book: Book, other: Book, *, keep_ours: bool = False) -> Merged:
     """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
 
-    Leaves that became links are dropped; some may be open afterwards (`grow.Job.complete` searches them). Game results
-    are added up.
+    Leaves that became links are dropped; some may be open afterwards (`grow.fix` searches them). Game results are
+    added up.
     """
-    added = replaced = kept = 0
+    replaced = kept = 0
+    before = len(book)
     conflicts: list[Conflict] = []
-    for number in range(len(other)):
-        theirs = other.table.entry(number)
-        row = book.table.find_canonical(theirs.player, theirs.opponent)
-        if row < 0:
-            row = book.put(theirs)
-            added += 1
-        else:
-            ours = book.table.entry(row)
-            entry = better(ours, theirs, keep_ours=keep_ours)
-            if ours.score != theirs.score and min(ours.level, theirs.level) > NO_LEVEL:
-                conflicts.append(Conflict(theirs.player, theirs.opponent, ours.score, theirs.score, entry.score))
-            if entry != ours:
-                book.put(entry)
-                replaced += 1
-            else:
+    for number, chunk in enumerate(other.table.chunks()):
+        rows = book.table.find_many(np.stack([chunk["player"], chunk["opponent"]], axis=1))
+        book.put_new(chunk[rows < 0])
+        for place in np.flatnonzero(rows >= 0).tolist():
+            row = int(rows[place])
+            mine = book.table.chunk(row >> CHUNK_BITS)[row & CHUNK_ROWS - 1]
+            if all(mine[name] == chunk[place][name] for name in _CONTENT):
                 kept += 1
-        if other.table.keeps_results:
-            mine, others = book.table.results(row), other.table.results(number)
-            if any(others):
-                book.set_results(row, (mine[0] + others[0], mine[1] + others[1], mine[2] + others[2]))
+                continue
+            theirs = other.table.entry(number * CHUNK_ROWS + place)
+            changed = _known(book, row, theirs, keep_ours, conflicts)
+            replaced += changed
+            kept += not changed
+    if other.table.keeps_results:
+        _add_results(book, other)
+    added = len(book) - before
     book.negamax()
     return Merged(added, replaced, kept, conflicts)
+
+
+def _add_results(book: Book, other: Book) -> None:
+    for number in range(len(other)):
+        results = other.table.results(number)
+        if any(results):
+            entry = other.table.entry(number)
+            row = book.table.find_canonical(entry.player, entry.opponent)
+            won, drawn, lost = book.table.results(row)
+            book.set_results(row, (won + results[0], drawn + results[1], lost + results[2]))
 
 
 class Difference(NamedTuple):

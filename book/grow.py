@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from desdaemon.engine.limits import level_limits
 
-from .book import LINKED, Book, Evaluate, final_score
+from .book import Book, Evaluate, final_score
 from .errors import NotInBook, within
 from .links import Order, margins_of
 from .native import kernels
@@ -242,6 +242,11 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
     job.add(given)
     outcome = job.run(lambda: ())
     return outcome
+
+
+def fix(book: Book, worker: Worker) -> Outcome:
+    """Drop leaves that are links or illegal, search what is open, and bring all scores up to date."""
+    return Job(book, worker, "fix").run(lambda: ())
 
 
 def enumerate_book(plies: int, options: Options) -> Book:
@@ -503,8 +508,3 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
         finished = False
     job.negamax()
     return Outcome(finished, job.rounds, job.searches, 0), wrong
-
-
-def faulty_links(book: Book) -> int:
-    """How many leaves lead into the book: 0 after a negamax."""
-    return sum(fault.kind == LINKED for fault in book.faults())

@@ -106,9 +106,9 @@ def _pack(header: Header) -> bytes:
             o.rule,
             CHUNK_ROWS,
             header.created,
-        )
+        ).ljust(PAGE, b"\0")
 
-    return packed(zlib.crc32(packed(0))).ljust(PAGE, b"\0")
+    return packed(zlib.crc32(packed(0)))
 
 
 def write(

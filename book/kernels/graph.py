@@ -662,3 +662,28 @@ def insert_children(ctx, start, end, out):
             k += U(1)
         row += U(1)
     return end
+
+
+@kernel("void(u64,i64,i64,u64)")
+def tally_rows(ctx, start, end, out):
+    """Count rows ``start..end`` by their 0..64 empty squares: at ``out`` four times 65 words, the positions, their
+    links, those with a leaf, and finished games."""
+    links = stack_buf(1024)
+    row = i2u(start)
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+        total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
+        linked = U(0)
+        k = U(0)
+        while k < total:
+            if u2i(ld64(links + (k << U(4)) + U(8))) >= 0:
+                linked += U(1)
+            k += U(1)
+        st64(slot, ld64(slot) + U(1))
+        st64(slot + U(520), ld64(slot + U(520)) + linked)
+        if ldu8(at + U(36)) <= U(64) and ldi8(at + U(37)) >= -64:
+            st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
+        if total == U(0):
+            st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
+        row += U(1)

@@ -2,19 +2,23 @@
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import referee
 from toys import canonical, contents, small_book, toy
 
+from desdaemon.book import edax
 from desdaemon.book.book import Book
 from desdaemon.book.check import repair, verify
 from desdaemon.book.choose import Choice, Settings, candidates, caution, choose, line
 from desdaemon.book.compare import better, diff, merge
-from desdaemon.book.errors import OutOfRange
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.errors import NotInBook, OutOfRange
+from desdaemon.book.grow import Worker, deviate, fix, game_positions
 from desdaemon.book.options import Options
 from desdaemon.book.record import HUMAN, START, Entry
+from desdaemon.book.report import best_lines, check_games, entry_text, moves_text, problems, summary
+from desdaemon.book.text import parse_board
 
 FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square("f5"))))
 
@@ -249,3 +253,98 @@ def test_options_say_their_ranges() -> None:
     with pytest.raises(OutOfRange, match=r"depth 62 is outside 0\.\.61"):
         Options().at_depth(62)
     assert Options().at_depth(40).min_empties == 21
+
+
+# ---------------------------------------------------------------------------------------------------- reports
+
+
+def test_a_summary_counts_everything() -> None:
+    book = grown(relative=5)
+    found = summary(book)
+    known = [book.table.entry(row) for row in range(len(book))]
+    links = [sum(row >= 0 for _, row in book.table.links(entry.player, entry.opponent)) for entry in known]
+    assert found.positions == len(book) == sum(row.positions for row in found.by_empties)
+    assert found.links == sum(links) == sum(row.links for row in found.by_empties)
+    assert found.leaves == sum(entry.has_leaf for entry in known)
+    assert found.finished == 0
+    assert found.levels == {2: len(book)}
+    assert sum(found.scores.values()) == len(book)
+    assert found.depth == 6
+    assert [row.empties for row in found.by_empties] == sorted({entry.empties for entry in known}, reverse=True)
+    assert found.bytes_per_position == found.memory / len(book)
+
+
+def test_edaxs_summary_of_a_sample(edax_books: Path) -> None:
+    loaded = edax.read(edax_books / "A3_deviate_0_0.dat")
+    book = Book(loaded.options, loaded.table)
+    found = summary(book)
+    content = (edax_books / "A3_deviate_0_0.dat").read_bytes()
+    links = (len(content) - 42 - 42 * 43) // 2
+    assert (found.positions, found.links, found.depth, found.levels) == (43, links, 12, {6: 43})
+    entry = book.entry(*START)
+    assert moves_text(book, entry) == "[d3:+1] [c4:+1] [f5:+1] [e6:+1]"
+    assert entry_text(book, entry) == (
+        "{board:---------------------------OX------XO--------------------------- X; level:6; "
+        "best: +1 [-1, +3];moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]}"
+    )
+
+
+def test_games_are_compared_with_the_book() -> None:
+    book = grown()
+    best = line(book, *START)
+    games = [game_positions(book, best)]
+    found = check_games(book, games)
+    assert (found.missing, found.bad) == (0, 0)
+    assert found.good == min(len(best), 61 - book.options.min_empties)
+    assert check_games(book, games + games) == found
+    rng = random.Random(1)
+    others = [game_positions(book, referee.random_moves(rng.randrange(99), 12)) for _ in range(8)]
+    found = check_games(book, others)
+    assert found.missing > 0
+    assert found.bad > 0
+    assert 0 < found.bad_percent <= 100
+
+
+def test_problems_have_one_best_move() -> None:
+    book = grown(relative=6)
+    written = list(problems(book, 57, 3))
+    assert 0 < len(written) <= 3
+    for problem in written:
+        board, _, rest = problem.partition(" % bm ")
+        best, _, others = rest.partition("; ba ")
+        score = int(best.split(":")[1])
+        assert all(int(other.split(":")[1]) < score for other in others.rstrip(";").split())
+        player, opponent = parse_board(board[:64], board[65:])
+        assert book.entry(player, opponent).empties == 57
+    assert list(problems(book, 5, 3)) == []
+
+
+def test_best_lines_keep_the_score() -> None:
+    book = grown(relative=4)
+    score = book.entry(*START).score
+    lines = list(best_lines(book, *START))
+    assert lines
+    for moves in lines:
+        position = START
+        for ply, move in enumerate(moves):
+            assert book.entry(*position).score == (score if ply % 2 == 0 else -score)
+            position = book.table.play(*position, move)
+    assert len(list(best_lines(book, *START, loss=3))) > len(lines)
+    assert len(list(best_lines(book, *START, loss=3, limit=2))) == 2
+    assert list(best_lines(book, 1, 2)) == [[]]
+
+
+def test_a_deleted_move_becomes_the_leaf_where_it_was_better() -> None:
+    book = grown()
+    before = len(book)
+    score = book.entry(*START).score
+    book.delete(*START, 19)
+    assert len(book) == before - 1
+    assert book.entry(*FIRST) is None
+    root = book.entry(*START)
+    assert (root.score, root.leaf_score, root.has_leaf) == (score, score, True)
+    assert verify(book).clean
+    with pytest.raises(NotInBook):
+        book.delete(*START, 19)
+    fix(book, Worker(toy))
+    assert verify(book) == (len(book), [], 0)

@@ -1,0 +1,175 @@
+"""What a book contains: summaries, statistics, single entries as text, games and problems compared with it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .book import Book
+from .native import kernels
+from .record import Entry
+from .table import address
+from .text import board_text, move_name
+
+_SLICE = 1 << 15
+_GROUPS = 65
+
+
+class Row(NamedTuple):
+    """The positions with a number of empty squares."""
+
+    empties: int
+    positions: int
+    links: int
+    leaves: int
+    finished: int
+
+
+class Summary(NamedTuple):
+    """A book at a glance; ``levels`` counts positions, ``by_empties`` lists what there is, most empties first."""
+
+    positions: int
+    links: int
+    leaves: int
+    finished: int
+    levels: dict[int, int]
+    scores: dict[int, int]
+    depth: int
+    memory: int
+    by_empties: list[Row]
+
+    @property
+    def bytes_per_position(self) -> float:
+        """Memory for each position, index included."""
+        return self.memory / self.positions if self.positions else 0.0
+
+
+def summary(book: Book) -> Summary:
+    """Count everything in one pass."""
+    counts = np.zeros((4, _GROUPS), np.uint64)
+    for start in range(0, len(book), _SLICE):
+        with book.table.lock:
+            end = min(len(book), start + _SLICE)
+            kernels().tally_rows(book.table.context, start, end, address(counts))
+    rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
+    totals = counts.sum(axis=1).tolist()
+    levels: Counter[int] = Counter()
+    scores: Counter[int] = Counter()
+    for chunk in book.table.chunks():
+        levels.update(chunk["level"].tolist())
+        scores.update(chunk["score"].tolist())
+    return Summary(
+        totals[0],
+        totals[1],
+        totals[2],
+        totals[3],
+        dict(sorted(levels.items())),
+        dict(sorted(scores.items())),
+        book.options.depth,
+        book.table.memory,
+        rows,
+    )
+
+
+def moves_text(book: Book, entry: Entry) -> str:
+    """The moves of an entry, best first, as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
+    parts = []
+    for move in book.known_moves(entry):
+        text = f"{move_name(move.move).lower()}:{move.score:+d}"
+        parts.append(f"[{text}]" if move.linked else f"<{text}>")
+    return " ".join(parts)
+
+
+def entry_text(book: Book, entry: Entry) -> str:
+    """An entry in a line."""
+    bounds = f"best: {entry.score:+d} [{entry.lower:+d}, {entry.upper:+d}]"
+    board = board_text(entry.player, entry.opponent)
+    return f"{{board:{board} X; level:{entry.level}; {bounds};moves: {moves_text(book, entry)}}}"
+
+
+class Checked(NamedTuple):
+    """The moves of some games against the book: not known to it, among its best ones, and worse."""
+
+    missing: int
+    good: int
+    bad: int
+
+    @property
+    def bad_percent(self) -> float:
+        """Of the moves in known positions."""
+        return 100.0 * self.bad / (self.good + self.bad) if self.good + self.bad else 0.0
+
+
+def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]]) -> Checked:
+    """Compare games, given as their positions one after another, with the book, each (position, move) once.
+
+    Positions deeper than the book goes do not count. Moves that are mirror images of each other are one.
+    """
+    table = book.table
+    seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
+    missing = good = bad = 0
+    for positions in games:
+        for before, after in itertools.pairwise(positions):
+            if 64 - (before[0] | before[1]).bit_count() < book.options.min_empties:
+                break
+            key = table.canonical(*before)[:2], table.canonical(*after)[:2]
+            if key in seen:
+                continue
+            seen.add(key)
+            entry = book.entry(*before)
+            if entry is None:
+                missing += 1
+                continue
+            best = {
+                table.canonical(*table.play(entry.player, entry.opponent, move.move))[:2]
+                for move in book.known_moves(entry)
+                if move.score >= entry.score
+            }
+            if key[1] in best:
+                good += 1
+            else:
+                bad += 1
+    return Checked(missing, good, bad)
+
+
+def problems(book: Book, empties: int, count: int) -> Iterator[str]:
+    """At most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem file."""
+    found = 0
+    for row in range(len(book)):
+        if found >= count:
+            return
+        entry = book.table.entry(row)
+        if entry.empties != empties:
+            continue
+        moves = book.known_moves(entry)
+        if len(moves) < 2 or moves[0].score == moves[1].score:
+            continue
+        best, *others = (f"{move_name(move.move)}:{move.score:+d}" for move in moves)
+        yield f"{board_text(entry.player, entry.opponent)} X % bm {best}; ba {' '.join(others)};"
+        found += 1
+
+
+def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
+    """The lines through the book that lose at most ``loss`` discs at each move, as moves on the board given.
+
+    Each position is left by a move only once for all moves to the same child. At most ``limit`` lines.
+    """
+    given = 0
+    stack: list[tuple[tuple[int, int], list[int]]] = [((player, opponent), [])]
+    while stack and given < limit:
+        position, line = stack.pop()
+        moves = book.moves_on(*position)
+        follow: dict[int, int] = {}
+        for move in moves:
+            if move.linked and move.score >= moves[0].score - loss:
+                follow.setdefault(move.row, move.move)
+        if not follow:
+            yield line
+            given += 1
+            continue
+        for played in reversed(follow.values()):
+            stack.append((book.table.play(*position, played), [*line, played]))
