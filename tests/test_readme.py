@@ -25,6 +25,13 @@ def sessions() -> list[tuple[str, str]]:
     return shown
 
 
+def test_links_lead_somewhere() -> None:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("book/*.md"), *ROOT.glob("protocol/*.md")]
+    for document in documents:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
 def without_effort(text: str) -> str:
     """The text with depth, score and first move alone left of each line of a search table."""
     return re.sub(r" +\d+:\d\d\.\d{3} +\d+ +\d+ (\w\w) .*", r" \1", text).rstrip()
