@@ -6,7 +6,7 @@ Whoever has to know about changes (the store that writes them down) sets `Book.r
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -157,18 +157,20 @@ class Book:
         ]
         return sorted(moves, key=lambda known: (-known.score, known.move))
 
-    def faults(self) -> list[Fault]:
-        """Every position whose leaf is missing, illegal, superfluous or a link."""
+    def scan_faults(self) -> Iterator[tuple[int, list[Fault]]]:
+        """What `faults` gives, some thousand rows at a time, with the number of rows looked at so far."""
         notes = np.empty((4096, 2), np.int64)
         noted = np.zeros(1, np.uint64)
-        found: list[Fault] = []
         at = 0
         while at < len(self):
             with self.table.lock:
                 end = min(len(self), at + _SLICE)
                 at = int(kernels().list_faults(self.table.context, at, end, address(notes), len(notes), address(noted)))
-            found += [Fault(row, kind) for row, kind in notes[: int(noted[0])].tolist()]
-        return found
+            yield at, [Fault(row, kind) for row, kind in notes[: int(noted[0])].tolist()]
+
+    def faults(self) -> list[Fault]:
+        """Every position whose leaf is missing, illegal, superfluous or a link."""
+        return [fault for _, found in self.scan_faults() for fault in found]
 
     # ------------------------------------------------------------------------------------------------ changing
 

@@ -34,12 +34,17 @@ Position = tuple[int, int]
 
 _SLICE = 1 << 15
 _EXPAND = 64
+_ADDED = 1 << 14
 
 
 class Report(NamedTuple):
-    """How far a long command is: ``done`` of ``total`` searches of this round, ``added`` positions since it began."""
+    """How far a long command is: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
+
+    The stages: ``scan`` (positions looked at for open leaves), ``search`` (searches), ``add`` (positions given).
+    """
 
     command: str
+    stage: str
     round: int
     done: int
     total: int
@@ -48,7 +53,7 @@ class Report(NamedTuple):
 
 
 Tell = Callable[[Report], bool]
-"""Told after every search; answers whether to go on."""
+"""Told after every search, and between parts of the other stages; answers whether to go on."""
 
 
 class Outcome(NamedTuple):
@@ -74,10 +79,19 @@ class Task(NamedTuple):
 class Worker:
     """Runs searches in parallel, one thread for each, and hands out the results in the order of the tasks."""
 
-    def __init__(self, evaluate: Evaluate, *, threads: int = 1, tell: Tell | None = None) -> None:
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        *,
+        threads: int = 1,
+        tell: Tell | None = None,
+        halt: Callable[[], None] | None = None,
+    ) -> None:
+        """``halt`` is called once ``tell`` has stopped a command: it should end the searches under way."""
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
         self.tell = tell or (lambda report: True)
+        self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
         """Each task with its (move, score), None when the search was stopped."""
@@ -102,6 +116,8 @@ class Worker:
                         running.append((following, pool.submit(search, following)))
                     yield task, answer
             finally:
+                if running:
+                    self.halt()
                 for _, future in running:
                     future.cancel()
 
@@ -121,9 +137,9 @@ class Job:
         self.searches = 0
         self.added = 0
 
-    def tell(self, done: int, total: int) -> None:
+    def tell(self, done: int, total: int, stage: str = "search") -> None:
         """Report, and leave when told to stop."""
-        report = Report(self.command, self.rounds, done, total, self.added, len(self.book))
+        report = Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))
         if not self.worker.tell(report):
             raise _Stopped
 
@@ -149,42 +165,44 @@ class Job:
             return None
         return Task(row, entry.player, entry.opponent, level, excluded, False)
 
-    def _set_leaf(self, row: int, move: int, score: int, level: int) -> None:
+    def _set_leaf(self, row: int, move: int, score: int, level: int, *, raise_level: bool = False) -> None:
         entry = self.book.table.entry(row)
         changed = entry._replace(leaf_move=move, leaf_score=score, leaf_level=level)
-        if entry.score == NO_SCORE or score > entry.score:
+        if raise_level and not entry.human:
+            changed = changed._replace(level=level)
+        if not entry.human and (entry.score == NO_SCORE or score > entry.score):
             # Good enough until the next negamax.
-            changed = changed._replace(score=score if not entry.human else entry.score)
+            changed = changed._replace(score=score)
         if changed != entry:
             self.book.put(changed)
 
-    def search(self, tasks: Sequence[Task], *, raise_level: bool = False) -> None:
-        """Do the tasks and store the leaves. With ``raise_level`` the position gets the search's level too."""
-        for done, (task, answer) in enumerate(self.worker.run(tasks)):
+    def search(self, tasks: Iterable[Task], total: int, *, raise_level: bool = False) -> None:
+        """Do the tasks (at most ``total``) and store the leaves; ``raise_level``: the position gets their level."""
+        for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
                 raise _Stopped
             move, score = answer
             if task.passed:
                 move, score = PASS, -score
-            if raise_level:
-                entry = self.book.table.entry(task.row)
-                if not entry.human:
-                    self.book.table.write(task.row, entry._replace(level=task.level))
-            self._set_leaf(task.row, move, score, task.level)
+            self._set_leaf(task.row, move, score, task.level, raise_level=raise_level)
             self.searches += 1
-            self.tell(done + 1, len(tasks))
+            self.tell(done, total)
 
     def complete(self) -> None:
-        """Search every open leaf; links that are still leaves are dropped first."""
-        tasks = []
-        for fault in self.book.faults():
-            entry = self.book.table.entry(fault.row)
-            if entry.leaf_move != NO_MOVE or entry.leaf_score != NO_SCORE:
-                self.book.put(entry.without_leaf())
-            task = self.leaf_task(fault.row)
-            if task is not None:
-                tasks.append(task)
-        self.search(tasks)
+        """Search every open leaf; leaves that are links or illegal are dropped first."""
+        rows: list[int] = []
+        for done, faults in self.book.scan_faults():
+            rows += (fault.row for fault in faults)
+            if done < len(self.book):
+                self.tell(done, len(self.book), "scan")
+        # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
+        self.search((task for row in rows if (task := self._open_task(row)) is not None), len(rows))
+
+    def _open_task(self, row: int) -> Task | None:
+        entry = self.book.table.entry(row)
+        if entry.leaf_move != NO_MOVE or entry.leaf_score != NO_SCORE:
+            self.book.put(entry.without_leaf())
+        return self.leaf_task(row)
 
     def negamax(self) -> None:
         """Bring all scores up to date."""
@@ -194,11 +212,13 @@ class Job:
         """Add canonical positions with a provisional score (`NO_SCORE` if there is none); answers how many are new."""
         new = 0
         level = self.book.options.level
-        for (player, opponent), score in positions:
+        for number, ((player, opponent), score) in enumerate(positions, 1):
             if self.book.table.find_canonical(player, opponent) < 0:
                 self.book.put(Entry(player, opponent, level=level, score=score, lower=score, upper=score))
                 new += 1
-        self.added += new
+                self.added += 1
+            if number % _ADDED == 0:
+                self.tell(number, number, "add")
         return new
 
     def run(self, choose: Callable[[], Iterable[tuple[Position, int]]], *, rounds: int = 0) -> Outcome:
@@ -238,10 +258,12 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
     afterwards. Positions once added stay after a stop.
     """
     job = Job(book, worker, command)
-    given = [(position, NO_SCORE) for position in dict.fromkeys(_canonical(book, positions))]
-    job.add(given)
-    outcome = job.run(lambda: ())
-    return outcome
+    try:
+        job.add((position, NO_SCORE) for position in _canonical(book, positions))
+    except _Stopped:
+        job.negamax()
+        return Outcome(False, 0, 0, job.added)
+    return job.run(lambda: ())
 
 
 def fix(book: Book, worker: Worker) -> Outcome:
@@ -459,7 +481,8 @@ def deepen(book: Book, worker: Worker, level: int) -> Outcome:
     try:
         job.rounds = 1
         job.complete()
-        job.search(list(tasks()), raise_level=True)
+        found = list(tasks())
+        job.search(found, len(found), raise_level=True)
         finished = True
     except _Stopped:
         finished = False

@@ -133,12 +133,14 @@ class _Rounds:
             try:
                 for future in running:
                     answers.append(future.result())
-                    report = Report(self.command, self.rounds, len(answers), len(items), self.added, len(self.book))
+                    done, total = len(answers), len(items)
+                    report = Report(self.command, "search", self.rounds, done, total, self.added, len(self.book))
                     if not self.worker.tell(report):
                         raise _Stopped
             except BaseException:
                 # Lines under way end with the search that they are in.
                 self._stopping = True
+                self.worker.halt()
                 for future in running:
                     future.cancel()
                 raise

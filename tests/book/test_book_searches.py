@@ -44,6 +44,23 @@ def test_any_number_of_threads_grows_the_same_book() -> None:
     assert len(books[0]) > 10
 
 
+def test_telling_a_command_to_stop_halts_its_searches() -> None:
+    search = Searches()
+    book = new_book(Options(level=2, min_empties=51), search)
+    deviate(book, START, Worker(search), 6, 12)
+    ended: list[int] = []
+    worker = Worker(search, threads=2, tell=lambda report: False, halt=lambda: (ended.append(1), search.stop())[0])
+    book.options = book.options.at_level(1)
+    book.put(book.entry(*START)._replace(leaf_move=65, leaf_score=-127))
+    for entry in contents(book)[:5]:
+        book.put(book.entry(*entry[:2]).without_leaf())
+    outcome = deviate(book, START, worker, 6, 12)
+    assert not outcome.finished
+    assert outcome.searches == 1
+    assert ended
+    assert verify(book).clean
+
+
 def test_a_stop_ends_a_long_search_and_the_book_is_sound() -> None:
     search = Searches()
     book = new_book(Options(level=2, min_empties=51), search)

@@ -1,0 +1,25 @@
+"""The measurements measure what they say."""
+
+from pathlib import Path
+
+import pytest
+
+from desdaemon.book import bench
+from desdaemon.book.errors import OutOfRange
+
+
+def test_every_figure_is_there(tmp_path: Path) -> None:
+    found = list(bench.run(4, tmp_path))
+    assert [measure.name for measure in found if measure.seconds is None] == ["memory"]
+    assert {measure.positions for measure in found if measure.name != "open and first look-up"} == {79}
+    assert all(str(measure).strip() for measure in found)
+    assert len({measure.name for measure in found}) == len(found) >= 10
+    with pytest.raises(OutOfRange, match="plies"):
+        next(bench.run(0, tmp_path))
+
+
+def test_it_runs_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(["3"]) == 0
+    out = capsys.readouterr().out
+    assert "random look-ups" in out
+    assert "bytes a position" in out
