@@ -48,7 +48,7 @@ def test_scores_and_lines(searcher: Searcher) -> None:
 
 
 def test_scores_and_lines_of_longer_endgames(searcher: Searcher) -> None:
-    for board in judge.positions(2, 45, range(11, 14)):
+    for board in [*judge.positions(2, 30, range(11, 14)), *judge.positions(13, 8, [14, 15])]:
         check(board, searcher.search(*board, TO_THE_END))
 
 

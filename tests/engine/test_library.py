@@ -91,6 +91,11 @@ def test_floating_point(compiler: Compiler, expression: str) -> None:
     compiler.refuses("floating point in a kernel|from outside", {"k_float": "i64(i64,i64)"})
 
 
+def test_exceptions(compiler: Compiler) -> None:
+    with pytest.raises(compiler.jit.KernelError, match="k_raises raises, which a kernel cannot"):
+        compiler.add("i64(i64)", "def k_raises(a):\n    if a > 3:\n        raise ValueError\n    return a")
+
+
 def test_something_from_outside(compiler: Compiler) -> None:
     compiler.add("i64(i64)", "def k_outside(a):\n    print(a)\n    return a")
     compiler.refuses(r"a kernel needs \w+ from outside", {"k_outside": "i64(i64)"})

@@ -9,7 +9,7 @@ import judge
 import pytest
 
 from desdaemon.engine.limits import Limits, level_limits
-from desdaemon.engine.result import Line
+from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.weights import Weights
 
@@ -131,8 +131,9 @@ def test_a_time_limit_that_is_not_reached(searcher: Searcher) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("empties", [24, 50])
-def test_stop_from_another_thread(weights: Weights, threads: int, empties: int) -> None:
+@pytest.mark.parametrize(("empties", "limits", "depth"), [(44, Limits(40), 9), (26, Limits(60), 15)])
+def test_stop_from_another_thread(weights: Weights, threads: int, empties: int, limits: Limits, depth: int) -> None:
+    """In the middle of a step that is far from its end."""
     searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
     [board] = judge.positions(4, 1, [empties])
     control = Control()
@@ -141,23 +142,24 @@ def test_stop_from_another_thread(weights: Weights, threads: int, empties: int) 
 
     def progress(rank: int, line: Line) -> None:
         told.append(line)
-        begun.set()
+        if line.depth >= depth:
+            begun.set()
 
-    found = []
+    found: list[Result] = []
     worker = threading.Thread(
         daemon=True,
-        target=lambda: found.append(searcher.search(*board, Limits(60), control=control, progress=progress)),
+        target=lambda: found.append(searcher.search(*board, limits, control=control, progress=progress)),
     )
     worker.start()
     assert begun.wait(60)
     assert not control.stopped
-    time.sleep(0.05)
-    assert control.nodes > 0
+    time.sleep(0.02)
     control.stop()
-    worker.join(10)
-    assert not worker.is_alive()
+    nodes = control.nodes
+    worker.join(60)
     assert control.stopped
     [result] = found
+    assert result.nodes - nodes < 50_000
     assert not result.complete
     [line] = result.lines
     assert line.depth >= told[-1].depth

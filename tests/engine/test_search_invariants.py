@@ -214,6 +214,17 @@ def test_cleared_is_as_new(weights: Weights) -> None:
     assert anew.lines[0][:7] == first.lines[0][:7]
 
 
+def test_the_count_of_searches_goes_round(weights: Weights, searcher: Searcher) -> None:
+    """It is part of a table entry and must not run over into the depth."""
+    old = Searcher(hash_bits=14, weights=weights)
+    for _ in range(256):
+        old.search(*judge.OPENING, Limits(1))
+    for board in longer(56, 10, 30):
+        searcher.clear()
+        old.search(*board, Limits(3))
+        assert old.search(*board, Limits(4)).lines[0].score == searcher.search(*board, Limits(4)).lines[0].score
+
+
 def test_a_search_after_many_others(searcher: Searcher, endgames: list[tuple[judge.Board, int]]) -> None:
     """Old entries of all kinds of searches, and the count of searches going round."""
     for board in judge.positions(52, 300, range(10, 14)):
