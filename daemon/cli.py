@@ -16,8 +16,12 @@ from .settings import Settings, read_option_file
 
 OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 
+PROTOCOLS = ("text", "gtp", "nboard")
+
 USAGE = """\
 desdaemon [OPTION ...]              the text protocol on standard input and output
+desdaemon -gtp [OPTION ...]         GTP instead; also --protocol gtp
+desdaemon -nboard [OPTION ...]      NBoard's protocol instead; also --protocol nboard
 desdaemon -solve FILE [OPTION ...]  solve the problems of an OBF file (- is standard input)
 desdaemon COMMAND [ARGUMENT ...]
 
@@ -42,11 +46,12 @@ class UnusableFile(Exception):
 
 
 class Invocation(NamedTuple):
-    """A command line, understood: the settings, the file to solve or "", and what to mention on standard error."""
+    """A command line, understood: the settings, the file to solve or "", what to mention, and the protocol."""
 
     settings: Settings
     solve: str
     warnings: list[str]
+    protocol: str = "text"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -83,7 +88,7 @@ def _run(program: str, arguments: list[str]) -> int:
         return OK
     if names & {"bench", "count"}:
         return _SUB_COMMANDS[names.pop()](arguments[1:])
-    invocation = read_arguments(arguments, "edax" in program.lower())
+    invocation = read_arguments(arguments, "edax" in program.lower(), _named_protocol(program))
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
@@ -95,10 +100,15 @@ def _run(program: str, arguments: list[str]) -> int:
     engines = EngineSource(build_engine)
     if invocation.solve:
         return solve(invocation.settings, engines, invocation.solve)
-    return serve(invocation.settings, engines)
+    return serve(invocation.settings, engines, invocation.protocol)
 
 
-def read_arguments(arguments: list[str], edax_name: bool = False) -> Invocation:
+def _named_protocol(program: str) -> str:
+    """The protocol that the program's own name asks for: a link to it may be called `desdaemon-gtp`."""
+    return next((protocol for protocol in ("gtp", "nboard") if protocol in program.lower()), "text")
+
+
+def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str = "text") -> Invocation:
     """Understand the options; raises `UsageError`, and `OSError` or `UnusableFile` for an option file.
 
     The announcements are Edax's (``edax-compatible``) when the program's own name says Edax or when any option
@@ -112,15 +122,21 @@ def read_arguments(arguments: list[str], edax_name: bool = False) -> Invocation:
     while waiting:
         argument = waiting.pop()
         name, equals, given = argument.lstrip("-").partition("=")
+        if name in ("gtp", "nboard") and not equals:
+            protocol = name
+            continue
         option = find_option(name)
         if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
             value = "on"
-        elif option or name in ("solve", "o", "option-file"):
+        elif option or name in ("solve", "o", "option-file", "protocol"):
             if not equals and not waiting:
                 raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
             value = given if equals else waiting.pop()
         else:
             raise UsageError(f"{quoted(argument)} is not an option: expected one of those that --help lists")
+        if name == "protocol":
+            protocol = _protocol(value)
+            continue
         edax_name = edax_name or option is None or option.edax
         if option is None and name == "solve":
             solve = value
@@ -136,7 +152,13 @@ def read_arguments(arguments: list[str], edax_name: bool = False) -> Invocation:
                 raise UsageError(f"-{error}") from None
     if not chosen:
         settings.edax_compatible = edax_name
-    return Invocation(settings, solve, warnings)
+    return Invocation(settings, solve, warnings, protocol)
+
+
+def _protocol(name: str) -> str:
+    if name not in PROTOCOLS:
+        raise UsageError(f"--protocol {quoted(name)}: expected one of {' '.join(PROTOCOLS)}")
+    return name
 
 
 def _at_option(waiting: list[str]) -> bool:

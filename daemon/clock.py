@@ -13,20 +13,72 @@ UNBOUNDED_PLIES = 36
 """A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
 
 
-def move_limits(settings: Settings, empties: int, remaining_ms: float) -> Limits:
+class Clock:
+    """One side's clock as the other end of the dialogue keeps it; all times in ms.
+
+    First there are ``main`` ms for the game, each move adding ``increment``; then, where ``stones`` is not 0,
+    periods of ``period`` ms for that many moves each.
+    """
+
+    def __init__(self, main: float, period: float = 0.0, stones: int = 0, increment: float = 0.0) -> None:
+        self.main, self.period, self.stones, self.increment = main, period, stones, increment
+        self.restart()
+
+    def restart(self) -> None:
+        """Show what it showed at the beginning of the game."""
+        self.left = self.main
+        self.left_stones = 0
+        if not self.main:
+            self._new_period()
+
+    def _new_period(self) -> None:
+        if self.stones:
+            self.left, self.left_stones = self.period, self.stones
+
+    def set(self, left: float, left_stones: int) -> None:
+        """What it shows: ``left_stones`` moves to make in the time left, 0 where that is main time."""
+        self.left, self.left_stones = left, left_stones
+
+    def spend(self, ms: float) -> None:
+        """A move that took so long has been made."""
+        self.left += self.increment - ms
+        if not self.left_stones:
+            if self.left <= 0 and self.stones:
+                over = self.left
+                self._new_period()
+                self.left += over
+            else:
+                return
+        self.left_stones -= 1
+        if not self.left_stones:
+            self._new_period()
+
+    def move_ms(self, settings: Settings, empties: int) -> int:
+        """The time for the next move, at least 1."""
+        left = max(0.0, self.left)
+        if self.left_stones:
+            return _after_reserve(left / self.left_stones)
+        share = left / _moves_to_share(settings, empties, left) + self.increment
+        if self.stones:
+            return _after_reserve(max(share, self.period / self.stones))
+        return _after_reserve(min(share, left))
+
+
+def move_limits(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None = None) -> Limits:
     """The limits of a search with ``empties`` squares left.
 
-    ``remaining_ms`` is what the side to move has left on its game clock. A level that somebody asked for bounds
-    the depth of a search with a clock as well; the default level does not.
+    ``remaining_ms`` is what the side to move has left on its game clock, and ``clock`` is another one that it has
+    to keep. A level that somebody asked for bounds the depth of a search with a clock as well; the default level
+    does not.
     """
     depth, percent = empties, 100
-    if not settings.timed or settings.level_chosen:
+    if not (settings.timed or clock) or settings.level_chosen:
         depth, percent = level_limits(settings.level, min(empties, 60))[:2]
     if settings.depth >= 0:
         depth, percent = min(settings.depth, empties), 100
     if settings.selectivity >= 0:
         percent = settings.selectivity
-    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms))
+    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms, clock))
 
 
 def is_bounded(limits: Limits) -> bool:
@@ -34,9 +86,9 @@ def is_bounded(limits: Limits) -> bool:
     return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
 
 
-def _move_time(settings: Settings, empties: int, remaining_ms: float) -> int:
+def _move_time(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None) -> int:
     """Milliseconds for this move, 0 without a clock."""
-    times = []
+    times = [clock.move_ms(settings, empties)] if clock else []
     if settings.move_time:
         times.append(_after_reserve(settings.move_time))
     if settings.game_time:

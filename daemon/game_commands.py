@@ -151,6 +151,15 @@ def _quit(text: TextDialect, argument: str) -> None:
     text.leaving = 0
 
 
+def _nboard(text: TextDialect, argument: str) -> None:
+    number_argument("nboard", argument, 1, 2)
+    text.successor = "nboard"
+
+
+def _protocol_version(text: TextDialect, argument: str) -> None:
+    text.successor = "gtp"
+
+
 HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "init": _init,
     "new": _new,
@@ -168,5 +177,7 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "version": _version,
     "options": _options,
     "help": _help,
+    "nboard": _nboard,
+    "protocol_version": _protocol_version,
     "quit": _quit,
 }

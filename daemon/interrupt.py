@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 UNBOUNDED_GRACE_S = 2.0
 """How long a search without bounds may go on when no command can end it any more."""
@@ -61,13 +61,21 @@ class Search:
             control.stop()
 
 
+class _Stop(NamedTuple):
+    """A stop with no search to end yet; ``only`` is the command whose search it may end, 0 for any."""
+
+    number: int
+    only: int
+    abandon: bool
+
+
 class Interrupt:
     """The stops and the end of one session's commands. Every method may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._command = 0
-        self._stops: list[int] = []
+        self._stops: list[_Stop] = []
         self._search: Search | None = None
         self._closing = False
         self._timer: threading.Timer | None = None
@@ -76,7 +84,7 @@ class Interrupt:
         """The command of that number is carried out now; stops before it have no search left to end."""
         with self._lock:
             self._command = command
-            self._stops = [number for number in self._stops if number > command]
+            self._stops = [stop for stop in self._stops if stop.number > command]
 
     @contextmanager
     def searching(self, bounded: bool) -> Iterator[Search]:
@@ -86,9 +94,11 @@ class Interrupt:
             search = outer or Search(bounded)
             if outer is None:
                 self._search = search
-                if any(number > self._command for number in self._stops):
-                    self._stops.pop(0)
-                    search.stopped = True
+                for stop in self._stops:
+                    if stop.number > self._command and stop.only in (0, self._command):
+                        self._stops.remove(stop)
+                        search.stopped, search.abandoned = True, stop.abandon
+                        break
                 if self._closing and not bounded:
                     self._end_later(search)
         try:
@@ -101,14 +111,20 @@ class Interrupt:
                         self._timer.cancel()
                         self._timer = None
 
-    def stop(self, command: int) -> None:
-        """A stop that arrived as the command of that number."""
+    def stop(self, command: int, *, only: int = 0, abandon: bool = False) -> None:
+        """A stop that arrived as the command of that number.
+
+        With ``only`` it ends no search but that of the command of that number; ``abandon`` when the search need
+        not even wait for an engine that is still being loaded.
+        """
         with self._lock:
             search = self._search
-            if search is None:
-                self._stops.append(command)
-        if search:
-            search.stop()
+            if only and self._command > only:
+                return
+            if search is None or only not in (0, self._command):
+                self._stops.append(_Stop(command, only, abandon))
+                return
+        search.stop(abandon)
 
     def close(self, leaving: bool) -> None:
         """No more commands will come: at the end of the input or, ``leaving``, after a quit."""

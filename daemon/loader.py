@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .interrupt import Stoppable
 
-_POLL_S = 0.05
+_POLL_S = 0.01
 
 
 class EngineConfig(NamedTuple):
@@ -62,6 +62,10 @@ class EngineFailure(Exception):
 
 class Abandoned(Exception):
     """Nobody waits any more."""
+
+
+class TooLate(Exception):
+    """The time for the move is up before there is an engine."""
 
 
 class EngineSource:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -21,20 +22,25 @@ from desdaemon.protocol.options import Option
 
 from .game import Game
 from .interrupt import Interrupt, Search
-from .loader import Engine, EngineConfig, EngineSource
+from .loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
 from .settings import Settings
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
 
+    from .clock import Clock
+
 Progress = Callable[[int, "Line"], None]
+
+_CORNERS = 0x8100_0000_0000_0081
 
 
 class Session:
     """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` is for every thread.
 
-    ``engine_ready`` tells whether there has been an engine yet.
+    ``engine_ready`` tells whether there has been an engine yet. ``clocks`` are those that the other end of the
+    dialogue keeps, by whether they are Black's; a side without one is not held to any.
     """
 
     def __init__(self, settings: Settings, engines: EngineSource) -> None:
@@ -45,6 +51,7 @@ class Session:
         self.engine_ready = False
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
+        self.clocks: dict[bool, Clock] = {}
 
     # The game
 
@@ -158,9 +165,21 @@ class Session:
         """Begin to load the engine."""
         self._engines.prepare(self.config, on_failure)
 
-    def engine(self, search: Search | None = None) -> Engine:
-        """The engine, once it is loaded; raises `EngineFailure`, or `Abandoned` when ``search`` was."""
-        engine = self._engines.get(self.config, lambda: search is not None and search.abandoned)
+    def engine(self, search: Search | None = None, until: float = math.inf) -> Engine:
+        """The engine, once it is loaded.
+
+        Raises `EngineFailure`, `Abandoned` when ``search`` was, and `TooLate` at ``until``, a monotonic time.
+        """
+
+        def given_up() -> bool:
+            return (search is not None and search.abandoned) or time.monotonic() >= until
+
+        try:
+            engine = self._engines.get(self.config, given_up)
+        except Abandoned:
+            if search is None or not search.abandoned:
+                raise TooLate from None
+            raise
         self.engine_ready = True
         return engine
 
@@ -168,7 +187,8 @@ class Session:
         """How far the options let a search of that position go."""
         from .clock import move_limits
 
-        return move_limits(self.settings, position.empties, self.remaining_ms(position.black_to_move))
+        black = position.black_to_move
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.clocks.get(black))
 
     def search(
         self,
@@ -178,16 +198,19 @@ class Session:
         multipv: int = 1,
         allow: int = rules.FULL,
         progress: Progress | None = None,
+        patient: bool = True,
     ) -> Result:
         """Search a position with the options' window; the wait for the engine counts as search time.
 
-        Raises `EngineFailure` and `Abandoned`.
+        Raises `EngineFailure`, `Abandoned`, and `TooLate` where it is not ``patient`` and the time in
+        ``limits`` is up before there is an engine.
         """
         from .clock import is_bounded
 
         begun = time.monotonic()
+        until = begun + limits.time_ms / 1000 if limits.time_ms and not patient else math.inf
         with self.interrupt.searching(is_bounded(limits)) as search:
-            engine = self.engine(search)
+            engine = self.engine(search, until)
             control = engine.new_control()
             search.attach(control)
             try:
@@ -212,7 +235,7 @@ class Session:
         """The engine's move on the board, and the search behind it if there was one; its time is charged.
 
         The game must not be over. A pass and a move of the opening line need no search, and a clock is not
-        spent on a single move.
+        spent on a single move. Where the clock does not allow to wait for the engine, a move is made without it.
         """
         position = self.game.position
         if position.must_pass:
@@ -222,10 +245,28 @@ class Session:
             return forced, None
         begun = time.monotonic()
         limits = self.limits(position)
-        if self.settings.timed and position.moves.bit_count() == 1:
+        timed = self.settings.timed or position.black_to_move in self.clocks
+        if timed and position.moves.bit_count() == 1:
             limits = limits._replace(depth=min(1, limits.depth))
         try:
-            result = self.search(position, limits, progress=progress)
+            result = self.search(position, limits, progress=progress, patient=False)
+        except TooLate:
+            return stopgap_move(position), None
         finally:
-            self.game.charge(position.black_to_move, (time.monotonic() - begun) * 1000)
+            spent = (time.monotonic() - begun) * 1000
+            self.game.charge(position.black_to_move, spent)
+            if position.black_to_move in self.clocks:
+                self.clocks[position.black_to_move].spend(spent)
         return result.lines[0].move, result
+
+
+def stopgap_move(position: Position) -> int:
+    """A move that takes no engine: a corner, or else what leaves the opponent the fewest moves, but none of the
+    squares that give corners away if it can be helped. The position must have a move."""
+
+    def cost(move: int) -> int:
+        after = position.after(move)
+        corners = after.moves & _CORNERS
+        return 64 * corners.bit_count() + after.moves.bit_count() - (1000 if _CORNERS >> move & 1 else 0)
+
+    return min(rules.squares(position.moves), key=cost)

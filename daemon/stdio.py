@@ -1,4 +1,4 @@
-"""The text dialogue over standard input and output.
+"""A dialogue over standard input and output.
 
 A reader thread takes the input apart as it comes, so that a stop or a quit gets through while the dialogue's own
 thread searches; the main thread only waits, so that signals are handled at once.
@@ -14,15 +14,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import NoReturn
 
-from desdaemon.protocol.commands import find_command, split_line
 from desdaemon.protocol.errors import quoted
 
 from .interrupt import Interrupt
+from .listen import LISTENERS, Listener
 from .loader import EngineFailure, EngineSource
 from .output import Descriptors
 from .session import Session
 from .settings import Settings
-from .text import UNUSABLE, Item, TextDialect
+from .text import UNUSABLE, Dialect, Item, TextDialect
 
 LONGEST_LINE = 65_536
 """Bytes; a longer line is refused."""
@@ -69,9 +69,9 @@ class Lines:
             return self._failed or (self._items[0] if self._items else None)
 
 
-def read_lines(descriptor: int, lines: Lines, interrupt: Interrupt) -> None:
+def read_lines(descriptor: int, lines: Lines, listener: Listener) -> None:
     """Read a descriptor to its end or to a quit; an unterminated last line counts as a line."""
-    reader = _Reader(lines, interrupt)
+    reader = _Reader(lines, listener)
     while True:
         try:
             data = os.read(descriptor, _CHUNK)
@@ -86,9 +86,9 @@ def read_lines(descriptor: int, lines: Lines, interrupt: Interrupt) -> None:
 
 
 class _Reader:
-    def __init__(self, lines: Lines, interrupt: Interrupt) -> None:
+    def __init__(self, lines: Lines, listener: Listener) -> None:
         self._lines = lines
-        self._interrupt = interrupt
+        self._listener = listener
         self._number = 0
         self._begun = b""
         self._dropped = 0
@@ -114,27 +114,27 @@ class _Reader:
             self._line(self._begun)
         if not self._left:
             self._lines.put(Item(self._number + 1, None))
-            self._interrupt.close(leaving=False)
+            self._listener.interrupt.close(leaving=False)
 
     def _line(self, data: bytes) -> None:
         self._number += 1
         length, self._dropped = len(data) + self._dropped, 0
         if length > LONGEST_LINE:
             return self._refuse(f"a line of {length} bytes: expected at most {LONGEST_LINE}")
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            return self._refuse(f"{quoted(data.decode('utf-8', 'backslashreplace'))}: expected UTF-8 text")
-        text = text.removesuffix("\r")
-        if any(c < " " and c != "\t" for c in text):
-            return self._refuse(f"{quoted(text)}: expected text without control characters")
-        command = find_command(split_line(text)[0])
+        if self._listener.strict:
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                return self._refuse(f"{quoted(data.decode('utf-8', 'backslashreplace'))}: expected UTF-8 text")
+            text = text.removesuffix("\r")
+            if any(c < " " and c != "\t" for c in text):
+                return self._refuse(f"{quoted(text)}: expected text without control characters")
+        else:
+            text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
+            text = "".join(c for c in text if c >= " " and c != "\x7f")
         self._lines.put(Item(self._number, text))
-        if command and command.name == "stop":
-            self._interrupt.stop(self._number)
-        elif command and command.name == "quit":
-            self._left = True
-            self._interrupt.close(leaving=True)
+        self._left = self._listener.hear(self._number, text)
+        self._listener = self._listener.following(text)
         return None
 
     def _refuse(self, error: str) -> None:
@@ -155,26 +155,44 @@ def guard_stdout() -> int:
     return answers
 
 
-def serve(settings: Settings, engines: EngineSource) -> int:
-    """The dialogue on standard input and output; returns the exit status."""
+def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> int:
+    """The dialogue on standard input and output in a protocol of `LISTENERS`; returns the exit status."""
     output = Descriptors(guard_stdout(), 2)
     session = Session(settings, engines)
-    dialect = TextDialect(session, output)
     lines = Lines()
 
-    def on_prompt() -> None:
-        session.prepare(on_failure)
-        dialect.mention_book()
+    def converse(protocol: str, first: Item | None = None) -> int:
+        if protocol != "text":
+            return _dialect(protocol, session, output).run(lines, first)
+        dialect = TextDialect(session, output)
+
+        def on_prompt() -> None:
+            session.prepare(on_failure)
+            dialect.mention_book()
+
+        status = dialect.run(lines, on_prompt)
+        return converse(dialect.successor, dialect.last) if dialect.successor else status
 
     def on_failure(message: str) -> None:
         lines.fail(Item(0, None, message, UNUSABLE))
 
     def dialogue() -> int:
-        reader = threading.Thread(target=read_lines, args=(0, lines, session.interrupt), name="reader", daemon=True)
-        reader.start()
-        return dialect.run(lines, on_prompt)
+        listener = LISTENERS[protocol](session.interrupt)
+        threading.Thread(target=read_lines, args=(0, lines, listener), name="reader", daemon=True).start()
+        return converse(protocol)
 
     return run_beside_signals(dialogue, session.interrupt, engines, output)
+
+
+def _dialect(protocol: str, session: Session, output: Descriptors) -> Dialect:
+    """The dialogue of a protocol other than the text protocol."""
+    if protocol == "gtp":
+        from .gtp import GtpDialect
+
+        return GtpDialect(session, output)
+    from .nboard import NBoardDialect
+
+    return NBoardDialect(session, output)
 
 
 def solve(settings: Settings, engines: EngineSource, path: str) -> int:

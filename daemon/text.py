@@ -51,8 +51,18 @@ class Source(Protocol):
         """The next item if it is there already; it stays the next."""
 
 
+class Dialect(Protocol):
+    """A dialogue in any other language."""
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """Answer lines, ``first`` before those of the source, until the dialogue ends; returns the exit status."""
+
+
 class TextDialect:
-    """A dialogue in Edax's language. ``leaving`` is the exit status once the dialogue is to end, else None."""
+    """A dialogue in Edax's language. ``leaving`` is the exit status once the dialogue is to end, else None.
+
+    ``successor`` names the protocol that takes over at the line ``last``, or is empty.
+    """
 
     def __init__(self, session: Session, output: Output) -> None:
         from .game_commands import HANDLERS as GAME_HANDLERS
@@ -61,6 +71,8 @@ class TextDialect:
         self.session = session
         self.output = output
         self.leaving: int | None = None
+        self.successor = ""
+        self.last: Item | None = None
         self._played_on = False
         self._games_left = session.settings.repeat
         self._book_told = False
@@ -228,7 +240,7 @@ class TextDialect:
 
         ``on_prompt`` is called once, after the first prompt has been written.
         """
-        while self.leaving is None:
+        while self.leaving is None and not self.successor:
             if self.session.settings.verbose:
                 self._show_board()
             waiting = source.peek()
@@ -246,6 +258,7 @@ class TextDialect:
             if item.error:
                 self.warn(item.error)
             if item.text is not None:
+                self.last = item
                 self.execute(item.text)
             else:
                 self.leaving = item.status

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .options import whole_number
+
 
 class Command(NamedTuple):
     """A command: its name, other names, parameters as `help` shows them, and what it does in a sentence."""
@@ -49,6 +51,10 @@ COMMANDS = (
     Command("version", ("v",), "", "Show name and version."),
     Command("options", (), "", "Show the value of every option."),
     Command("help", ("?",), "[commands|options]", "Show the commands and options."),
+    Command(
+        "nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."
+    ),
+    Command("protocol_version", (), "", "Go on in GTP, of which this is the first command."),
     Command("quit", ("q", "exit"), "", "Leave, when all that came before is done."),
 )
 
@@ -58,6 +64,14 @@ _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *co
 def find_command(word: str) -> Command | None:
     """The command of that name or alias, in lower case."""
     return _BY_NAME.get(word)
+
+
+def successor(line: str) -> str:
+    """The protocol that a line of the text protocol goes over to, "" when it is an ordinary line."""
+    word, rest = split_line(line)
+    if word == "protocol_version" and not rest:
+        return "gtp"
+    return "nboard" if word == "nboard" and whole_number(rest) in (1, 2) else ""
 
 
 def split_line(line: str) -> tuple[str, str]:

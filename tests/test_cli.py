@@ -80,7 +80,7 @@ def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
         (["-l"], "-l"),
         (["-nonsense"], '"-nonsense"'),
         (["nonsense"], '"nonsense"'),
-        (["-gtp"], '"-gtp"'),
+        (["-xboard"], '"-xboard"'),
         (["-book-usage", "maybe"], '"maybe"'),
         (["-h"], "-h"),
         (["-solve"], "-solve"),
@@ -128,7 +128,7 @@ def test_damaged_weights(tmp_path: Path) -> None:
 def test_option_files(tmp_path: Path) -> None:
     file = tmp_path / "edax.ini"
     file.write_text("# remark\nlevel = 7\nn-tasks=3\n\nverbose 2 % more\nvv\n unknown-thing 3\nbook-usage\toff\n")
-    settings, _, warnings = read_arguments(["-o", str(file), "-l", "8"])
+    settings, _, warnings, _ = read_arguments(["-o", str(file), "-l", "8"])
     assert (settings.level, settings.n_tasks, settings.verbose, settings.book_usage) == (8, 3, 2, False)
     assert warnings == [f'{file}, line 7: "unknown-thing" is not an option']
     file.write_text("edax-compatible off\n")

@@ -36,7 +36,7 @@ def test_the_table_and_the_handlers_name_the_same_commands() -> None:
 def test_help_lists_exactly_what_works() -> None:
     dialogue = Dialogue()
     text = dialogue.say("help")
-    heads = re.findall(r"^  ([a-z?-]+(?:, [a-z?-]+)*)(?= |$)", text, re.MULTILINE)
+    heads = re.findall(r"^  ([a-z?_-]+(?:, [a-z?_-]+)*)(?= |$)", text, re.MULTILINE)
     listed = {name for head in heads for name in head.split(", ")}
     commands = {name for command in COMMANDS for name in (command.name, *command.aliases)}
     options = {name for option in OPTIONS for name in (option.name, *option.aliases)}
