@@ -129,17 +129,19 @@ class Book:
 
     def entry(self, player: int, opponent: int) -> Entry | None:
         """The entry of a position in any orientation; its moves are those of the canonical board."""
-        row = self.table.find(player, opponent)
-        return self.table.entry(row) if row >= 0 else None
+        with self.table.lock:
+            row = self.table.find(player, opponent)
+            return self.table.entry(row) if row >= 0 else None
 
     def known_moves(self, entry: Entry) -> list[Move]:
         """The links and the leaf of an entry, best first, then by move; scores of links are the children's."""
         table = self.table
-        found = [
-            Move(move, -table.entry(row).score, row)
-            for move, row in table.links(entry.player, entry.opponent)
-            if row >= 0
-        ]
+        with table.lock:
+            found = [
+                Move(move, -table.entry(row).score, row)
+                for move, row in table.links(entry.player, entry.opponent)
+                if row >= 0
+            ]
         linked = {known.move for known in found}
         if entry.has_leaf and entry.leaf_move not in linked:
             found.append(Move(entry.leaf_move, entry.leaf_score, -1))
@@ -148,13 +150,12 @@ class Book:
     def moves_on(self, player: int, opponent: int) -> list[Move]:
         """What `known_moves` says of a position in any orientation, in that orientation; empty outside the book."""
         p, o, symmetry = self.table.canonical(player, opponent)
-        row = self.table.find_canonical(p, o)
-        if row < 0:
-            return []
-        moves = [
-            known._replace(move=unmirror_move(known.move, symmetry))
-            for known in self.known_moves(self.table.entry(row))
-        ]
+        with self.table.lock:
+            row = self.table.find_canonical(p, o)
+            if row < 0:
+                return []
+            known_moves = self.known_moves(self.table.entry(row))
+        moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
         return sorted(moves, key=lambda known: (-known.score, known.move))
 
     def scan_faults(self) -> Iterator[tuple[int, list[Fault]]]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .book import Book
+from .book import OPEN, Book
 from .errors import Unreadable, WriteFailed
 from .files import replacing
 from .links import Order, reach
@@ -258,13 +258,6 @@ def line_counts(book: Book) -> npt.NDArray[np.uint64]:
     return np.minimum(counts, MAX_LINES)
 
 
-def _leaf(table: Table, entry: Entry) -> tuple[int, int, int]:
-    """The leaf as the file has it, of a position without one in memory or with a pass for a leaf."""
-    if not entry.has_leaf and all(row >= 0 for _, row in table.links(entry.player, entry.opponent)):
-        return UNDEFINED_SCORE, NO_MOVE, NO_LEVEL
-    return UNDEFINED_SCORE, UNDEFINED_MOVE, NO_LEVEL
-
-
 def _after_passes(table: Table, rows: list[int]) -> Iterator[tuple[int, ...]]:
     """Records for the positions after forced passes that are not in the book themselves."""
     for row in rows:
@@ -300,8 +293,13 @@ def write(path: Path, book: Book) -> int:
         made["lines"] = counts
         unset |= (made["leaf_move"] >= PASS) | (made["leaf_score"] < -64)
         made["level"] = np.where(kinds == FINISHED, np.maximum(made["level"], MAX_LEVEL), made["level"])
-    for row in np.flatnonzero(unset & (kinds != MUST_PASS)).tolist():
-        made["leaf_score"][row], made["leaf_move"][row], made["leaf_level"][row] = _leaf(table, table.entry(row))
+    unset &= kinds != MUST_PASS
+    # A position without a leaf has a move outside the book, unless all of them are links or the game is over.
+    exits = np.zeros(len(book), bool)
+    exits[[fault.row for fault in book.faults() if fault.kind == OPEN]] = True
+    made["leaf_score"][unset] = UNDEFINED_SCORE
+    made["leaf_move"][unset] = np.where(exits & (kinds != FINISHED), UNDEFINED_MOVE, NO_MOVE)[unset]
+    made["leaf_level"][unset] = NO_LEVEL
     passing = np.flatnonzero(kinds == MUST_PASS)
     records = np.concatenate(
         [made[kinds != MUST_PASS], np.array(list(_after_passes(table, passing.tolist())), _RECORD3)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import edax, egaroucid, snapshot, text
-from .book import Book
+from .book import OPEN, Book
 from .errors import Unreadable, WriteFailed
 from .store import journal_path
 
@@ -82,19 +82,32 @@ def load(path: Path, *, level: int = 1) -> Loaded:
     return Loaded(imported.book, kind, notes)
 
 
-def save(path: Path, book: Book) -> str:
-    """Write a book in the format of the file's name, replacing what is there only when it is whole; answers the
-    format. A native file gets one backup and no journal. Raises WriteFailed."""
+class Saved(NamedTuple):
+    """The format that was written, and what its users should know about the file."""
+
+    format: str
+    notes: list[str]
+
+
+def save(path: Path, book: Book) -> Saved:
+    """Write a book in the format of the file's name, replacing what is there only when it is whole.
+
+    A native file gets one backup and no journal. Raises WriteFailed.
+    """
     kind = format_by_name(path)
+    notes: list[str] = []
     if kind == EDAX:
         edax.write(path, book.table, book.options, book.file_links)
+        missing = sum(fault.kind == OPEN for fault in book.faults())
+        if missing:
+            notes.append(f"{path}: {missing} positions have no leaf, which Edax reports as wrong: fix the book first")
     elif kind == EGAROUCID:
         egaroucid.write(path, book)
     elif kind == TEXT:
         text.write(path, book)
     else:
         write_native(path, book)
-    return kind
+    return Saved(kind, notes)
 
 
 def write_native(path: Path, book: Book) -> None:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .book import Book
+from .links import reach
 from .native import kernels
-from .record import Entry
+from .record import START, Entry
 from .table import address
 from .text import board_text, move_name
 
@@ -41,11 +42,19 @@ class Summary(NamedTuple):
     depth: int
     memory: int
     by_empties: list[Row]
+    unreachable: int
+    """Positions that no line of the book from the initial position leads to."""
 
     @property
     def bytes_per_position(self) -> float:
         """Memory for each position, index included."""
         return self.memory / self.positions if self.positions else 0.0
+
+
+def unreachable(book: Book) -> int:
+    """How many positions no line from the initial position leads to; all when that is not in the book."""
+    start = book.table.find(*START)
+    return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}))) if start >= 0 else len(book)
 
 
 def summary(book: Book) -> Summary:
@@ -72,6 +81,7 @@ def summary(book: Book) -> Summary:
         book.options.depth,
         book.table.memory,
         rows,
+        unreachable(book),
     )
 
 

@@ -6,10 +6,13 @@ what follows a # are passed over.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from .book import Book
 from .errors import within
-from .learn import MAX_LEARNING_DEPTH, NO_LIMIT, Window
+from .grow import Outcome, Position, Worker
+from .learn import MAX_LEARNING_DEPTH, NO_LIMIT, Window, learn
 from .record import MAX_LEVEL
 
 
@@ -47,6 +50,19 @@ def parse(text: str) -> list[Step]:
         within(where + "level", level, 1, MAX_LEVEL)
         steps.append(Step(Window(depth, per_move, cumulative), leaf, level))
     return steps
+
+
+def run(book: Book, root: Position, steps: Iterable[Step], worker: Worker) -> list[Outcome]:
+    """Do steps in order from ``root``, as far as nothing stops them; how each one ended.
+
+    Given again after a stop, the steps that were done find nothing to do. Raises what `learn` raises.
+    """
+    outcomes: list[Outcome] = []
+    for step in steps:
+        outcomes.append(learn(book, root, worker, step.window, step.leaf_error, step.level))
+        if not outcomes[-1].finished:
+            break
+    return outcomes
 
 
 RECIPES = {

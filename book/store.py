@@ -36,6 +36,9 @@ GROUP_SECONDS = 0.2
 CHECKED_AT_OPEN = 1 << 30
 """Up to this size a file's checksums are all compared when it is opened; a larger one's by `Store.check`."""
 
+BLOATED = 1 << 26
+"""No journal is called bloated up to this size."""
+
 _OPTIONS = struct.Struct("<6i")
 _SEARCHED = struct.Struct("<QQQbbb5x")
 
@@ -193,6 +196,11 @@ class Store:
     def journal_bytes(self) -> int:
         """The size of the journal on the disk; 0 for a book opened for reading."""
         return self._writer.size if self._writer is not None else 0
+
+    @property
+    def bloated(self) -> bool:
+        """Whether the journal has grown so long (over 64 MiB, and over the file) that saving would be sensible."""
+        return self.journal_bytes > max(BLOATED, self._mapped.header.size)
 
     def _start(self, found: journal.Scan) -> None:
         self._writer = journal.Writer(journal_path(self.path), found)

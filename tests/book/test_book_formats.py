@@ -12,7 +12,7 @@ from toys import canonical, contents, dat_file, dat_record, small_book, toy
 from desdaemon.book import edax, egaroucid, formats, text
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.grow import Worker, add_positions, deviate, game_positions
+from desdaemon.book.grow import Worker, add_positions, deviate, fix, game_positions
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.record import HUMAN, START
 from desdaemon.book.store import create_store
@@ -302,7 +302,7 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
     deviate(book, START, Worker(toy), 2, 6)
     for name, kind in (("a.dat", "edax"), ("a.egbk3", "egaroucid"), ("a.txt", "text"), ("a.book", "native")):
         path = tmp_path / name
-        assert formats.save(path, book) == kind
+        assert formats.save(path, book) == (kind, [])
         elsewhere = tmp_path / f"{kind}.any"
         elsewhere.write_bytes(path.read_bytes())
         loaded = formats.load(elsewhere)
@@ -317,3 +317,13 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
     assert loaded.notes
     with create_store(tmp_path / "s.book", book), pytest.raises(WriteFailed, match="journal"):
         formats.save(tmp_path / "s.book", book)
+
+
+def test_a_book_with_open_leaves_is_completed_for_edax(tmp_path: Path) -> None:
+    path = egbk3(tmp_path / "a.egbk3", record3(*START, leaf=b"\x82\x7d\xff"))
+    book = formats.load(path).book
+    assert "1 positions have no leaf" in formats.save(tmp_path / "a.dat", book).notes[0]
+    book.options = book.options._replace(rule=Rule.EDAX)
+    fix(book, Worker(toy))
+    assert formats.save(tmp_path / "a.dat", book).notes == []
+    assert read_dat(tmp_path / "a.dat").faults() == []

@@ -25,7 +25,7 @@ from desdaemon.book.learn import (
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.record import MAX_LEVEL, START, Entry
 from desdaemon.book.results import add_result, adjust, weight
-from desdaemon.book.schedule import RECIPES, parse
+from desdaemon.book.schedule import RECIPES, parse, run
 from desdaemon.book.store import create_store, open_store
 
 WINDOW = Window(6, 6, 14)
@@ -410,6 +410,23 @@ def test_a_schedule_on_a_toy_search_alternates_with_correction_until_nothing_cha
             break
     assert not added
     assert verify(book).clean
+
+
+def test_a_stopped_schedule_goes_on() -> None:
+    steps = parse("learn 4 6 12 6 1\nlearn 5 2 4 2 2")
+    whole = small_book(depth=10)
+    assert [outcome.finished for outcome in run(whole, START, steps, Worker(toy))] == [True, True]
+    book = small_book(depth=10)
+    calls = 0
+
+    def tell(report: Report) -> bool:
+        nonlocal calls
+        calls += 1
+        return calls != 5
+
+    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, tell=tell))] == [False]
+    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, tell=tell))] == [True, True]
+    assert contents(book) == contents(whole)
 
 
 def test_learning_beside_a_deviated_book() -> None:

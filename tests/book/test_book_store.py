@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from toys import contents, small_book, toy
@@ -194,6 +194,33 @@ def test_flipped_bits_in_the_journal_are_never_believed(tmp_path: Path) -> None:
         assert len(found.frames) < len(states) - 1
         assert found.end in sizes
     assert refused > len(content) // 2
+
+
+@given(st.binary(max_size=200), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_any_bytes_are_a_journal_a_torn_end_or_refused(content: bytes, whole_header: bool) -> None:
+    head = journal._header(7, 3) if whole_header else b""
+    try:
+        found = journal.scan(Path("x"), head + content)
+    except Unreadable:
+        return
+    assert found.end + found.torn == len(head + content)
+    assert found.frames == []
+
+
+def test_a_long_journal_is_called_bloated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desdaemon.book.store.BLOATED", 1000)
+    path = tmp_path / "b.book"
+    with create_store(path, small_book()) as store:
+        assert not store.bloated
+        store.book.options = store.book.options._replace(verbosity=1)
+        for _ in range(path.stat().st_size // 60000 + 1):
+            for key in range(1, 1000):
+                store.book.put(Entry(key, 1 << 40, level=1))
+            store.commit()
+        assert store.bloated
+        store.save()
+        assert not store.bloated
 
 
 def test_a_book_cut_at_every_byte_or_flipped_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Verifying and repairing, choosing moves, merging and comparing."""
 
 import random
+import threading
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import referee
 from toys import canonical, contents, small_book, toy
@@ -272,6 +274,9 @@ def test_a_summary_counts_everything() -> None:
     assert found.depth == 6
     assert [row.empties for row in found.by_empties] == sorted({entry.empties for entry in known}, reverse=True)
     assert found.bytes_per_position == found.memory / len(book)
+    assert found.unreachable == 0
+    book.put(Entry(*canonical(*referee.to_bits(referee.random_position(1, 30))), score=1, level=1))
+    assert summary(book).unreachable == 1
 
 
 def test_edaxs_summary_of_a_sample(edax_books: Path) -> None:
@@ -348,3 +353,31 @@ def test_a_deleted_move_becomes_the_leaf_where_it_was_better() -> None:
         book.delete(*START, 19)
     fix(book, Worker(toy))
     assert verify(book) == (len(book), [], 0)
+
+
+def test_look_ups_may_run_beside_changes() -> None:
+    book = grown()
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def look() -> None:
+        try:
+            while not stop.is_set():
+                assert book.moves_on(*START)
+                assert book.entry(*START) is not None
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for round in range(20):
+        for key in range(1, 2000):
+            book.put(Entry(key, (round + 1) << 40, score=1, level=1))
+        book.remove((book.table.column("opponent") == (round + 1) << 40).astype(np.uint8))
+        book.negamax(threads=2)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert verify(book).clean
