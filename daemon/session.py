@@ -183,12 +183,13 @@ class Session:
         self.engine_ready = True
         return engine
 
-    def limits(self, position: Position) -> Limits:
-        """How far the options let a search of that position go."""
+    def limits(self, position: Position, *, clocks: bool = True) -> Limits:
+        """How far the options, and ``clocks`` unless they are to be left out, let a search of that position go."""
         from .clock import move_limits
 
         black = position.black_to_move
-        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.clocks.get(black))
+        clock = self.clocks.get(black) if clocks else None
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), clock)
 
     def search(
         self,

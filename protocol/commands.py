@@ -51,9 +51,7 @@ COMMANDS = (
     Command("version", ("v",), "", "Show name and version."),
     Command("options", (), "", "Show the value of every option."),
     Command("help", ("?",), "[commands|options]", "Show the commands and options."),
-    Command(
-        "nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."
-    ),
+    Command("nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."),
     Command("protocol_version", (), "", "Go on in GTP, of which this is the first command."),
     Command("quit", ("q", "exit"), "", "Leave, when all that came before is done."),
 )

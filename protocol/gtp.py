@@ -45,9 +45,7 @@ COMMANDS = (
     Command("gogui-interrupt", (), "", "Says that the comment line `# interrupt` ends a search."),
     Command("gogui-title", (), "", "A title for GoGui's window."),
     Command("gogui-analyze_commands", (), "", "The commands that GoGui offers as analysis."),
-    Command(
-        "desdaemon-hint", (), "[n]", "The n best moves (default 1): move, score for who moves, depth, line."
-    ),
+    Command("desdaemon-hint", (), "[n]", "The n best moves (default 1): move, score for who moves, depth, line."),
     Command("desdaemon-hint_gfx", (), "", "The scores of all moves, as GoGui draws them on the board."),
 )
 

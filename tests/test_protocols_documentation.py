@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desdaemon.protocol import gtp
+from desdaemon.protocol import gtp, nboard
 from desdaemon.protocol.commands import Command
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "protocols.md"
@@ -23,7 +23,7 @@ def table(commands: tuple[Command, ...]) -> str:
     return "\n".join(rows)
 
 
-@pytest.mark.parametrize(("name", "commands"), [("gtp", gtp.COMMANDS)])
+@pytest.mark.parametrize(("name", "commands"), [("gtp", gtp.COMMANDS), ("nboard", nboard.COMMANDS)])
 def test_commands(name: str, commands: tuple[Command, ...]) -> None:
     found = re.search(f"<!-- {name} -->\n(.*?)<!-- /{name} -->", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
     assert found

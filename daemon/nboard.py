@@ -1,0 +1,247 @@
+"""NBoard's protocol over a session.
+
+NBoard reads standard error together with the answers, so nothing is written there: what cannot be used gets a line that
+begins with ``warning``, a word that it passes over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol import nboard, rules
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games import ClockTerms, parse_ggf
+from desdaemon.protocol.notation import illegal_move
+
+from .loader import Abandoned, EngineFailure
+from .output import Output
+from .session import Session
+from .text import Item, Source
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Line, Result
+
+NAME = "desdaemon"
+MOST_HINTS = 64
+
+
+class NBoardDialect:
+    """A dialogue in NBoard's language. ``leaving`` is the exit status once it is to end, else None."""
+
+    def __init__(self, session: Session, output: Output) -> None:
+        self.session = session
+        self.output = output
+        self.leaving: int | None = None
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "nboard": self._nboard,
+            "set game": self._set_game,
+            "set depth": self._set_depth,
+            "set contempt": self._set_contempt,
+            "move": self._move,
+            "hint": self._hint,
+            "go": self._go,
+            "ping": self._ping,
+            "stop": lambda rest: None,
+            "analyze": self._analyze,
+            "learn": self._learn,
+            "quit": self._quit,
+        }
+        self._names = {name: command.name for command in nboard.COMMANDS for name in (command.name, *command.aliases)}
+
+    # The dialogue
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """Answer lines until the dialogue ends; returns the exit status."""
+        item = first or source.get()
+        while item.text is not None:
+            self.session.interrupt.begin(item.number)
+            if item.error:
+                self._warn(item.error)
+            else:
+                self.execute(item.text)
+            if self.leaving is not None:
+                return self.leaving
+            item = source.get()
+        return item.status
+
+    def execute(self, line: str) -> None:
+        """Carry out a line. One that cannot be used gets a line of warning and changes nothing."""
+        word, rest = nboard.first_word(line)
+        if not word:
+            return
+        try:
+            name = self._names.get(word)
+            if name:
+                self._handlers[name](rest)
+            else:
+                self._bare_move(line)
+        except BadInput as error:
+            self._warn(str(error))
+        except Abandoned:
+            self._say("status")
+        except (EngineFailure, MemoryError) as error:
+            self._warn(f"{word}: cannot search: {error or 'not enough memory'}")
+        except OSError:
+            raise
+        except Exception as error:
+            self._warn(f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}")
+
+    def _say(self, *lines: str) -> None:
+        """Send lines, all of them at once."""
+        self.output.write("".join(f"{line}\n" for line in lines))
+        self.output.flush()
+
+    def _warn(self, message: str) -> None:
+        self._say(f"warning {message}")
+
+    # Set-up
+
+    def _nboard(self, rest: str) -> None:
+        self._say(f"set myname {NAME}")
+        self.session.prepare()
+
+    def _set_game(self, rest: str) -> None:
+        from .clock import Clock
+
+        record = parse_ggf(rest)
+        self.session.game.start(record.initial)
+        self.session.force("")
+        self.session.clocks.clear()
+        for black, terms in ((True, record.black_clock), (False, record.white_clock)):
+            if terms != ClockTerms(0.0, 0.0):
+                self.session.clocks[black] = Clock(terms.main, increment=terms.increment)
+        for move, ms in record.moves:
+            self._play(move, ms)
+
+    def _play(self, move: int, ms: float) -> None:
+        black = self.session.game.position.black_to_move
+        self.session.play_move(move)
+        if black in self.session.clocks and move != rules.PASS:
+            self.session.clocks[black].spend(ms)
+
+    def _set_depth(self, rest: str) -> None:
+        self.session.settings.level = nboard.parse_number("set depth", rest, 0, nboard.MOST_DEPTH)
+        self.session.settings.level_chosen = True
+
+    def _set_contempt(self, rest: str) -> None:
+        nboard.parse_number("set contempt", rest, -(10**6), 10**6)
+
+    def _move(self, rest: str) -> None:
+        move, ms = nboard.parse_played(rest)
+        position = self.session.game.position
+        if position.must_pass and move != rules.PASS:
+            if not position.after(rules.PASS).moves >> move & 1:
+                raise BadInput(illegal_move(position, move))
+            self._play(rules.PASS, 0.0)
+        self._play(move, ms)
+
+    def _bare_move(self, line: str) -> None:
+        try:
+            nboard.parse_played(line)
+        except BadInput:
+            raise BadInput(f"unknown command {quoted(line)}") from None
+        self._move(line)
+
+    def _ping(self, rest: str) -> None:
+        self._say(" ".join(["pong", *rest.split()[:1]]))
+
+    def _quit(self, rest: str) -> None:
+        self.leaving = 0
+
+    # Thinking
+
+    def _hint(self, rest: str) -> None:
+        wanted = nboard.parse_number("hint", rest or "1", 1, 10**6)
+        position = self.session.game.position
+        self._say(f"status {NAME} is analysing")
+        if not position.over:
+            choices = min(wanted, max(1, position.moves.bit_count()), MOST_HINTS)
+            stream = _Stream(self._say, choices)
+            limits = self.session.limits(position, clocks=False)
+            result = self.session.search(position, limits, multipv=choices, progress=stream.progress)
+            stream.finish(result)
+        self._say("status")
+
+    def _go(self, rest: str) -> None:
+        position = self.session.game.position
+        if position.over:
+            raise BadInput("go: the game is over")
+        clock = self.session.clocks.get(position.black_to_move)
+        left = (clock.left, clock.left_stones) if clock else None
+        begun = time.monotonic()
+        self._say(f"status {NAME} is thinking")
+        move, result = self.session.choose()
+        spent = (time.monotonic() - begun) * 1000
+        if clock and left:
+            # The move comes back with the time that NBoard has measured.
+            clock.set(*left)
+        lines = [nboard.answer_line(move, result.lines[0].score if result else None, spent), "status"]
+        if result:
+            lines.insert(0, f"nodestats {result.nodes} {spent / 1000:.3f}")
+        self._say(*lines)
+
+    def _analyze(self, rest: str) -> None:
+        from .clock import is_bounded
+
+        game = self.session.game
+        positions = game.positions()
+        self._say(f"status {NAME} is analysing")
+        bounded = all(is_bounded(self.session.limits(position, clocks=False)) for position in positions)
+        with self.session.interrupt.searching(bounded) as search:
+            later = -64
+            for ply in range(len(positions) - 1, -1, -1):
+                position = positions[ply]
+                if position.over:
+                    score, solved = rules.final_score(position.player, position.opponent), True
+                else:
+                    limits = self.session.limits(position, clocks=False)
+                    result = self.session.search(position, limits)
+                    if search.stopped:
+                        break
+                    score, solved = result.lines[0].score, result.lines[0].exact
+                # The move that was played is worth what the position after it turned out to be worth.
+                score = score if solved else max(score, later)
+                later = -score
+                self._say(f"analysis {ply} {score if position.black_to_move else -score:.2f}")
+        self._say("status")
+
+    def _learn(self, rest: str) -> None:
+        self._say("status there is no book: nothing is learned", "learned")
+
+
+class _Stream:
+    """Sends the lines of a hint as they come, and the nodes of the whole search."""
+
+    def __init__(self, say: Callable[..., None], choices: int) -> None:
+        self._say = say
+        self._last = choices - 1
+        self._shown: dict[int, str] = {}
+        self._nodes = 0
+        self._told = 0
+        self._begun = time.monotonic()
+
+    def progress(self, index: int, line: Line) -> None:
+        """A finished iteration of the line with that index."""
+        self._nodes += line.nodes
+        self._show(index, line)
+        if index == self._last:
+            self._stats(self._nodes)
+
+    def finish(self, result: Result) -> None:
+        """What is different at the end."""
+        for index, line in enumerate(result.lines):
+            self._show(index, line)
+        if self._told != result.nodes:
+            self._stats(result.nodes)
+
+    def _show(self, index: int, line: Line) -> None:
+        text = nboard.search_line(line.pv or (line.move,), line.score, line.depth, line.exact)
+        if self._shown.get(index) != text:
+            self._shown[index] = text
+            self._say(text)
+
+    def _stats(self, nodes: int) -> None:
+        self._told = nodes
+        self._say(f"nodestats {nodes} {time.monotonic() - self._begun:.3f}")

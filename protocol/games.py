@@ -1,0 +1,143 @@
+"""Games as files write them.
+
+A `GameRecord` keeps the whole history: where the game began, every move with forced passes, what each move took,
+names and clocks. What cannot be read raises `BadInput`; a game with an illegal move is refused as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from . import rules
+from .errors import BadInput, quoted
+from .notation import START, Position, illegal_move, parse_board, parse_move
+from .rules import PASS
+
+_GGF_TAG = re.compile(r"([A-Za-z]+)\s*\[([^\]]*)\]")
+_TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,6})?)")
+
+
+class ClockTerms(NamedTuple):
+    """A side's clock: ms for the game, and ms added after each move; no clock where both are 0."""
+
+    main: float
+    increment: float
+
+
+class PlayedMove(NamedTuple):
+    """A move (0..63 or a pass) and the milliseconds it took, 0 where nobody wrote them down."""
+
+    move: int
+    ms: float
+
+
+class GameRecord(NamedTuple):
+    """A game. ``moves`` holds every forced pass; names may be empty; clocks are Black's and White's."""
+
+    initial: Position
+    moves: tuple[PlayedMove, ...]
+    black: str = ""
+    white: str = ""
+    black_clock: ClockTerms = ClockTerms(0.0, 0.0)
+    white_clock: ClockTerms = ClockTerms(0.0, 0.0)
+
+    @property
+    def final(self) -> Position:
+        """The position after the last move."""
+        position = self.initial
+        for played in self.moves:
+            position = position.after(played.move)
+        return position
+
+
+def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
+    """Moves, each with whether it is Black's and its ms, as they come from ``initial``.
+
+    A forced pass that was left out is put in, a pass that nobody needed after the end is left out. Raises `BadInput`.
+    """
+    position = initial
+    played: list[PlayedMove] = []
+    for number, (black, move, ms) in enumerate(moves, 1):
+        if move == PASS and position.over:
+            continue
+        if black != position.black_to_move and move != PASS and position.must_pass:
+            played.append(PlayedMove(PASS, 0.0))
+            position = position.after(PASS)
+        if black != position.black_to_move:
+            raise BadInput(
+                f"move {number} is {'Black' if black else 'White'}'s: expected one of "
+                f"{'Black' if position.black_to_move else 'White'}"
+            )
+        try:
+            position = position.after(move)
+        except rules.IllegalMove:
+            raise BadInput(illegal_move(position, move, number)) from None
+        played.append(PlayedMove(move, ms))
+    return tuple(played)
+
+
+def parse_ggf(text: str) -> GameRecord:
+    """The first game of a GGF text: ``(;GM[Othello]...BO[8 ...]B[f5//1.2]W[d6/-1.5/0.3];)``.
+
+    Tags that mean nothing here are passed over. Raises `BadInput`.
+    """
+    begin = text.find("(;")
+    end = text.find(";)", begin)
+    if begin < 0 or end < 0:
+        raise BadInput(f"{quoted(text)} is not a game: expected GGF, (;GM[Othello] ... ;)")
+    tags: dict[str, str] = {}
+    moves: list[tuple[bool, int, float]] = []
+    for name, value in _GGF_TAG.findall(text[begin + 2 : end]):
+        upper = name.upper()
+        if upper in ("B", "W"):
+            move, _, rest = value.partition("/")
+            moves.append((upper == "B", parse_move(move), _seconds(rest.partition("/")[2])))
+        else:
+            tags.setdefault(upper, value.strip())
+    if tags.get("GM", "othello").lower() not in ("othello", "reversi"):
+        raise BadInput(f"GM[{tags['GM']}] in {quoted(text)}: expected Othello")
+    initial = _ggf_board(tags["BO"]) if "BO" in tags else START
+    both = tags.get("TI", "")
+    return GameRecord(
+        initial,
+        follow(initial, moves),
+        tags.get("PB", ""),
+        tags.get("PW", ""),
+        parse_clock(tags.get("TB", both)),
+        parse_clock(tags.get("TW", both)),
+    )
+
+
+def _ggf_board(text: str) -> Position:
+    size, _, squares = text.partition(" ")
+    if size != "8":
+        raise BadInput(f"BO[{text[:80]}]: expected a board of size 8")
+    return parse_board(squares)
+
+
+def _seconds(text: str) -> float:
+    """Milliseconds of a number of seconds; what is no number of seconds is not known."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        return 0.0
+    return seconds * 1000 if 0 <= seconds < 1e9 else 0.0
+
+
+def parse_clock(text: str) -> ClockTerms:
+    """A GGF clock, ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises `BadInput`.
+
+    The grace is of no use to a program that means to keep the time.
+    """
+    fields = [field.split(",", 1)[0].strip() for field in text.split("/")]
+    times = [_time(field, text) if field else 0.0 for field in fields]
+    return ClockTerms(times[0], times[1] if len(times) > 1 else 0.0)
+
+
+def _time(text: str, clock: str) -> float:
+    found = _TIME.fullmatch(text)
+    if not found:
+        raise BadInput(f"clock {quoted(clock)}: expected main/increment/grace such as 15:00//02:00")
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return 1000 * (((days * 24 + hours) * 60 + minutes) * 60 + seconds)
