@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from desdaemon import __version__
-from desdaemon.cli import UnusableFile, UsageError, main, read_arguments
+from desdaemon.cli import UnusableFile, UsageError, _named_protocol, main, read_arguments
 from desdaemon.protocol.options import OPTIONS
 
 SCRIPT = str(Path(__file__).parent / "fake_daemon.py")
@@ -205,3 +205,17 @@ def test_solving_from_the_command_line(tmp_path: Path) -> None:
         "2 positions; 1 erroneous move; 1 erroneous score; "
         "mean absolute score error = 4.000; mean absolute move error = 6.000"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"), [("desdaemon-gtp", "gtp"), ("NBoard-daemon", "nboard"), ("lEdax", "text")]
+)
+def test_the_name_of_the_program_chooses_the_protocol(name: str, protocol: str) -> None:
+    assert _named_protocol(name) == protocol
+
+
+def test_the_last_protocol_asked_for_counts() -> None:
+    assert read_arguments(["-gtp", "--protocol", "nboard"]).protocol == "nboard"
+    assert read_arguments(["-l", "5"], protocol="gtp").protocol == "gtp"
+    with pytest.raises(UsageError, match="expected one of text gtp nboard"):
+        read_arguments(["--protocol", "smoke"])

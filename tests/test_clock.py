@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desdaemon.clock import RESERVE_MS, is_bounded, move_limits
+from desdaemon.clock import RESERVE_MS, Clock, is_bounded, move_limits
 from desdaemon.engine.limits import Limits
 from desdaemon.settings import Settings
 
@@ -87,3 +87,42 @@ def test_boards_with_more_than_sixty_empties() -> None:
 )
 def test_bounds(limits: Limits, bounded: bool) -> None:
     assert is_bounded(limits) == bounded
+
+
+@given(st.floats(500, 600_000), st.integers(0, 1), st.floats(20, 5_000), st.floats(0, 1))
+def test_a_game_clock_with_increment_never_runs_out(
+    main: float, with_increment: int, increment: float, lag: float
+) -> None:
+    clock = Clock(main, increment=increment * with_increment)
+    for empties in range(60, 0, -2):
+        ms = clock.move_ms(settings(), empties)
+        assert ms >= 1
+        clock.spend(ms + lag * min(RESERVE_MS, ms))
+        assert clock.left > 0
+
+
+@given(st.floats(0, 60_000), st.floats(100, 60_000), st.integers(1, 25))
+def test_periods_are_kept(main: float, period: float, stones: int) -> None:
+    """Whatever is begun in main time or in a period is over within that and one period's share."""
+    clock = Clock(main, period, stones)
+    for empties in range(60, 0, -2):
+        allowed = clock.left / clock.left_stones if clock.left_stones else clock.left + period / stones
+        ms = clock.move_ms(settings(), empties)
+        assert ms <= allowed + 1
+        clock.spend(ms)
+        assert clock.left > 0
+    clock.restart()
+    assert clock.left == (main or period)
+
+
+def test_a_period_begins_anew_after_its_stones() -> None:
+    clock = Clock(0, 10_000, 2)
+    clock.spend(3000)
+    assert (clock.left, clock.left_stones) == (7000, 1)
+    clock.spend(3000)
+    assert (clock.left, clock.left_stones) == (10_000, 2)
+    clock.set(500, 1)
+    assert clock.move_ms(settings(), 30) <= 500
+    clock = Clock(1000, 10_000, 2)
+    clock.spend(1500)
+    assert (clock.left, clock.left_stones) == (9500, 1)

@@ -126,3 +126,30 @@ def test_leaving_ends_everything() -> None:
     with interrupt.searching(bounded=True) as search:
         interrupt.stop_all()
         assert search.abandoned
+
+
+def test_a_stop_meant_for_one_command_ends_no_other() -> None:
+    interrupt = Interrupt()
+    interrupt.begin(1)
+    with interrupt.searching(bounded=True) as search:
+        interrupt.stop(3, only=2)
+        assert not search.stopped
+    interrupt.begin(2)
+    with interrupt.searching(bounded=True) as search:
+        assert search.stopped
+        assert not search.abandoned
+    interrupt.begin(4)
+    interrupt.stop(5, only=2)
+    with interrupt.searching(bounded=True) as search:
+        assert not search.stopped
+        interrupt.stop(6, only=4)
+        assert search.stopped
+
+
+def test_a_stop_can_abandon_a_search_that_has_not_begun() -> None:
+    interrupt = Interrupt()
+    interrupt.begin(1)
+    interrupt.stop(2, abandon=True)
+    with interrupt.searching(bounded=True) as search:
+        assert search.stopped
+        assert search.abandoned
