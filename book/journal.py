@@ -94,8 +94,11 @@ def _plausible(data: bytes, at: int, sequence: int) -> bool:
     return number == sequence and kind in _RECORD_BYTES and length <= MAX_PAYLOAD
 
 
-def scan(path: Path, data: bytes) -> Scan:
-    """Read a journal's content. Raises Unreadable on anything but a torn end."""
+def scan(path: Path, data: bytes, *, salvage: bool = False) -> Scan:
+    """Read a journal's content. Raises Unreadable on anything but a torn end.
+
+    With ``salvage`` a damaged entry counts as the beginning of the torn end, whatever follows it.
+    """
     if len(data) < HEADER.size:
         raise Unreadable(path, len(data), f"the file ends inside the header of {HEADER.size} bytes")
     magic, version, _, book, base = HEADER.unpack_from(data)
@@ -120,7 +123,7 @@ def scan(path: Path, data: bytes) -> Scan:
             and found == _checksum(length, kind, sequence, payload, checksum)
         )
         if not good:
-            if end < len(data) and _plausible(data, end, expected + 1):
+            if not salvage and end < len(data) and _plausible(data, end, expected + 1):
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
         size = _RECORD_BYTES[Kind(kind)]

@@ -174,8 +174,8 @@ def write(
     return header
 
 
-def read_header(path: Path, data: bytes, size: int) -> Header:
-    """The header of a file of ``size`` bytes that begins with ``data``. Raises Unreadable."""
+def read_header(path: Path, data: bytes, size: int | None) -> Header:
+    """The header of a file that begins with ``data``; ``size``, if given, is to be the file's. Raises Unreadable."""
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
     fields = _HEADER.unpack_from(data)
@@ -207,7 +207,7 @@ def read_header(path: Path, data: bytes, size: int) -> Header:
     )
     if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
         raise Unreadable(path, 12, "the header's checksum is wrong")
-    if size != whole:
+    if size is not None and size != whole:
         raise Unreadable(path, min(size, whole), f"the file has {size} bytes, its header says {whole}")
     return header
 

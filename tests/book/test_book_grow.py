@@ -31,7 +31,7 @@ from desdaemon.book.grow import (
 )
 from desdaemon.book.links import Order, leaf_bound, margins_of
 from desdaemon.book.native import kernels
-from desdaemon.book.options import Options, default_depth
+from desdaemon.book.options import Options, Rule, default_depth
 from desdaemon.book.record import NO_SCORE, START, Entry
 from desdaemon.book.shrink import cut, prune, prune_marks, subtree
 from desdaemon.book.table import address
@@ -140,6 +140,43 @@ def test_a_transposition_counts_once_for_each_path() -> None:
     # Start; f5; f5d6; two ways on for two plies; one end. All four first moves lead to the same position.
     assert len(book) == 8
     assert found[START].lines == 4 * found[canonical(*after("f5"))].lines
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_a_move_of_plus_2_whose_replies_are_all_minus_4_becomes_plus_4(rule: Rule) -> None:
+    book = Book(Options(level=1, min_empties=50, rule=rule))
+    reply_level, move_level = 1, 20
+    child = canonical(*after("f5"))
+    book.put(Entry(*START, score=2, level=move_level))
+    book.put(Entry(*child, score=-2, level=move_level))
+    for _, grandchild in children(book.entry(*child)):
+        # Worth -4 to the one who replies, so +4 to the other, at a lower level than the move.
+        book.put(Entry(*grandchild, score=4, level=reply_level))
+    assert book.negamax() > 0
+    assert book.entry(*child).score == -4
+    assert [move.score for move in book.moves_on(*START)] == [4, 4, 4, 4]
+    assert book.entry(*START).score == 4
+    assert book.negamax() == 0
+
+
+def test_leaves_count_with_edaxs_rule_only() -> None:
+    for rule, score in ((Rule.EDAX, 5), (Rule.EGAROUCID, -2)):
+        book = Book(Options(level=1, min_empties=50, rule=rule))
+        child = canonical(*after("f5"))
+        end = canonical(*after("f5d6"))
+        leaf = next(move for move, key in children(Entry(*child)) if key != end)
+        book.put(Entry(*end, score=2, level=1))
+        book.put(Entry(*child, score=0, level=1, leaf_move=leaf, leaf_score=5, leaf_level=1))
+        book.negamax()
+        assert book.entry(*child).score == score
+
+
+def test_colours_are_one() -> None:
+    book = new_book(Options(level=1, min_empties=50), toy)
+    cells = referee.from_bits(*START)
+    swapped = referee.to_bits([[-disc for disc in row] for row in cells])
+    # The same position seen with the other colour to move is another one; its mirror image is the same.
+    assert book.entry(*swapped) == book.entry(*START)
 
 
 def test_threads_and_repetition_change_nothing() -> None:
