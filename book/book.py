@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from .edax import Links
 from .errors import NotInBook, within
-from .links import Progress, negamax
+from .links import Progress, negamax, negamax_from
 from .native import kernels
 from .options import Options
 from .record import FLAGS_KEPT, HUMAN, HUMAN_LEVEL, PASS, START, Entry, mirror_move, unmirror_move
@@ -29,6 +29,8 @@ Question = tuple[int, int, int, int]
 """What a search was asked: (player, opponent, level, excluded)."""
 
 _SLICE = 1 << 15
+_WHOLE = 50
+"""A negamax goes over the whole book when more than one in so many positions was changed."""
 
 
 class Fault(NamedTuple):
@@ -107,6 +109,8 @@ class Book:
         self._options = options or Options()
         self.file_links = links
         self.recorder: Recorder | None = None
+        self._touched: set[int] | None = None
+        self._unchecked: set[int] | None = None
         self.memo: dict[Question, tuple[int, int]] = {}
         """Searches done for a command that was stopped before it could use them."""
 
@@ -121,6 +125,8 @@ class Book:
     @options.setter
     def options(self, options: Options) -> None:
         if options != self._options:
+            if options[2:] != self._options[2:]:
+                self.forget_state()
             self._options = options
             if self.recorder is not None:
                 self.recorder.options_changed(options)
@@ -173,13 +179,51 @@ class Book:
         """Every position whose leaf is missing, illegal, superfluous or a link."""
         return [fault for _, found in self.scan_faults() for fault in found]
 
+    def suspects(self) -> list[int] | None:
+        """The rows that alone may have a `Fault`, as far as that is known: None, all of them may."""
+        if self._unchecked is None:
+            return None
+        found = set(self._unchecked)
+        for row in self._unchecked:
+            parents = self.table.parents(row)
+            if parents is None:
+                return None
+            found.update(parents)
+        return sorted(found)
+
+    def faults_among(self, rows: Iterable[int]) -> list[Fault]:
+        """The faults of some rows, in their order."""
+        note = np.empty((1, 2), np.int64)
+        noted = np.zeros(1, np.uint64)
+        found = []
+        for row in rows:
+            with self.table.lock:
+                kernels().list_faults(self.table.context, row, row + 1, address(note), 1, address(noted))
+            if noted[0]:
+                found.append(Fault(row, int(note[0, 1])))
+        return found
+
+    def checked(self) -> None:
+        """No position has a fault now."""
+        self._unchecked = set()
+
     # ------------------------------------------------------------------------------------------------ changing
+
+    def _touch(self, row: int) -> None:
+        for rows in (self._touched, self._unchecked):
+            if rows is not None:
+                rows.add(row)
+
+    def forget_state(self) -> None:
+        """What was changed is no longer known."""
+        self._touched = self._unchecked = None
 
     def put(self, entry: Entry) -> int:
         """Add or replace a position, given in canonical form; answers its row."""
         row, _ = self.table.insert(entry.player, entry.opponent)
         self.table.write(row, entry)
         self.file_links = None
+        self._touch(row)
         if self.recorder is not None:
             self.recorder.changed(row)
         return row
@@ -193,6 +237,7 @@ class Book:
         before = len(self)
         self.table.insert_records(records)
         self.file_links = None
+        self.forget_state()
         if self.recorder is not None:
             for row in range(before, len(self)):
                 self.recorder.changed(row)
@@ -225,11 +270,20 @@ class Book:
         if self.recorder is not None:
             self.recorder.removed(self.table.keys()[marked != 0])
         self.file_links = None
+        self.forget_state()
         return self.table.remove(marked)
 
     def negamax(self, *, threads: int = 1, progress: Progress | None = None) -> int | None:
-        """See `links.negamax`; leaves that have become links are dropped."""
-        changed = negamax(self.table, self._options, threads=threads, progress=progress)
+        """See `links.negamax`; leaves that have become links are dropped.
+
+        Where little was changed since the last time, only what depends on it is looked at (`links.negamax_from`).
+        """
+        changed = None
+        if self._touched is not None and len(self._touched) * _WHOLE < len(self):
+            changed = negamax_from(self.table, self._options, self._touched)
+        if changed is None:
+            changed = negamax(self.table, self._options, threads=threads, progress=progress)
+        self._touched = set() if changed is not None else None
         if self.recorder is not None:
             self.recorder.fixed()
         if changed != 0:

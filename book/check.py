@@ -115,6 +115,7 @@ def repair(book: Book) -> Repaired:
     Impossible boards and those that cannot be found are removed, bad leaves dropped, numbers out of range reset to
     unknown, human marks made to agree; then negamax.
     """
+    book.forget_state()
     table = book.table
     rows = table.find_many(table.keys()) if len(table) else np.zeros(0, np.int64)
     bad = _bad_boards(table) | (rows != np.arange(len(table)))

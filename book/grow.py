@@ -191,12 +191,17 @@ class Job:
     def complete(self) -> None:
         """Search every open leaf; leaves that are links or illegal are dropped first."""
         rows: list[int] = []
-        for done, faults in self.book.scan_faults():
-            rows += (fault.row for fault in faults)
-            if done < len(self.book):
-                self.tell(done, len(self.book), "scan")
+        suspects = self.book.suspects()
+        if suspects is not None and len(suspects) < len(self.book) // 4:
+            rows += (fault.row for fault in self.book.faults_among(suspects))
+        else:
+            for done, faults in self.book.scan_faults():
+                rows += (fault.row for fault in faults)
+                if done < len(self.book):
+                    self.tell(done, len(self.book), "scan")
         # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
         self.search((task for row in rows if (task := self._open_task(row)) is not None), len(rows))
+        self.book.checked()
 
     def _open_task(self, row: int) -> Task | None:
         entry = self.book.table.entry(row)

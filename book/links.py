@@ -7,8 +7,9 @@ too (Edax leaves them as they were).
 
 from __future__ import annotations
 
+import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
@@ -134,6 +135,63 @@ def negamax(
         if pool is not None:
             pool.shutdown()
     return int(order.block[0])
+
+
+def negamax_from(table: Table, options: Options, touched: Iterable[int]) -> int | None:
+    """Do what `negamax` does, in a table where everything but the ``touched`` rows and what depends on them is right.
+
+    Only rows above a change are visited. Answers how many rows changed, None when it cannot be done this way: then
+    `negamax` has to.
+    """
+    margins = margins_of(options)
+    waiting: dict[int, set[int]] = {}
+    heap: list[int] = []
+
+    def wait(row: int) -> None:
+        layer = layer_of(table, row)
+        if layer not in waiting:
+            waiting[layer] = set()
+            heapq.heappush(heap, layer)
+        waiting[layer].add(row)
+
+    def wait_above(row: int) -> bool:
+        parents = table.parents(row)
+        for parent in parents or ():
+            wait(parent)
+        return parents is not None
+
+    for row in touched:
+        wait(row)
+        if not wait_above(row):
+            return None
+    # As if no layer were empty: which ones are is not worth counting.
+    block: npt.NDArray[np.uint64] = np.arange(133, dtype=np.uint64)
+    block[0] = 0
+    while heap:
+        rows = np.array(sorted(waiting.pop(heapq.heappop(heap))), np.uint32)
+        changed: npt.NDArray[np.uint8] = np.zeros(len(rows), np.uint8)
+        block[1] = address(changed)
+        done = 0
+        with table.lock:
+            while done < len(rows):
+                done = int(
+                    kernels().negamax_rows(
+                        table.context, address(rows), done, len(rows), address(margins), options.rule, address(block)
+                    )
+                )
+                if done < len(rows):
+                    table.grow_wide()
+        for row in rows[changed != 0].tolist():
+            if not wait_above(row):
+                return None
+    return int(block[0])
+
+
+def layer_of(table: Table, row: int) -> int:
+    """Twice the empty squares, + 1 where the side to move has to pass: it falls along every link."""
+    entry = table.entry(row)
+    passing = not table.moves(entry.player, entry.opponent) and table.moves(entry.opponent, entry.player) != 0
+    return 2 * entry.empties + passing
 
 
 def reach(table: Table, roots: dict[int, int], *, best_only: bool = False) -> npt.NDArray[np.uint8]:

@@ -338,6 +338,13 @@ class Table:
             flat = out[: 2 * count].view(np.int64).tolist()
         return list(zip(flat[::2], flat[1::2], strict=True))
 
+    def parents(self, row: int) -> list[int] | None:
+        """The rows from which one move, or a forced pass, leads to ``row``; None when they are too many to list."""
+        out = np.empty(4096, np.int64)
+        with self.lock:
+            count = int(self._kernels.list_parents(self._context_at, row, address(out), len(out)))
+        return sorted(set(out[:count].tolist())) if count >= 0 else None
+
     def kinds(self) -> Bytes:
         """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
         kinds = np.empty(len(self), np.uint8)

@@ -255,9 +255,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     numbers: what to add to a leaf's score for its lower and its upper bound, and whether it is exact. ``rule`` 0 is
     Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links keeps its score, and
     lines count positions); with CHECK_ONLY nothing is stored. ``stats``: + 0 rows whose score or bounds changed (or,
-    checking, are not right), + 16 the layers of `order_rows`: a layer without rows is not probed. A leaf whose move
-    has become a link is dropped. A child without a score is passed over, and a position with neither links nor leaf
-    (its search is still to come) keeps its score.
+    checking, are not right), + 8 the address of a byte for each place in ``order``, to be set where anything changed,
+    or 0, + 16 the layers of `order_rows`: a layer without rows is not probed. A leaf whose move has become a link is
+    dropped. A child without a score is passed over, and a position with neither links nor leaf (its search is still
+    to come) keeps its score.
     """
     children = stack_buf(1024)
     counts = stack_buf(32)
@@ -362,12 +363,22 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                 changed += U(1)
             t += U(1)
             continue
+        flag = U(0)
+        if ld64(stats + U(8)) != U(0):
+            flag = ld64(stats + U(8)) + t
+            k = U(0)
+            while k < U(4):
+                if count_of(ctx, at, k) != ld64(counts + (k << U(3))):
+                    st8(flag, 1)
+                k += U(1)
         if store_counts(ctx, at, counts) == 0:
             break
         if leaf_linked:
             clear_leaf(at)
         if ldi8(at + U(32)) != score or ldi8(at + U(33)) != lower or ldi8(at + U(34)) != upper:
             changed += U(1)
+            if flag != U(0):
+                st8(flag, 1)
             st8(at + U(32), score)
             st8(at + U(33), lower)
             st8(at + U(34), upper)

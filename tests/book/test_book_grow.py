@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import referee
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy, worth
 
 from desdaemon.book import edax
@@ -25,16 +27,17 @@ from desdaemon.book.grow import (
     extend,
     fill,
     fill_positions,
+    fix,
     game_positions,
     play_out,
     select,
 )
-from desdaemon.book.links import Order, leaf_bound, margins_of
+from desdaemon.book.links import Order, leaf_bound, margins_of, negamax, negamax_from
 from desdaemon.book.native import kernels
 from desdaemon.book.options import Options, Rule, default_depth
 from desdaemon.book.record import NO_SCORE, START, Entry
 from desdaemon.book.shrink import cut, prune, prune_marks, subtree
-from desdaemon.book.table import address
+from desdaemon.book.table import Table, address
 
 
 def read(path: Path) -> Book:
@@ -206,6 +209,7 @@ def test_counts_go_on_beyond_32_bits_and_saturate_at_64(big: int) -> None:
     entry = book.table.entry(root)
     # All four first moves lead to the same position.
     assert entry[2:6] == (28, 24, 20, min(4 * big, (1 << 64) - 1))
+    book.forget_state()
     book.negamax()
     assert book.table.entry(root).lines == 4
 
@@ -555,3 +559,63 @@ def test_default_depths() -> None:
     assert [default_depth(level) for level in (1, 10, 11, 18, 21, 25, 30, 36, 41, 42, 60)] == [
         58, 40, 39, 39, 36, 33, 30, 30, 25, 24, 24
     ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------- only what changed
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_after_any_changes_the_quick_negamax_does_what_the_whole_one_does(data: st.DataObject) -> None:
+    book = game_book(data.draw(st.integers(0, 3)), games=2)
+    book.negamax()
+    known = [book.table.entry(row) for row in range(len(book))]
+    touched = set()
+    for _ in range(data.draw(st.integers(1, 5))):
+        entry = known[data.draw(st.integers(0, len(known) - 1))]
+        kind = data.draw(st.sampled_from(["leaf", "no leaf", "human", "new"]))
+        if kind == "new":
+            below = [key for _, key in children(entry) if book.entry(*key) is None]
+            if not below:
+                continue
+            score = data.draw(st.integers(-64, 64))
+            touched.add(book.put(Entry(*below[0], score=score, lower=score, upper=score, level=1)))
+        elif kind == "human":
+            score = data.draw(st.integers(-64, 64))
+            touched.add(book.put(entry._replace(score=score, lower=score, upper=score, level=70, flags=1)))
+        elif kind == "no leaf":
+            touched.add(book.put(entry.without_leaf()))
+        elif entry.has_leaf:
+            touched.add(book.put(entry._replace(leaf_score=data.draw(st.integers(-64, 64)))))
+    quick = Table()
+    for row in range(len(book)):
+        entry = book.table.entry(row)
+        quick.insert(*entry[:2])
+        quick.write(row, entry)
+    found = negamax_from(quick, book.options, touched)
+    assert found is not None
+    negamax(book.table, book.options)
+    assert [quick.entry(row) for row in range(len(quick))] == [book.table.entry(row) for row in range(len(book))]
+    assert set(book.faults()) <= set(book.faults_among(range(len(book))))
+
+
+def test_growing_a_large_book_a_little_looks_at_a_little() -> None:
+    book = game_book(5, games=8)
+    worker = Worker(toy)
+    fix(book, worker)
+    assert book.suspects() == []
+    position = game_positions(book, referee.random_moves(77, 9))[-1]
+    before = {entry[:2]: entry for entry in contents(book)}
+    add_positions(book, [position], worker)
+    assert verify(book) == (len(book), [], 0)
+    row = book.table.find(*position)
+    book.put(book.table.entry(row)._replace(leaf_score=60))
+    assert set(book.suspects()) == {row, *book.table.parents(row)}
+    assert 1 <= book.negamax() <= 10
+    assert verify(book).clean
+    assert before.keys() < {entry[:2] for entry in contents(book)}
+    # Another margin changes everything.
+    book.options = book.options._replace(midgame_error=9)
+    assert book.suspects() is None
+    book.negamax()
+    assert verify(book).clean

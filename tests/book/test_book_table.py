@@ -195,3 +195,32 @@ def test_every_position_of_the_first_plies() -> None:
     assert sum(counts) == len(book)
     with pytest.raises(OutOfRange, match="plies 13"):
         enumerate_book(13, Options())
+
+
+def test_parents_are_the_inverse_of_links() -> None:
+    table = Table()
+    rng = random.Random(11)
+    for seed in range(60):
+        cells = referee.random_position(seed, rng.randrange(20, 60))
+        for _ in range(4):
+            table.insert(*canonical(*referee.to_bits(cells)))
+            legal = referee.legal_moves(cells)
+            if not legal:
+                if referee.game_over(cells):
+                    break
+                cells = referee.passed(cells)
+                continue
+            for move in legal:
+                table.insert(*canonical(*referee.to_bits(referee.play(cells, move))))
+            cells = referee.play(cells, rng.choice(legal))
+    expected: dict[int, set[int]] = {row: set() for row in range(len(table))}
+    passes = 0
+    for row in range(len(table)):
+        entry = table.entry(row)
+        for move, child in table.links(entry.player, entry.opponent):
+            if child >= 0:
+                expected[child].add(row)
+                passes += move == 64
+    assert passes > 0
+    for row, parents in expected.items():
+        assert table.parents(row) == sorted(parents)
