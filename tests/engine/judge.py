@@ -273,3 +273,8 @@ def image(board: Board, places: tuple[int, ...]) -> Board:
     """The board with every disc moved to its new place."""
     player, opponent = (sum(1 << places[square] for square in squares(word)) for word in board)
     return player, opponent
+
+
+def canonical(board: Board) -> Board:
+    """The smallest pair of words among the eight images."""
+    return min(image(board, places) for places in images())

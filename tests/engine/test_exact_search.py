@@ -158,13 +158,34 @@ def test_only_moves_allowed(searcher: Searcher) -> None:
 
 
 def test_the_score_of_some_moves_is_not_that_of_the_position(searcher: Searcher) -> None:
-    """It would be met again in the search of the position before."""
-    for board in judge.positions(12, 60, [10, 11]):
+    """It would be met again in the search of the position before, where both are the images that are searched."""
+    searches = 0
+    for board in judge.positions(12, 300, [10, 11]):
+        board = judge.canonical(board)
+        before = searches
         for move in judge.squares(judge.moves(*board)):
             after = judge.play(board, move)
-            for reply in judge.squares(judge.moves(*after))[:2]:
-                searcher.search(*after, TO_THE_END, allow=1 << reply)
-        check(board, searcher.search(*board, TO_THE_END))
+            if judge.canonical(after) == after and judge.moves(*after):
+                scores = judge.score_of_moves(after)
+                worst = min(scores, key=lambda reply: scores[reply])
+                searcher.search(*after, TO_THE_END, allow=1 << worst)
+                searches += min(scores.values()) < max(scores.values())
+        if searches > before:
+            check(board, searcher.search(*board, TO_THE_END))
+    assert searches > 20
+
+
+def test_selective_results_are_not_taken_for_exact_ones(searcher_by_lot: Searcher, searcher: Searcher) -> None:
+    """With weights drawn by lot, selective results are often wrong."""
+    wrong = 0
+    for board in judge.positions(14, 10, [16, 17]):
+        if judge.over(board):
+            continue
+        exact = searcher.search(*board, TO_THE_END).lines[0].score
+        for percent in (73, 87):
+            wrong += searcher_by_lot.search(*board, Limits(60, percent)).lines[0].score != exact
+        assert searcher_by_lot.search(*board, TO_THE_END).lines[0].score == exact
+    assert wrong > 0
 
 
 def test_no_move_allowed(searcher: Searcher) -> None:
