@@ -18,7 +18,7 @@ from .links import Progress, negamax, negamax_from
 from .native import kernels
 from .options import Options
 from .record import FLAGS_KEPT, HUMAN, HUMAN_LEVEL, PASS, START, Entry, mirror_move, unmirror_move
-from .table import Records, Table, Words, address
+from .table import Floats, Records, Table, Words, address
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
@@ -264,6 +264,13 @@ class Book:
         self.table.set_results(row, results)
         if self.recorder is not None:
             self.recorder.changed(row)
+
+    def add_results(self, rows: npt.NDArray[np.int64], won: Floats, drawn: Floats, lost: Floats) -> None:
+        """Add to the results of rows, which may repeat."""
+        self.table.add_results(rows, won, drawn, lost)
+        if self.recorder is not None:
+            for row in np.unique(rows).tolist():
+                self.recorder.changed(row)
 
     def remove(self, marked: npt.NDArray[np.uint8]) -> int:
         """Remove the rows marked by a byte that is not 0; answers how many. Rows are renumbered."""

@@ -31,6 +31,7 @@ SPEC = Spec(
         "insert_children": "i64(u64,i64,i64,u64)",
         "tally_rows": "void(u64,i64,i64,u64)",
         "list_parents": "i64(u64,i64,u64,i64)",
+        "replay_game": "i64(u64,u64,u64,i64,u64,i64,u64)",
         "list_faults": "i64(u64,i64,i64,u64,i64,u64)",
         "reach_rows": "i64(u64,u64,u64,i64,i64,i64)",
         "dat_load": "i64(u64,u64,i64,i64,u64)",

@@ -27,7 +27,7 @@ from .errors import NotInBook, within
 from .links import Order, margins_of
 from .native import kernels
 from .options import Options
-from .record import HUMAN, MAX_LEVEL, NO_MOVE, NO_SCORE, PASS, START, Entry
+from .record import HUMAN, MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START, Entry
 from .table import address
 
 Position = tuple[int, int]
@@ -35,6 +35,7 @@ Position = tuple[int, int]
 _SLICE = 1 << 15
 _EXPAND = 64
 _ADDED = 1 << 14
+_GAMES = 1 << 12
 
 
 class Report(NamedTuple):
@@ -269,6 +270,71 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
         job.negamax()
         return Outcome(False, 0, 0, job.added)
     return job.run(lambda: ())
+
+
+class Game(NamedTuple):
+    """A game from the initial position: its moves (squares 0..63; passes may be left out), and the final score in discs
+    for the first mover where it is known."""
+
+    moves: bytes
+    score: int | None = None
+
+
+def add_games(
+    book: Book, games: Iterable[Game], worker: Worker, *, keep_results: bool = False
+) -> tuple[Outcome, list[str]]:
+    """Add the positions of many games down to the book's depth, then search what is open and negamax.
+
+    With ``keep_results`` the games' results are counted for their positions. The second answer names the games with
+    an illegal move, which are used up to it.
+    """
+    job = Job(book, worker, "add")
+    problems: list[str] = []
+    waiting = iter(games)
+    first = 1
+    try:
+        while batch := list(itertools.islice(waiting, _GAMES)):
+            _add_batch(job, batch, first, problems, keep_results)
+            first += len(batch)
+            job.tell(first - 1, first - 1, "add")
+    except _Stopped:
+        job.negamax()
+        return Outcome(False, 0, 0, job.added), problems
+    return job.run(lambda: ()), problems
+
+
+def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str], keep_results: bool) -> None:
+    book = job.book
+    least = max(0, book.options.min_empties - 1)
+    replayed = []
+    for number, game in enumerate(batch, first):
+        positions, illegal = book.table.replay(*START, game.moves, least)
+        if illegal is not None:
+            problems.append(f"game {number}: move {illegal + 1} is not legal")
+        replayed.append(positions)
+    keys = np.concatenate(replayed)
+    unique = np.unique(keys, axis=0)
+    missing = unique[book.table.find_many(unique) < 0]
+    records = np.zeros(len(missing), RECORD)
+    records["player"], records["opponent"] = missing.T
+    records["level"] = book.options.level
+    records["score"] = records["lower"] = records["leaf_score"] = NO_SCORE
+    records["upper"] = -NO_SCORE
+    records["leaf_move"], records["leaf_level"] = NO_MOVE, NO_LEVEL
+    book.put_new(records)
+    job.added += len(missing)
+    if not keep_results:
+        return
+    # A position's side to move is the first mover's after an even number of plies.
+    signs = [
+        np.resize([score, -score], len(positions)) if score is not None else np.full(len(positions), 65)
+        for positions, score in zip(replayed, (game.score for game in batch), strict=True)
+    ]
+    own = np.concatenate(signs)
+    counted = own <= 64
+    rows = book.table.find_many(keys)[counted]
+    own = own[counted]
+    book.add_results(rows, (own > 0).astype(float), (own == 0).astype(float), (own < 0).astype(float))
 
 
 def fix(book: Book, worker: Worker) -> Outcome:

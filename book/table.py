@@ -39,6 +39,7 @@ _RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
 Words = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 Records = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 
 def address(array: npt.NDArray[Any]) -> int:
@@ -417,6 +418,36 @@ class Table:
             while len(self._results) < len(self._chunks):
                 self._add_result_chunk()
             self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1] = results
+
+    def add_results(self, rows: npt.NDArray[np.int64], won: Floats, drawn: Floats, lost: Floats) -> None:
+        """Add to the results of rows, which may repeat."""
+        with self.lock:
+            while len(self._results) < len(self._chunks):
+                self._add_result_chunk()
+            numbers = rows >> CHUNK_BITS
+            for number in np.unique(numbers).tolist():
+                here = numbers == number
+                places = rows[here] & CHUNK_ROWS - 1
+                for name, values in (("won", won), ("drawn", drawn), ("lost", lost)):
+                    np.add.at(self._results[number][name], places, values[here])
+
+    def replay(
+        self, player: int, opponent: int, moves: bytes, least_empties: int = 0
+    ) -> tuple[npt.NDArray[np.uint64], int | None]:
+        """The canonical positions of a game, shape (n, 2), with the start and forced passes, down to some empties.
+
+        ``moves`` are squares 0..63, or 64 for a pass. The second answer is the number (from 0) of an illegal move,
+        which ends the game, or None.
+        """
+        out = np.empty((len(moves) * 2 + 2, 2), np.uint64)
+        played = np.frombuffer(moves, np.uint8)
+        written = np.zeros(1, np.int64)
+        illegal = int(
+            self._kernels.replay_game(
+                player, opponent, address(played), len(moves), address(out), least_empties, address(written)
+            )
+        )
+        return out[: int(written[0])], illegal if illegal >= 0 else None
 
     def result_chunk(self, number: int) -> Records:
         """The results of rows ``number * CHUNK_ROWS``.. that are in use; only when `keeps_results`."""

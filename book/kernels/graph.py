@@ -698,3 +698,40 @@ def tally_rows(ctx, start, end, out):
         if total == U(0):
             st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
         row += U(1)
+
+
+@kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
+def replay_game(p, o, played, count, out, least, stats):
+    """The canonical positions of a game from (p, o) on, 16 bytes each at ``out``, the first one included.
+
+    ``played`` holds ``count`` squares, a byte each (64: a pass); forced passes that are left out are put in. It ends
+    before positions of fewer than ``least`` empty squares. ``stats``: + 0 the number of positions. Answers the number
+    (from 0) of an illegal move, before which it ends, or -1.
+    """
+    at = out
+    canonical(p, o, at)
+    k = U(0)
+    illegal = -1
+    while k < i2u(count):
+        move = ldu8(played + k)
+        legal = moves(p, o)
+        if legal == U(0) and moves(o, p):
+            p, o = o, p
+            legal = moves(p, o)
+            at += U(16)
+            canonical(p, o, at)
+            if move == PASS:
+                k += U(1)
+                continue
+        if move > U(63) or (legal >> (move & U(63))) & U(1) == U(0):
+            illegal = u2i(k)
+            break
+        if 64 - popc(p | o) <= least:
+            break
+        f = flip(move, p, o)
+        p, o = o ^ f, p | f | bit(move)
+        at += U(16)
+        canonical(p, o, at)
+        k += U(1)
+    st64(stats, ((at - out) >> U(4)) + U(1))
+    return illegal

@@ -15,9 +15,11 @@ from desdaemon.book.book import OPEN, Book, new_book
 from desdaemon.book.check import verify
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.grow import (
+    Game,
     Mode,
     Report,
     Worker,
+    add_games,
     add_positions,
     correct,
     deepen,
@@ -36,6 +38,7 @@ from desdaemon.book.links import Order, leaf_bound, margins_of, negamax, negamax
 from desdaemon.book.native import kernels
 from desdaemon.book.options import Options, Rule, default_depth
 from desdaemon.book.record import NO_SCORE, START, Entry
+from desdaemon.book.results import add_result
 from desdaemon.book.shrink import cut, prune, prune_marks, subtree
 from desdaemon.book.table import Table, address
 
@@ -619,3 +622,61 @@ def test_growing_a_large_book_a_little_looks_at_a_little() -> None:
     assert book.suspects() is None
     book.negamax()
     assert verify(book).clean
+
+
+# ---------------------------------------------------------------------------------------------------- many games
+
+
+def some_games(count: int) -> list[tuple[list[int], int]]:
+    found = []
+    for seed in range(count):
+        moves = referee.random_moves(seed, 60)
+        cells, sign = referee.start(), 1
+        for move in moves:
+            if not referee.legal_moves(cells):
+                cells, sign = referee.passed(cells), -sign
+            cells, sign = referee.play(cells, move), -sign
+        found.append((moves, sign * referee.final_score(cells)))
+    return found
+
+
+@pytest.mark.parametrize("depth", [12, 61])
+def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
+    games = some_games(6)
+    one = new_book(Options(level=1, min_empties=61 - depth), toy)
+    for moves, score in games:
+        positions = game_positions(one, moves)
+        add_positions(one, positions, Worker(toy))
+        add_result(one, positions, score)
+    many = new_book(Options(level=1, min_empties=61 - depth), toy)
+    given = [Game(bytes(moves), score) for moves, score in games]
+    outcome, problems = add_games(many, given, Worker(toy), keep_results=True)
+    assert problems == []
+    assert outcome.added == len(many) - 1
+    assert contents(many) == contents(one)
+    for key in (entry[:2] for entry in contents(one)):
+        assert many.table.results(many.table.find(*key)) == one.table.results(one.table.find(*key))
+
+
+def test_an_illegal_move_ends_its_game_and_is_named() -> None:
+    book = new_book(Options(level=1, min_empties=0), toy)
+    moves = referee.random_moves(1, 60)
+    games = [Game(bytes(moves[:10])), Game(bytes([*moves[:20], 27, *moves[20:]])), Game(b"\x40"), Game(b"\x13\xff")]
+    outcome, problems = add_games(book, games, Worker(toy))
+    assert outcome.finished
+    assert problems == [f"game {game}: move {move} is not legal" for game, move in ((2, 21), (3, 1), (4, 2))]
+    assert min(entry.empties for entry in (book.table.entry(row) for row in range(len(book)))) == 40
+    assert verify(book).clean
+
+
+def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desdaemon.book.grow._GAMES", 2)
+    games = [Game(bytes(moves), score) for moves, score in some_games(6)]
+    book = new_book(Options(level=1, min_empties=40), toy)
+    outcome, _ = add_games(book, games, Worker(toy, tell=lambda report: report.total < 4))
+    assert not outcome.finished
+    assert verify(book).clean
+    outcome, _ = add_games(book, games, Worker(toy))
+    whole = new_book(Options(level=1, min_empties=40), toy)
+    add_games(whole, games, Worker(toy))
+    assert contents(book) == contents(whole)
