@@ -54,6 +54,19 @@ def _redo(text: TextDialect, argument: str) -> None:
         text.warn("redo: no move was taken back")
 
 
+def _load(text: TextDialect, argument: str) -> None:
+    from .game_files import read_game
+
+    text.session.load(read_game(argument))
+    text.played()
+
+
+def _save(text: TextDialect, argument: str) -> None:
+    from .game_files import write_game
+
+    write_game(argument, text.session)
+
+
 def _force(text: TextDialect, argument: str) -> None:
     text.session.force(argument)
 
@@ -167,6 +180,8 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "play": _play,
     "undo": _undo,
     "redo": _redo,
+    "load": _load,
+    "save": _save,
     "force": _force,
     "moves": _moves,
     "stop": _stop,

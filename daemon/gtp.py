@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from desdaemon import __version__
 from desdaemon.protocol import gtp, rules
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games import black_score
 from desdaemon.protocol.gtp import GtpError
 from desdaemon.protocol.notation import Position, illegal_move, moves_text
 from desdaemon.protocol.rules import PASS
@@ -56,6 +57,7 @@ class GtpDialect:
             "gg-undo": self._undo,
             "time_settings": self._time_settings,
             "time_left": self._time_left,
+            "loadsgf": self._loadsgf,
             "final_score": self._final_score,
             "showboard": lambda arguments: gtp.diagram(self.position),
             "cputime": lambda arguments: f"{time.process_time():.3f}",
@@ -271,10 +273,24 @@ class GtpDialect:
                 game.undo()
         return ""
 
+    def _loadsgf(self, arguments: list[str]) -> str:
+        from .game_files import read_game
+
+        if not 1 <= len(arguments) <= 2:
+            raise GtpError("syntax error: expected the name of a file")
+        before = gtp.parse_count(arguments[1], 1, 10**6) if arguments[1:] else 10**6
+        try:
+            record = read_game(arguments[0], "sgf")
+        except BadInput as error:
+            raise GtpError(f"cannot load file: {error}") from None
+        self.session.load(record._replace(moves=record.moves[: before - 1]))
+        self._implied.clear()
+        return gtp.colour_text(self.position.black_to_move)
+
     def _final_score(self, arguments: list[str]) -> str:
         if not self.position.over:
             raise GtpError("cannot score: the game is not over")
-        return gtp.score_text(gtp.black_result(self.position))
+        return gtp.score_text(black_score(self.position))
 
     # Analysis
 

@@ -28,6 +28,7 @@ from .settings import Settings
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
+    from desdaemon.protocol.games import GameRecord
 
     from .clock import Clock
 
@@ -69,6 +70,12 @@ class Session:
         position = parse_board(text)
         self._start(position)
         return board_doubts(position)
+
+    def load(self, record: GameRecord) -> None:
+        """A whole game: where it began and its moves, none of which can be illegal."""
+        self._start(record.initial)
+        for played in record.moves:
+            self.game.play(played.move)
 
     def _start(self, position: Position) -> None:
         self.game.start(position)

@@ -26,6 +26,8 @@ COMMANDS = (
     Command("go", (), "", "Search and play a move for the side to move."),
     Command("hint", (), "[n]", "Search and show the n best moves (default 1); the board stays as it is."),
     Command("stop", (), "", "End the search that is running, then switch to mode 3."),
+    Command("load", (), "file", "Load the first game of a file: .txt, .ggf, .sgf or .pgn."),
+    Command("save", (), "file", "Write the game to a file: .txt, .ggf, .sgf or .pgn; one that exists is replaced."),
     Command("force", (), "[moves]", "Opening line from the initial position that go follows; none clears it."),
     Command("eval", (), "", "Show the static evaluation, in discs, for the side to move."),
     Command("moves", (), "", "Show the legal moves."),

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from . import rules
 from .errors import BadInput, quoted
-from .notation import START, Position, illegal_move, parse_board, parse_move
+from .notation import START, Position, illegal_move, move_text, parse_board, parse_move, squares_text
 from .rules import PASS
 
-_GGF_TAG = re.compile(r"([A-Za-z]+)\s*\[([^\]]*)\]")
 _TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,6})?)")
 
 
@@ -77,24 +76,95 @@ def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[Pla
     return tuple(played)
 
 
+def properties(text: str, escapes: bool = False) -> list[tuple[str, str]]:
+    """The names, in upper case, and values of the main line of the first ``(;A[x]B[y][z];)`` in a text.
+
+    ``escapes`` are backslashes in values. Raises `BadInput` where there is no such thing, or no end of it.
+    """
+    at = text.find("(;")
+    if at < 0:
+        raise BadInput(f"{quoted(text)} is not a game: expected (;GM[Othello] ... ;)")
+    found: list[tuple[str, str]] = []
+    name = ""
+    while True:
+        opening = text.find("[", at)
+        closing = text.find(")", at, opening if opening >= 0 else len(text))
+        if closing >= 0:
+            return found
+        end = _value_end(text, opening + 1, escapes) if opening >= 0 else -1
+        if end < 0:
+            raise BadInput(f"{quoted(text)} has no end: expected (;GM[Othello] ... ;)")
+        head = text[at:opening].rstrip()
+        start = len(head)
+        while start and head[start - 1].isalpha():
+            start -= 1
+        name = head[start:].upper() or name
+        value = text[opening + 1 : end]
+        found.append((name, _ESCAPE.sub(r"\1", value) if escapes else value))
+        at = end + 1
+
+
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+def _value_end(text: str, at: int, escapes: bool) -> int:
+    """Where the value that begins there ends, -1 when it does not."""
+    end = text.find("]", at)
+    while escapes and end >= 0:
+        begun = end
+        while begun > at and text[begun - 1] == "\\":
+            begun -= 1
+        if (end - begun) % 2 == 0:
+            break
+        end = text.find("]", end + 1)
+    return end
+
+
+def ggf_text(record: GameRecord, date: str, place: str = "desdaemon") -> str:
+    """A game as a line of GGF; the result of an unfinished one is ``?``."""
+    final = record.final
+    result = f"{black_score(final)}" if final.over else "?"
+    board = squares_text(record.initial).replace("X", "*")
+    rows = " ".join(board[at : at + 8] for at in range(0, 64, 8))
+    head = f"GM[Othello]PC[{place}]DT[{date}]PB[{_plain(record.black)}]PW[{_plain(record.white)}]RE[{result}]TY[8]"
+    side = "*" if record.initial.black_to_move else "O"
+    return f"(;{head}BO[8 {rows} {side}]{''.join(_ggf_moves(record))};)"
+
+
+def _ggf_moves(record: GameRecord) -> list[str]:
+    black = record.initial.black_to_move
+    texts = []
+    for played in record.moves:
+        seconds = f"//{played.ms / 1000:.3f}" if played.ms else ""
+        texts.append(f"{'B' if black else 'W'}[{move_text(played.move)}{seconds}]")
+        black = not black
+    return texts
+
+
+def _plain(name: str) -> str:
+    """A name without what would end it."""
+    return "".join(c for c in name if c.isprintable() and c not in "[]\\")
+
+
+def black_score(position: Position) -> int:
+    """The score from Black's side, the empty squares to the winner."""
+    score = rules.final_score(position.player, position.opponent)
+    return score if position.black_to_move else -score
+
+
 def parse_ggf(text: str) -> GameRecord:
     """The first game of a GGF text: ``(;GM[Othello]...BO[8 ...]B[f5//1.2]W[d6/-1.5/0.3];)``.
 
     Tags that mean nothing here are passed over. Raises `BadInput`.
     """
-    begin = text.find("(;")
-    end = text.find(";)", begin)
-    if begin < 0 or end < 0:
-        raise BadInput(f"{quoted(text)} is not a game: expected GGF, (;GM[Othello] ... ;)")
     tags: dict[str, str] = {}
     moves: list[tuple[bool, int, float]] = []
-    for name, value in _GGF_TAG.findall(text[begin + 2 : end]):
-        upper = name.upper()
-        if upper in ("B", "W"):
+    for name, value in properties(text):
+        if name in ("B", "W"):
             move, _, rest = value.partition("/")
-            moves.append((upper == "B", parse_move(move), _seconds(rest.partition("/")[2])))
+            moves.append((name == "B", parse_move(move), _seconds(rest.partition("/")[2])))
         else:
-            tags.setdefault(upper, value.strip())
+            tags.setdefault(name, value.strip())
     if tags.get("GM", "othello").lower() not in ("othello", "reversi"):
         raise BadInput(f"GM[{tags['GM']}] in {quoted(text)}: expected Othello")
     initial = _ggf_board(tags["BO"]) if "BO" in tags else START

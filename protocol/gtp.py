@@ -7,6 +7,7 @@ from typing import NamedTuple
 from . import rules
 from .commands import Command
 from .errors import BadInput, quoted
+from .games import black_score
 from .notation import Position, parse_move, square_text
 from .options import whole_number
 from .rules import PASS
@@ -32,6 +33,7 @@ COMMANDS = (
         "time_settings", (), "main period stones", "Clocks for both sides, in seconds; a period of 0 stones: none."
     ),
     Command("time_left", (), "colour seconds stones", "What a side's clock shows; 0 stones: main time."),
+    Command("loadsgf", (), "file [n]", "Load a game from an SGF file, as it was before its move n."),
     Command("final_score", (), "", "`B+6`, `W+12` or `0`, the empty squares to the winner; an error before the end."),
     Command("showboard", (), "", "A diagram, rank 1 first."),
     Command("cputime", (), "", "Processor time of the program, in seconds."),
@@ -151,12 +153,6 @@ def diagram(position: Position) -> str:
     return "\n".join(["", files, *rows, files, f"X black {black}, O white {white}, {turn}"])
 
 
-def black_result(position: Position) -> int:
-    """The score of a finished game from Black's side, the empty squares to the winner."""
-    score = rules.final_score(position.player, position.opponent)
-    return score if position.black_to_move else -score
-
-
 def score_text(score: int) -> str:
     """``B+6``, ``W+12`` or ``0`` from Black's score."""
     return f"{'B' if score > 0 else 'W'}+{abs(score)}" if score else "0"
@@ -166,5 +162,5 @@ def result_text(position: Position) -> str:
     """The result in words, "" where the game is not over."""
     if not position.over:
         return ""
-    score = black_result(position)
+    score = black_score(position)
     return f"{'Black' if score > 0 else 'White'} wins by {abs(score)}" if score else "Draw"

@@ -1,0 +1,63 @@
+"""Reading and writing a session's game."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.game_formats import format_of, game_text, parse_game
+from desdaemon.protocol.games import GameRecord, PlayedMove
+
+if TYPE_CHECKING:
+    from .session import Session
+
+LARGEST_FILE = 1 << 20
+"""Bytes; no more is read in search of the first game of a file."""
+
+
+def read_game(path: str, format: str = "") -> GameRecord:
+    """The first game of a file, in the format of its name unless one is given; raises `BadInput`."""
+    if not path:
+        raise BadInput('load "": expected the name of a file')
+    format = format or format_of(path)
+    try:
+        # A pipe could keep the dialogue waiting for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116  pathlib costs start-up time
+            raise BadInput(f"{quoted(path)}: expected a regular file")
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read(LARGEST_FILE)
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be read") from None
+    try:
+        return parse_game(data.decode("utf-8", "backslashreplace"), format)
+    except BadInput as error:
+        raise BadInput(f"{quoted(path)}: {error}") from None
+
+
+def write_game(path: str, session: Session) -> None:
+    """Write the session's game in the format of the file's name, replacing a file; raises `BadInput`."""
+    if not path:
+        raise BadInput('save "": expected the name of a file')
+    format = format_of(path)
+    game, settings = session.game, session.settings
+    record = GameRecord(
+        game.initial,
+        tuple(PlayedMove(move, 0.0) for move in game.moves),
+        settings.engine_name if settings.mode in (1, 2) else "",
+        settings.engine_name if settings.mode in (0, 2) else "",
+    )
+    text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+            file.write(text)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be written") from None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return str(error.strerror if isinstance(error, OSError) else error)
