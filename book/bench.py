@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from . import edax, egaroucid, snapshot
+from .add import enumerate_book
 from .book import Book
 from .errors import within
-from .grow import enumerate_book
 from .options import Options
 from .record import START
 

@@ -339,7 +339,8 @@ class Book:
 
 def new_book(options: Options, evaluate: Evaluate) -> Book:
     """A book of the initial position, searched at the book's level."""
-    from .grow import Worker, add_positions
+    from .add import add_positions
+    from .jobs import Worker
 
     book = Book(options)
     add_positions(book, [START], Worker(evaluate))

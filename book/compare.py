@@ -69,7 +69,7 @@ _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 def merge(book: Book, other: Book, *, keep_ours: bool = False) -> Merged:
     """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
 
-    Leaves that became links are dropped; some may be open afterwards (`grow.fix` searches them). Game results are
+    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are
     added up.
     """
     replaced = kept = 0

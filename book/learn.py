@@ -19,7 +19,7 @@ import numpy as np
 
 from .book import Book, final_score
 from .errors import within
-from .grow import Outcome, Position, Report, Task, Worker
+from .jobs import Outcome, Position, Report, Task, Worker
 from .links import reach
 from .record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
 from .shrink import Shrunk, keep_only, root_row

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .book import Book
 from .errors import within
-from .grow import Outcome, Position, Worker
+from .jobs import Outcome, Position, Worker
 from .learn import MAX_LEARNING_DEPTH, NO_LIMIT, Window, learn
 from .record import MAX_LEVEL
 

@@ -12,7 +12,7 @@ _ALL = (1 << 64) - 1
 
 
 class Searches:
-    """A `book.Evaluate` for `grow.Worker`: call it from any number of threads."""
+    """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
 
     def __init__(self, *, hash_bits: int = 18, weights: Weights | None = None) -> None:
         """Each thread that searches gets a table of 2**``hash_bits`` entries; ``weights`` None: the shipped ones.

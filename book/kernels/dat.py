@@ -20,7 +20,8 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import NARROW, clamp, count_of, list_links, prefetch_key
+from .graph import list_links, prefetch_key
+from .negamax import NARROW, clamp, count_of
 from .table import canonical, find_row, insert_row, row_at
 
 FIXED = U(40)

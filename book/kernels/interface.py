@@ -3,7 +3,7 @@
 from desdaemon.engine.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, ld64, moves
 
-from . import dat, graph, retro, table
+from . import dat, graph, leaves, negamax, retro, table, walks
 from .table import canonical
 
 
@@ -42,4 +42,16 @@ def canonicalise(keys, count, stride):
     return changed
 
 
-__all__ = ["board_flips_of", "board_moves_of", "canonical_of", "canonicalise", "dat", "graph", "retro", "table"]
+__all__ = [
+    "board_flips_of",
+    "board_moves_of",
+    "canonical_of",
+    "canonicalise",
+    "dat",
+    "graph",
+    "leaves",
+    "negamax",
+    "retro",
+    "table",
+    "walks",
+]

@@ -12,7 +12,8 @@ import pytest
 from toys import contents, small_book, toy
 
 from desdaemon.book.check import verify
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.learn import Window, learn
 from desdaemon.book.record import START
 from desdaemon.book.store import create_store, open_store
@@ -23,7 +24,8 @@ sys.path[:0] = sys.argv[2:4]
 import conftest
 from pathlib import Path
 from desdaemon.book.errors import WriteFailed, ReadOnly
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.learn import Window, learn
 from desdaemon.book.record import START, Entry
 from desdaemon.book.store import open_store

@@ -12,7 +12,8 @@ from toys import canonical, contents, dat_file, dat_record, small_book, toy
 from desdaemon.book import edax
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.record import START, Entry
 
 DATE = slice(10, 17)

@@ -7,7 +7,8 @@ from pathlib import Path
 import referee
 from toys import contents, small_book, toy
 
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.record import START, Entry
 from desdaemon.book.store import create_store
 

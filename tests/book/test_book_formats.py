@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from toys import canonical, contents, dat_file, dat_record, small_book, toy
 
 from desdaemon.book import edax, egaroucid, formats, text
+from desdaemon.book.add import add_positions, fix, game_positions
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.grow import Worker, add_positions, deviate, fix, game_positions
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.record import HUMAN, START
 from desdaemon.book.store import create_store

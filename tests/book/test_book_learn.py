@@ -11,7 +11,8 @@ from desdaemon.book.book import Book
 from desdaemon.book.check import verify
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.grade import GUESSED, LETTERS, READ, SOLVED, egaroucid_reading, flags, grade, reading
-from desdaemon.book.grow import Report, Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Report, Worker
 from desdaemon.book.learn import (
     NO_LIMIT,
     Window,

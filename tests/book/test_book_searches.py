@@ -8,7 +8,8 @@ from toys import contents
 
 from desdaemon.book.book import new_book
 from desdaemon.book.check import verify
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options
 from desdaemon.book.record import START
 from desdaemon.book.searches import Searches

@@ -19,7 +19,8 @@ from toys import contents, small_book, toy
 from desdaemon.book import journal, snapshot
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
-from desdaemon.book.grow import Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.record import START, Entry
 from desdaemon.book.salvage import salvage
 from desdaemon.book.store import Store, create_store, journal_path, lock_path, open_store
@@ -420,7 +421,8 @@ import sys
 sys.path[:0] = sys.argv[2:]
 import conftest
 from pathlib import Path
-from desdaemon.book.grow import Job, Worker, deviate
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Job, Worker
 from desdaemon.book.record import START, Entry
 from desdaemon.book.salvage import salvage
 from desdaemon.book.store import open_store

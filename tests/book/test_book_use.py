@@ -11,12 +11,14 @@ import referee
 from toys import canonical, contents, small_book, toy
 
 from desdaemon.book import edax
+from desdaemon.book.add import fix, game_positions
 from desdaemon.book.book import Book
 from desdaemon.book.check import repair, verify
 from desdaemon.book.choose import Choice, Settings, candidates, caution, choose, line
 from desdaemon.book.compare import better, diff, merge
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.grow import Worker, deviate, fix, game_positions
+from desdaemon.book.grow import deviate
+from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options
 from desdaemon.book.record import HUMAN, START, Entry
 from desdaemon.book.report import best_lines, check_games, entry_text, moves_text, problems, summary

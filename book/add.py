@@ -1,0 +1,152 @@
+"""Adding positions and games to a book."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .book import Book
+from .errors import within
+from .jobs import Job, Outcome, Position, Stopped, Worker
+from .options import Options
+from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START
+
+_GAMES = 1 << 12
+
+
+def _canonical(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
+    """The canonical forms of positions that are not deeper than the book goes."""
+    least = book.options.min_empties - 1
+    for player, opponent in positions:
+        if 64 - (player | opponent).bit_count() >= least:
+            yield book.table.canonical(player, opponent)[:2]
+
+
+def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> Outcome:
+    """Add positions, in any orientation, down to the book's depth; search what is open; negamax.
+
+    This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
+    afterwards. Positions once added stay after a stop.
+    """
+    job = Job(book, worker, command)
+    try:
+        job.add((position, NO_SCORE) for position in _canonical(book, positions))
+    except Stopped:
+        job.negamax()
+        return Outcome(False, 0, 0, job.added)
+    return job.run(lambda: ())
+
+
+class Game(NamedTuple):
+    """A game from the initial position: its moves (squares 0..63; passes may be left out), and the final score in discs
+    for the first mover where it is known."""
+
+    moves: bytes
+    score: int | None = None
+
+
+def add_games(
+    book: Book, games: Iterable[Game], worker: Worker, *, keep_results: bool = False
+) -> tuple[Outcome, list[str]]:
+    """Add the positions of many games down to the book's depth, then search what is open and negamax.
+
+    With ``keep_results`` the games' results are counted for their positions. The second answer names the games with
+    an illegal move, which are used up to it.
+    """
+    job = Job(book, worker, "add")
+    problems: list[str] = []
+    waiting = iter(games)
+    first = 1
+    try:
+        while batch := list(itertools.islice(waiting, _GAMES)):
+            _add_batch(job, batch, first, problems, keep_results)
+            first += len(batch)
+            job.tell(first - 1, first - 1, "add")
+    except Stopped:
+        job.negamax()
+        return Outcome(False, 0, 0, job.added), problems
+    return job.run(lambda: ()), problems
+
+
+def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str], keep_results: bool) -> None:
+    book = job.book
+    least = max(0, book.options.min_empties - 1)
+    replayed = []
+    for number, game in enumerate(batch, first):
+        positions, illegal = book.table.replay(*START, game.moves, least)
+        if illegal is not None:
+            problems.append(f"game {number}: move {illegal + 1} is not legal")
+        replayed.append(positions)
+    keys = np.concatenate(replayed)
+    unique = np.unique(keys, axis=0)
+    missing = unique[book.table.find_many(unique) < 0]
+    records = np.zeros(len(missing), RECORD)
+    records["player"], records["opponent"] = missing.T
+    records["level"] = book.options.level
+    records["score"] = records["lower"] = records["leaf_score"] = NO_SCORE
+    records["upper"] = -NO_SCORE
+    records["leaf_move"], records["leaf_level"] = NO_MOVE, NO_LEVEL
+    book.put_new(records)
+    job.added += len(missing)
+    if not keep_results:
+        return
+    # A position's side to move is the first mover's after an even number of plies.
+    signs = [
+        np.resize([score, -score], len(positions)) if score is not None else np.full(len(positions), 65)
+        for positions, score in zip(replayed, (game.score for game in batch), strict=True)
+    ]
+    own = np.concatenate(signs)
+    counted = own <= 64
+    rows = book.table.find_many(keys)[counted]
+    own = own[counted]
+    book.add_results(rows, (own > 0).astype(float), (own == 0).astype(float), (own < 0).astype(float))
+
+
+def fix(book: Book, worker: Worker) -> Outcome:
+    """Drop leaves that are links or illegal, search what is open, and bring all scores up to date."""
+    return Job(book, worker, "fix").run(lambda: ())
+
+
+def enumerate_book(plies: int, options: Options) -> Book:
+    """A new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
+
+    Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
+    some seven times the positions of the one before.
+    """
+    within("plies", plies, 0, 12)
+    book = Book(options)
+    book.table.insert(*START)
+    first = 0
+    for _ in range(plies):
+        last = len(book)
+        book.table.insert_children(first, last)
+        first = last
+    return book
+
+
+def game_positions(book: Book, moves: Sequence[int], start: Position | None = None) -> list[Position]:
+    """The positions of a game after each of its moves (squares 0..63; forced passes are put in), with the start.
+
+    Raises ValueError at an illegal move, naming its number.
+    """
+    table = book.table
+    player, opponent = start or START
+    positions = [(player, opponent)]
+    for number, move in enumerate(moves, 1):
+        if move == PASS and not table.moves(player, opponent):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            continue
+        legal = table.moves(player, opponent)
+        if not legal and table.moves(opponent, player):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            legal = table.moves(player, opponent)
+        if not (0 <= move < PASS and legal >> move & 1):
+            raise ValueError(f"move {number} is not legal")
+        player, opponent = table.play(player, opponent, move)
+        positions.append((player, opponent))
+    return positions

@@ -1,0 +1,118 @@
+"""Leaves that are not as they should be, and counts of what there is."""
+
+from desdaemon.engine.jit import kernel
+from desdaemon.engine.kernels.bits import U, i2u, ld64, ldi8, ldu8, moves, popc, st8, st64, stack_buf, sts64, u2i
+
+from .graph import list_links
+from .table import COUNT, row_at
+
+OPEN = 1
+LINKED = 2
+ILLEGAL = 3
+SURPLUS = 4
+
+
+@kernel("i64(u64,u64)")
+def leaf_fault(ctx, at):
+    """What is wrong with the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
+    move is a link), ILLEGAL (no legal move), SURPLUS (none or a final score is due)."""
+    links = stack_buf(1024)
+    p = ld64(at)
+    o = ld64(at + U(8))
+    leaf_move = ldu8(at + U(36))
+    score = ldi8(at + U(37))
+    total = i2u(list_links(ctx, p, o, links))
+    if total == U(0):
+        if leaf_move < U(65):
+            return ILLEGAL
+        return OPEN if score < -64 else 0
+    legal = False
+    free = False
+    k = U(0)
+    while k < total:
+        row = u2i(ld64(links + (k << U(4)) + U(8)))
+        if ld64(links + (k << U(4))) == leaf_move:
+            legal = True
+            if row >= 0:
+                return LINKED
+        if row < 0:
+            free = True
+        k += U(1)
+    if leaf_move > U(64):
+        if score >= -64:
+            return SURPLUS
+        return OPEN if free else 0
+    if not legal:
+        return ILLEGAL
+    return OPEN if score < -64 else 0
+
+
+@kernel("i64(u64,i64,i64,u64,i64,u64)")
+def list_faults(ctx, start, end, out, room, stats):
+    """Note (row, fault) of rows ``start..end`` with a `leaf_fault`, 16 bytes each at ``out``, until ``room`` are
+    noted; answers where it stopped, ``stats`` + 0 how many were noted."""
+    row = i2u(start)
+    noted = U(0)
+    while row < i2u(end) and noted < i2u(room):
+        fault = leaf_fault(ctx, row_at(ctx, row))
+        if fault:
+            st64(out + (noted << U(4)), row)
+            sts64(out + (noted << U(4)) + U(8), fault)
+            noted += U(1)
+        row += U(1)
+    st64(stats, noted)
+    return u2i(row)
+
+
+@kernel("void(u64,i64,i64,u64)")
+def list_kinds(ctx, start, end, out):
+    """A byte for each of the rows ``start..end``: 1 the side to move has to pass, 2 the game is over, 4 the other side
+    would have to pass, 0 both have moves."""
+    row = i2u(start)
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        own = moves(ld64(at), ld64(at + U(8)))
+        other = moves(ld64(at + U(8)), ld64(at))
+        kind = 0
+        if own == U(0):
+            kind = 2 if other == U(0) else 1
+        elif other == U(0):
+            kind = 4
+        st8(out + row - i2u(start), kind)
+        row += U(1)
+
+
+@kernel("void(u64,u64)")
+def count_empties(ctx, out):
+    """How many rows have 0..64 empty squares, 64 bits each at ``out`` (all 0 before)."""
+    row = U(0)
+    while row < ld64(ctx + COUNT):
+        at = row_at(ctx, row)
+        slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+        st64(slot, ld64(slot) + U(1))
+        row += U(1)
+
+
+@kernel("void(u64,i64,i64,u64)")
+def tally_rows(ctx, start, end, out):
+    """Count rows ``start..end`` by their 0..64 empty squares: at ``out`` four times 65 words, the positions, their
+    links, those with a leaf, and finished games."""
+    links = stack_buf(1024)
+    row = i2u(start)
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+        total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
+        linked = U(0)
+        k = U(0)
+        while k < total:
+            if u2i(ld64(links + (k << U(4)) + U(8))) >= 0:
+                linked += U(1)
+            k += U(1)
+        st64(slot, ld64(slot) + U(1))
+        st64(slot + U(520), ld64(slot + U(520)) + linked)
+        if ldu8(at + U(36)) <= U(64) and ldi8(at + U(37)) >= -64:
+            st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
+        if total == U(0):
+            st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
+        row += U(1)
