@@ -77,6 +77,7 @@ def _searcher(weights: Weights) -> Searcher:
 def searcher(_searcher: Searcher) -> Searcher:
     """One thread and a small table, empty."""
     _searcher.clear()
+    _searcher.switch_off(0)
     return _searcher
 
 

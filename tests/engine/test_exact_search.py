@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import judge
+import numpy as np
 import pytest
 
+from desdaemon.engine import library
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.result import PASS, Line, Result
 from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
+from desdaemon.engine.weights_file import write_edax
 
 TO_THE_END = Limits(60)
 ALL = (1 << 64) - 1
@@ -175,17 +180,23 @@ def test_the_score_of_some_moves_is_not_that_of_the_position(searcher: Searcher)
     assert searches > 20
 
 
-def test_selective_results_are_not_taken_for_exact_ones(searcher_by_lot: Searcher, searcher: Searcher) -> None:
-    """With weights drawn by lot, selective results are often wrong."""
+def test_selective_results_are_not_taken_for_exact_ones(
+    searcher: Searcher, packed_by_lot: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With wild enough weights nearly every selective result is wrong."""
+    write_edax(tmp_path / "wild.dat", (8 * packed_by_lot).tobytes())
+    monkeypatch.setattr(library, "cache_folder", lambda: None)
+    wild = Searcher(hash_bits=18, weights=Weights.load(tmp_path / "wild.dat"))
+    searcher.switch_off(1)
     wrong = 0
-    for board in judge.positions(14, 10, [16, 17]):
+    for board in judge.positions(14, 30, [16]):
         if judge.over(board):
             continue
         exact = searcher.search(*board, TO_THE_END).lines[0].score
-        for percent in (73, 87):
-            wrong += searcher_by_lot.search(*board, Limits(60, percent)).lines[0].score != exact
-        assert searcher_by_lot.search(*board, TO_THE_END).lines[0].score == exact
-    assert wrong > 0
+        wild.clear()
+        wrong += wild.search(*board, Limits(60, 73)).lines[0].score != exact
+        assert wild.search(*board, TO_THE_END).lines[0].score == exact
+    assert wrong > 10
 
 
 def test_no_move_allowed(searcher: Searcher) -> None:
