@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .book import Book
+from .book import Book, Evaluate
 from .errors import within
 from .jobs import Job, Outcome, Position, Stopped, Worker
 from .options import Options
@@ -38,6 +38,13 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
         job.negamax()
         return Outcome(False, 0, 0, job.added)
     return job.run(lambda: ())
+
+
+def new_book(options: Options, evaluate: Evaluate) -> Book:
+    """A book of the initial position, searched at the book's level."""
+    book = Book(options)
+    add_positions(book, [START], Worker(evaluate))
+    return book
 
 
 class Game(NamedTuple):

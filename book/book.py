@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .edax import Links
-from .errors import NotInBook, within
+from .errors import within
 from .links import Progress, negamax, negamax_from
 from .native import kernels
 from .options import Options
-from .record import FLAGS_KEPT, HUMAN, HUMAN_LEVEL, PASS, START, Entry, mirror_move, unmirror_move
+from .record import FLAGS_KEPT, HUMAN, HUMAN_LEVEL, PASS, Entry, mirror_move, unmirror_move
 from .table import Floats, Records, Table, Words, address
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
@@ -315,38 +315,6 @@ class Book:
         entry = self.table.entry(row) if row >= 0 else Entry(p, o)
         self.put(entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN))
 
-    def delete(self, player: int, opponent: int, move: int | None) -> None:
-        """Remove a position (``move`` None), or the one after ``move``, from the book.
-
-        Positions that only it leads to stay. Where the lost link was better than the leaf it becomes the leaf. Raises
-        NotInBook.
-        """
-        from .shrink import keep_only
-
-        if move is not None:
-            player, opponent = self.table.play(player, opponent, move)
-        row = self.table.find(player, opponent)
-        if row < 0:
-            raise NotInBook("the position is not in the book")
-        keep = np.ones(len(self), bool)
-        keep[row] = False
-        keep_only(self, keep)
-
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
         """``move`` on the canonical board of a position."""
         return mirror_move(move, self.table.canonical(player, opponent)[2])
-
-
-def new_book(options: Options, evaluate: Evaluate) -> Book:
-    """A book of the initial position, searched at the book's level."""
-    from .add import add_positions
-    from .jobs import Worker
-
-    book = Book(options)
-    add_positions(book, [START], Worker(evaluate))
-    return book
-
-
-def rows_of(book: Book, positions: Iterable[tuple[int, int]]) -> list[int]:
-    """The rows of positions in any orientation, -1 for those not in the book."""
-    return [book.table.find(player, opponent) for player, opponent in positions]

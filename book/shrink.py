@@ -110,3 +110,16 @@ def cut(book: Book, depth: int) -> Shrunk:
     shrunk = keep_only(book, empties >= 60 - depth)
     book.options = book.options.at_depth(depth)
     return shrunk
+
+
+def delete(book: Book, position: tuple[int, int], move: int | None = None) -> Shrunk:
+    """Remove ``position``, or the one that ``move`` leads to from it.
+
+    Positions that only it leads to stay. Where the lost link was better than the leaf it becomes the leaf. Raises
+    NotInBook.
+    """
+    if move is not None:
+        position = book.table.play(*position, move)
+    keep = np.ones(len(book), bool)
+    keep[root_row(book, position)] = False
+    return keep_only(book, keep)

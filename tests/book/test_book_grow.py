@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy, worth
 
 from desdaemon.book import edax
-from desdaemon.book.add import Game, add_games, add_positions, fix, game_positions
+from desdaemon.book.add import Game, add_games, add_positions, fix, game_positions, new_book
 from desdaemon.book.again import correct, deepen
-from desdaemon.book.book import OPEN, Book, new_book
+from desdaemon.book.book import OPEN, Book
 from desdaemon.book.check import verify
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.grow import Mode, deviate, deviate_rows, enhance, extend, fill, fill_positions, play_out, select

@@ -6,7 +6,7 @@ import time
 import referee
 from toys import contents
 
-from desdaemon.book.book import new_book
+from desdaemon.book.add import new_book
 from desdaemon.book.check import verify
 from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker

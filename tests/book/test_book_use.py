@@ -22,6 +22,7 @@ from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options
 from desdaemon.book.record import HUMAN, START, Entry
 from desdaemon.book.report import best_lines, check_games, entry_text, moves_text, problems, summary
+from desdaemon.book.shrink import delete
 from desdaemon.book.text import parse_board
 
 FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square("f5"))))
@@ -345,14 +346,14 @@ def test_a_deleted_move_becomes_the_leaf_where_it_was_better() -> None:
     book = grown()
     before = len(book)
     score = book.entry(*START).score
-    book.delete(*START, 19)
+    delete(book, START, 19)
     assert len(book) == before - 1
     assert book.entry(*FIRST) is None
     root = book.entry(*START)
     assert (root.score, root.leaf_score, root.has_leaf) == (score, score, True)
     assert verify(book).clean
     with pytest.raises(NotInBook):
-        book.delete(*START, 19)
+        delete(book, START, 19)
     fix(book, Worker(toy))
     assert verify(book) == (len(book), [], 0)
 

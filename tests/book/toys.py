@@ -9,7 +9,8 @@ from pathlib import Path
 
 import referee
 
-from desdaemon.book.book import Book, new_book
+from desdaemon.book.add import new_book
+from desdaemon.book.book import Book
 from desdaemon.book.options import Options
 
 SYMMETRIES = range(8)
