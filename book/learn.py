@@ -11,6 +11,7 @@ of the round; a stopped command repeats its round from the answers it has, and e
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
@@ -19,7 +20,7 @@ import numpy as np
 
 from .book import Book, final_score
 from .errors import within
-from .jobs import Outcome, Position, Report, Task, Worker
+from .jobs import Outcome, Position, Report, Stopped, Task, Worker
 from .links import reach
 from .record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
 from .shrink import Shrunk, keep_only, root_row
@@ -97,10 +98,6 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
             budgets[key] = max(budgets.get(key, 0), left)
 
 
-class _Stopped(Exception):
-    """The command was asked to stop."""
-
-
 class _Rounds:
     """Searches with a memory, spread over threads, and the count of what was done."""
 
@@ -112,6 +109,7 @@ class _Rounds:
         self.searches = 0
         self.added = 0
         self._stopping = False
+        self._lock = threading.Lock()
 
     def ask(self, player: int, opponent: int, level: int, excluded: int = 0) -> tuple[int, int]:
         """The best move and its score; from memory where the question was asked before."""
@@ -120,9 +118,10 @@ class _Rounds:
         if answer is None:
             answer = None if self._stopping else self.worker.evaluate(*question)
             if answer is None:
-                raise _Stopped
-            self.searches += 1
-            self.book.remember(question, answer)
+                raise Stopped
+            with self._lock:
+                self.searches += 1
+                self.book.remember(question, answer)
         return answer
 
     def each(self, work: Callable[[Item], Answer], items: list[Item]) -> list[Answer]:
@@ -136,7 +135,7 @@ class _Rounds:
                     done, total = len(answers), len(items)
                     report = Report(self.command, "search", self.rounds, done, total, self.added, len(self.book))
                     if not self.worker.tell(report):
-                        raise _Stopped
+                        raise Stopped
             except BaseException:
                 # Lines under way end with the search that they are in.
                 self._stopping = True
@@ -308,7 +307,7 @@ def learn(
             entries = {entry[:2]: entry for line in lines for entry in line}
             rounds.finish_round(entries[key] for key in sorted(entries))
             rounds.rounds += 1
-    except _Stopped:
+    except Stopped:
         return rounds.outcome(False)
 
 
@@ -330,7 +329,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
             rows.add(visit.row)
     try:
         _search_leaves(rounds, sorted(rows), level)
-    except _Stopped:
+    except Stopped:
         return rounds.outcome(False)
     return rounds.outcome(True)
 

@@ -15,9 +15,10 @@ class Searches:
     """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
 
     def __init__(self, *, hash_bits: int = 18, weights: Weights | None = None) -> None:
-        """Each thread that searches gets a table of 2**``hash_bits`` entries; ``weights`` None: the shipped ones.
+        """``weights`` None: the shipped ones. Each thread that searches has tables of at most 2**``hash_bits`` entries.
 
-        Raises what `Searcher` raises, at the first search in a thread.
+        Low levels get smaller ones, as clearing a table would take longer than their searches. What `Searcher` raises
+        is raised at the first search in a thread.
         """
         self._hash_bits = hash_bits
         self._weights = weights
@@ -26,15 +27,17 @@ class Searches:
         self._running: set[Control] = set()
         self._stopped = False
 
-    def _searcher(self) -> Searcher:
-        try:
-            made: Searcher = self._local.searcher
-        except AttributeError:
+    def _searcher(self, level: int) -> Searcher:
+        bits = min(self._hash_bits, 10 + level)
+        if not hasattr(self._local, "kept"):
+            self._local.kept = {}
+        kept: dict[int, Searcher] = self._local.kept
+        if bits not in kept:
             with self._lock:
                 if self._weights is None:
                     self._weights = Weights.load()
-            made = self._local.searcher = Searcher(hash_bits=self._hash_bits, weights=self._weights)
-        return made
+            kept[bits] = Searcher(hash_bits=bits, weights=self._weights)
+        return kept[bits]
 
     def stop(self) -> None:
         """End every search under way, in milliseconds; they and all later ones answer None until `resume`."""
@@ -56,7 +59,7 @@ class Searches:
                 return None
             self._running.add(control)
         try:
-            searcher = self._searcher()
+            searcher = self._searcher(level)
             searcher.clear()
             empties = 64 - (player | opponent).bit_count()
             result = searcher.search(
