@@ -36,6 +36,9 @@ _LINE_BUCKETS = 1 << 13
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 
+_PASS_FROM = (15, 22, 24)
+"""Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
+
 Progress = Callable[[int, Line], None]
 
 
@@ -487,6 +490,8 @@ def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
         return
     for depth in range(2 - empties % 2, empties - 8, 2):
         yield _Step(depth, 0)
-    if empties > 14 and selectivity > 0:
-        yield _Step(empties, 0)
+    # Selective passes to the end give a guess and good first moves; the longer the search, the better it repays them.
+    for passing, fewest in enumerate(_PASS_FROM):
+        if empties >= fewest and passing < selectivity:
+            yield _Step(empties, passing)
     yield _Step(empties, selectivity)
