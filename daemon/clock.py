@@ -9,6 +9,10 @@ from .settings import Settings
 RESERVE_MS = 30
 """Kept back of every move's time for what comes after the search was told to end."""
 
+MOST_LAG_MS = 150
+"""What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
+drawn. A tenth of the time for a move, up to this, is kept back for it."""
+
 UNBOUNDED_PLIES = 36
 """A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
 
@@ -57,11 +61,11 @@ class Clock:
         """The time for the next move, at least 1."""
         left = max(0.0, self.left)
         if self.left_stones:
-            return _after_reserve(left / self.left_stones)
+            return _after_lag(left / self.left_stones)
         share = left / _moves_to_share(settings, empties, left) + self.increment
         if self.stones:
-            return _after_reserve(max(share, self.period / self.stones))
-        return _after_reserve(min(share, left))
+            return _after_lag(max(share, self.period / self.stones))
+        return _after_lag(min(share, left))
 
 
 def move_limits(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None = None) -> Limits:
@@ -94,6 +98,10 @@ def _move_time(settings: Settings, empties: int, remaining_ms: float, clock: Clo
     if settings.game_time:
         times.append(_after_reserve(max(0.0, remaining_ms) / _moves_to_share(settings, empties, remaining_ms)))
     return min(times, default=0)
+
+
+def _after_lag(ms: float) -> int:
+    return _after_reserve(ms - max(0.0, min(ms / 10, MOST_LAG_MS) - RESERVE_MS))
 
 
 def _after_reserve(ms: float) -> int:
