@@ -53,7 +53,7 @@ def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) 
 
 @lru_cache(maxsize=8)
 def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
-    table = np.zeros((_LEVELS, 61, 3), np.int16)
+    table = np.zeros((_LEVELS, 65, 3), np.int16)
     for level in range(-1, MAX_LEVEL + 1):
         for empties in range(61):
             table[level + 1, empties] = leaf_bound(level, empties, midgame_error, endcut_error)

@@ -307,7 +307,7 @@ class Table:
             raise IndexError(f"no row {row} among {len(self)}")
         values = self._chunks[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
         if values[-1] & WIDE:
-            counts = self._wide[values[2]].tolist()
+            counts = self._wide[values[2]].tolist() if values[2] < len(self._wide) else [0, 0, 0, 0]
             return Entry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
         return Entry(*values)
 

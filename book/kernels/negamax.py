@@ -46,7 +46,11 @@ def add_saturated(a, b):
 def count_of(ctx, at, which):
     """Count 0..3 (wins, draws, losses, lines) of the record at ``at``."""
     if ldu8(at + U(39)) & WIDE_FLAG:
-        return ld64(ld64(ctx + WIDE) + (ldu32(at + U(16)) << U(5)) + (which << U(3)))
+        place = ldu32(at + U(16))
+        # A damaged file that was not checked must not lead outside.
+        if place >= ld64(ctx + WIDE_ROOM):
+            return U(0)
+        return ld64(ld64(ctx + WIDE) + (place << U(5)) + (which << U(3)))
     return ldu32(at + U(16) + (which << U(2)))
 
 
@@ -62,7 +66,7 @@ def store_counts(ctx, at, counts):
         k += U(1)
     if wide:
         place = ldu32(at + U(16))
-        if flags & WIDE_FLAG == U(0):
+        if flags & WIDE_FLAG == U(0) or place >= ld64(ctx + WIDE_ROOM):
             place = atomic_add64(ctx + WIDE_COUNT, U(1))
             if place >= ld64(ctx + WIDE_ROOM):
                 return 0
@@ -106,6 +110,14 @@ def clamp(score):
     return score
 
 
+@kernel("u64(u64,i64,i64)", inline=True)
+def margin_at(margins, level, empties):
+    """The address of the margins of ``level`` (from -1; a lower one counts as that) with 0..64 empty squares."""
+    if level < -1:
+        level = -1
+    return margins + i2u((level + 1) * 65 + empties) * U(6)
+
+
 @kernel("void(u64)", inline=True)
 def clear_leaf(at):
     """Leave the record at ``at`` without a leaf."""
@@ -118,14 +130,14 @@ def clear_leaf(at):
 def negamax_rows(ctx, order, start, end, margins, rule, stats):
     """Recompute rows ``order[start..end]`` from their leaves and children, which are final; answers where it stopped.
 
-    It stops early only when the wide table is full. ``margins`` holds, for (level + 1) * 61 + empties, three 16-bit
-    numbers: what to add to a leaf's score for its lower and its upper bound, and whether it is exact. ``rule`` 0 is
-    Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links keeps its score, and
-    lines count positions); with CHECK_ONLY nothing is stored. ``stats``: + 0 rows whose score or bounds changed (or,
-    checking, are not right), + 8 the address of a byte for each place in ``order``, to be set where anything changed,
-    or 0, + 16 the layers of `order_rows`: a layer without rows is not probed. A leaf whose move has become a link is
-    dropped. A child without a score is passed over, and a position with neither links nor leaf (its search is still
-    to come) keeps its score.
+    It stops early only when the wide table is full. ``margins`` holds, for every level and number of empties (see
+    `margin_at`), three 16-bit numbers: what to add to a leaf's score for its lower and its upper bound, and whether
+    it is exact. ``rule`` 0 is Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links
+    keeps its score, and lines count positions); with CHECK_ONLY nothing is stored. ``stats``: + 0 rows whose score or
+    bounds changed (or, checking, are not right), + 8 the address of a byte for each place in ``order``, to be set
+    where anything changed, or 0, + 16 the layers of `order_rows`: a layer without rows is not probed. A leaf whose
+    move has become a link is dropped. A child without a score is passed over, and a position with neither links nor
+    leaf (its search is still to come) keeps its score.
     """
     children = stack_buf(1024)
     counts = stack_buf(32)
@@ -188,7 +200,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
             if moves(p, o) or moves(o, p) == U(0):
                 lines = add_saturated(lines, U(1))
         elif own > NO_SCORE:
-            margin = margins + i2u((ldi8(at + U(38)) + 1) * 61 + empties) * U(6)
+            margin = margin_at(margins, ldi8(at + U(38)), empties)
             score = larger(score, own)
             lower = larger(lower, own + ldi16(margin))
             upper = larger(upper, own + ldi16(margin + U(2)))
@@ -202,7 +214,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                     draws = add_saturated(draws, U(1))
         if linked == 0 and (rule & 1 or own == NO_SCORE):
             score = ldi8(at + U(32))
-            margin = margins + i2u((ldi8(at + U(35)) + 1) * 61 + empties) * U(6)
+            margin = margin_at(margins, ldi8(at + U(35)), empties)
             lower = score
             upper = score
             if score > NO_SCORE:

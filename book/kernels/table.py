@@ -90,6 +90,7 @@ def find_row(ctx, p, o):
     rows = ld64(segment + U(8))
     capacity = ld64(segment + U(16))
     tag = tag_of(h)
+    count = ld64(ctx + COUNT)
     i = place_of(h, capacity)
     while True:
         found = ldu8(tags + i)
@@ -97,9 +98,11 @@ def find_row(ctx, p, o):
             return -1
         if found == tag:
             row = ldu32(rows + (i << U(2)))
-            at = row_at(ctx, row)
-            if ld64(at) == p and ld64(at + U(8)) == o:
-                return u2i(row)
+            # A damaged file that was not checked must not lead outside.
+            if row < count:
+                at = row_at(ctx, row)
+                if ld64(at) == p and ld64(at + U(8)) == o:
+                    return u2i(row)
         i += U(1)
         if i == capacity:
             i = U(0)
@@ -201,8 +204,9 @@ def rehash_segment(ctx, number, tags, rows, capacity):
     while i < old_capacity:
         if ldu8(old_tags + i) != U(0):
             row = ldu32(old_rows + (i << U(2)))
-            at = row_at(ctx, row)
-            index_row(segment, hash_of(ld64(at), ld64(at + U(8))), row)
+            if row < ld64(ctx + COUNT):
+                at = row_at(ctx, row)
+                index_row(segment, hash_of(ld64(at), ld64(at + U(8))), row)
         i += U(1)
 
 

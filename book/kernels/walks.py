@@ -18,6 +18,7 @@ from desdaemon.engine.kernels.bits import (
 )
 
 from .graph import list_children, list_links
+from .negamax import margin_at
 from .table import find_row, row_at
 
 NO_SCORE = -127
@@ -131,7 +132,7 @@ def select_rows(ctx, order, marks, start, end, rules):
                 if mode == 0:
                     growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
                 elif mode == 1:
-                    margin = margins + i2u((ldi8(at + U(38)) + 1) * 61 + empties) * U(6)
+                    margin = margin_at(margins, ldi8(at + U(38)), empties)
                     lower = leaf + ldi16(margin)
                     upper = leaf + ldi16(margin + U(2))
                     growing = growing or lower >= ldi8(at + U(33)) or upper >= ldi8(at + U(34))

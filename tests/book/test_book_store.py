@@ -467,3 +467,32 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
         acknowledged = len(found)
     assert acknowledged > 0
     assert lock_path(path).exists()
+
+
+def test_an_unchecked_damaged_file_leads_nowhere_outside(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    book = grown()
+    book.put(Entry(*START, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+    create_store(path, book).close()
+    content = path.read_bytes()
+    header = snapshot.read_header(path, content, len(content))
+    records = 4096 + 40 * header.rows
+    rng = random.Random(4)
+    for _ in range(60):
+        spoilt = bytearray(content)
+        for _ in range(200):
+            # Records and index alike; row numbers, wide rows and levels among them.
+            place = rng.choice(
+                [rng.randrange(4096, records), rng.randrange(header.segments_at + 24576, header.wide_at)]
+            )
+            spoilt[place] = 0xFF if rng.random() < 0.5 else rng.randrange(256)
+        path.write_bytes(spoilt)
+        table = snapshot.read(path, check=False).table
+        for entry in (book.table.entry(row) for row in range(len(book))):
+            table.find(*entry[:2])
+        broken = Book(header.options, table)
+        for row in range(len(broken)):
+            table.entry(row)
+        broken.negamax()
+        broken.faults()
+        table.reserve(3 * len(table))
