@@ -8,6 +8,7 @@ random play stand in, which compare with nothing but themselves.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import platform
@@ -15,6 +16,7 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -86,13 +88,53 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
     return problems
 
 
+class Prototype:
+    """The laboratory's solver, which measures the machine: its time against Edax's is on record.
+
+    ``folder`` holds its package `core`. It is compiled by numba in this process, which takes half a minute.
+    """
+
+    def __init__(self, folder: Path, weights: Weights) -> None:
+        import numpy
+
+        from .weights_file import read_packed, write_edax
+
+        sys.path.insert(0, str(folder))
+        self._solver: Any = importlib.import_module("core.solver2")
+        sys.path.remove(str(folder))
+        with tempfile.TemporaryDirectory() as place:
+            plain = Path(place) / "eval.dat"
+            write_edax(plain, read_packed(weights.source)[0])
+            self._weights = self._solver.load_eval(plain)
+        self._board = numpy.uint64
+
+    def seconds(self, problems: Sequence[Problem], bits: int) -> float:
+        """Processor time to solve ``problems``, scores checked, with a table of 2^bits entries."""
+        context = self._solver.Ctx(bits - 1)
+        context.a[self._solver.C_EVAL // 8] = self._weights.ctypes.data
+        total = 0.0
+        for problem in problems:
+            context.clear()
+            empties = _MAX - (problem.player | problem.opponent).bit_count()
+            player, opponent = self._board(problem.player), self._board(problem.opponent)
+            begun = time.process_time()
+            score = self._solver.solve_exact(context.addr, player, opponent, min(10, empties - 6), 2)
+            total += time.process_time() - begun
+            if problem.score not in (None, score):
+                raise RuntimeError(f"the prototype finds {score} where {problem.score} is right")
+        return total
+
+
 class Bench:
     """The measurements, with what they share."""
 
-    def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
+    def __init__(
+        self, weights: Weights, problems: Path | None, repeat: int, prototype: Prototype | None = None
+    ) -> None:
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
+        self.prototype = prototype
 
     def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
         path = self.problems / file if self.problems else None
@@ -144,7 +186,13 @@ class Bench:
             ("fforum-40-59.obf", 0, 10, 22),
         ):
             name, problems = self._set(file, first, last, 18)
-            rows.append(self._searched(f"exact {name}", problems, lambda empties: Limits(empties), bits=bits))
+            row = self._searched(f"exact {name}", problems, lambda empties: Limits(empties), bits=bits)
+            if self.prototype is not None:
+                others = statistics.median(self.prototype.seconds(problems, bits) for _ in range(self.repeat))
+                row = row._replace(
+                    note=f"{row.note} prototype {others:.3f} s, ratio {row.seconds / others:.2f}".strip()
+                )
+            rows.append(row)
             if name.startswith("random"):
                 break
         return rows
@@ -284,6 +332,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")
     parser.add_argument("--problems", type=Path, default=Path("../shared/data/problems"), help="folder of OBF files")
+    parser.add_argument("--prototypes", type=Path, help="folder of the laboratory's solver, to run beside")
     parser.add_argument("--eval-file", help="weights other than the shipped ones")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
@@ -300,7 +349,14 @@ def main(argv: Sequence[str]) -> int:
         print(f"desdaemon: {error}", file=sys.stderr)
         return 1
     problems = arguments.problems if arguments.problems.is_dir() else None
-    bench = Bench(weights, problems, arguments.repeat)
+    prototype = None
+    if arguments.prototypes is not None:
+        try:
+            prototype = Prototype(arguments.prototypes, weights)
+        except ImportError as error:
+            print(f"desdaemon: {arguments.prototypes}: no prototype solver: {error}", file=sys.stderr)
+            return 1
+    bench = Bench(weights, problems, arguments.repeat, prototype)
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not arguments.json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))
