@@ -7,8 +7,9 @@ import math
 import random
 from typing import NamedTuple
 
-from .book import Book, Move
+from .book import Book, Evaluate, Move
 from .errors import within
+from .record import MAX_LEVEL, PASS
 
 
 class Choice(enum.Enum):
@@ -93,6 +94,24 @@ def choose(book: Book, player: int, opponent: int, settings: Settings, rng: rand
     if not any(weights):
         return found[rng.randrange(len(found))]
     return rng.choices(found, weights)[0]
+
+
+def checked(book: Book, player: int, opponent: int, chosen: Move, evaluate: Evaluate, level: int) -> Move:
+    """``chosen``, or a move outside the book that a search at ``level`` finds better.
+
+    Only the legal moves that are not links are searched, and only where the leaf was not already searched at that
+    level. A stopped search changes nothing. Raises OutOfRange.
+    """
+    within("level", level, 0, MAX_LEVEL)
+    entry = book.entry(player, opponent)
+    if entry is None or (entry.has_leaf and entry.leaf_level >= level):
+        return chosen
+    links = book.table.links(player, opponent)
+    excluded = sum(1 << move for move, row in links if row >= 0 and move < PASS)
+    if not any(row < 0 and move < PASS for move, row in links):
+        return chosen
+    answer = evaluate(player, opponent, level, excluded)
+    return Move(answer[0], answer[1], -1) if answer is not None and answer[1] > chosen.score else chosen
 
 
 def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:

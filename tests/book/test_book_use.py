@@ -14,7 +14,7 @@ from desdaemon.book import edax
 from desdaemon.book.add import fix, game_positions
 from desdaemon.book.book import Book
 from desdaemon.book.check import repair, verify
-from desdaemon.book.choose import Choice, Settings, candidates, caution, choose, line
+from desdaemon.book.choose import Choice, Settings, candidates, caution, checked, choose, line
 from desdaemon.book.compare import better, diff, merge
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.grow import deviate
@@ -146,6 +146,33 @@ def test_outside_the_book_and_rejection() -> None:
     assert all(choose(book, *START, Settings(reject=0.0), rng) for _ in range(20))
     left = sum(choose(book, *START, Settings(reject=0.3), rng) is None for _ in range(2000))
     assert 500 < left < 700
+
+
+def test_a_better_move_outside_the_book_is_found_by_a_search() -> None:
+    book = grown()
+    asked: list[tuple[int, ...]] = []
+
+    def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+        asked.append((level, excluded))
+        free = book.table.moves(player, opponent) & ~excluded
+        return None if level == 40 else (free.bit_length() - 1, level - 10)
+
+    known = [book.table.entry(row) for row in range(len(book))]
+    entry = next(entry for entry in known if entry.has_leaf and len(book.known_moves(entry)) > 1)
+    best = book.moves_on(*entry[:2])[0]
+    outside = [move for move, child in book.table.links(*entry[:2]) if child < 0]
+    assert checked(book, *entry[:2], best, search, 2) == best
+    assert asked == []
+    found = checked(book, *entry[:2], best, search, 60)
+    assert (found.move, found.score, found.linked) == (max(outside), 50, False)
+    assert asked[0][1] == sum(1 << move.move for move in book.moves_on(*entry[:2]) if move.linked)
+    assert checked(book, *entry[:2], best._replace(score=60), search, 60).score == 60
+    assert checked(book, *entry[:2], best, search, 40) == best
+    # Where every move is a link there is nothing to search.
+    asked.clear()
+    root = book.moves_on(*START)[0]
+    assert checked(book, *START, root, search, 60) == root
+    assert asked == []
 
 
 def test_low_levels_can_be_ignored() -> None:
