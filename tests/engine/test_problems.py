@@ -13,9 +13,6 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.weights import Weights
 
-QUICK = (20, 21, 22, 23, 25)
-"""The problems among 20 to 39 that take a moment only."""
-
 
 class Problem(NamedTuple):
     """A position and the scores given for its moves, best first."""
@@ -65,9 +62,7 @@ def test_problems_1_to_19(shared_data: Path, solver: Searcher, number: int) -> N
     solve(solver, read(shared_data / "problems" / "fforum-1-19.obf")[number - 1])
 
 
-@pytest.mark.parametrize(
-    "number", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in range(20, 40)]
-)
+@pytest.mark.parametrize("number", range(20, 40))
 def test_problems_20_to_39(shared_data: Path, solver: Searcher, number: int) -> None:
     solve(solver, read(shared_data / "problems" / "fforum-20-39.obf")[number - 20])
 
