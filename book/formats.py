@@ -9,7 +9,7 @@ from typing import NamedTuple
 from . import edax, egaroucid, snapshot, text
 from .book import OPEN, Book
 from .errors import Unreadable, WriteFailed
-from .store import journal_path
+from .store import Store, journal_path, open_store
 
 NATIVE = "native"
 EDAX = "edax"
@@ -80,6 +80,30 @@ def load(path: Path, *, level: int = 1) -> Loaded:
     if imported.duplicates:
         notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
     return Loaded(imported.book, kind, notes)
+
+
+class Opened(NamedTuple):
+    """A book to work on: with a store when the file is our own, in memory alone otherwise."""
+
+    book: Book
+    store: Store | None
+    format: str
+    notes: list[str]
+
+
+def open_any(path: Path, *, level: int = 1) -> Opened:
+    """Open a book of any format; our own for writing, or for reading when another process writes it.
+
+    ``level`` is for files without levels. Raises Unreadable; nothing else is touched.
+    """
+    if format_by_content(path) != NATIVE:
+        loaded = load(path, level=level)
+        return Opened(loaded.book, None, loaded.format, loaded.notes)
+    store = open_store(path, read_only=None)
+    notes = list(store.notes)
+    if store.read_only:
+        notes.append(f"{path}: opened for reading: process {store.holder} writes it")
+    return Opened(store.book, store, NATIVE, notes)
 
 
 class Saved(NamedTuple):

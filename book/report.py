@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .book import Book
+from .book import Book, Move
 from .links import reach
 from .native import kernels
 from .record import START, Entry
@@ -18,6 +18,7 @@ from .text import board_text, move_name
 
 _SLICE = 1 << 15
 _GROUPS = 65
+_OUTCOMES = ("win", "draw", "loss")
 
 
 class Row(NamedTuple):
@@ -85,20 +86,53 @@ def summary(book: Book) -> Summary:
     )
 
 
-def moves_text(book: Book, entry: Entry) -> str:
-    """The moves of an entry, best first, as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
+def moves_text(moves: Iterable[Move]) -> str:
+    """Moves as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
     parts = []
-    for move in book.known_moves(entry):
+    for move in moves:
         text = f"{move_name(move.move).lower()}:{move.score:+d}"
         parts.append(f"[{text}]" if move.linked else f"<{text}>")
     return " ".join(parts)
 
 
+def _score_text(entry: Entry) -> str:
+    return f"{entry.score:+d} [{entry.lower:+d}, {entry.upper:+d}]"
+
+
 def entry_text(book: Book, entry: Entry) -> str:
     """An entry in a line."""
-    bounds = f"best: {entry.score:+d} [{entry.lower:+d}, {entry.upper:+d}]"
     board = board_text(entry.player, entry.opponent)
-    return f"{{board:{board} X; level:{entry.level}; {bounds};moves: {moves_text(book, entry)}}}"
+    moves = moves_text(book.known_moves(entry))
+    return f"{{board:{board} X; level:{entry.level}; best: {_score_text(entry)};moves: {moves}}}"
+
+
+def show_lines(book: Book, player: int, opponent: int) -> list[str]:
+    """What Edax shows of a position, under its board: level, score, moves on this board, lines; empty outside."""
+    entry = book.entry(player, opponent)
+    if entry is None:
+        return []
+    shown = [
+        f"Level: {entry.level}" + (" (set by hand)" if entry.human else ""),
+        f"Best score: {_score_text(entry)}",
+        f"Moves: {moves_text(book.moves_on(player, opponent))}",
+    ]
+    solved = entry.wins + entry.draws + entry.losses
+    if solved:
+        shares = [f"{100 * count / solved:.2f}% {name}" for count, name in zip(entry[2:5], _OUTCOMES, strict=True)]
+        shown.append(f"Lines: {solved} full games with {', '.join(shares)}")
+    if entry.lines > solved:
+        shown.append(f"       {entry.lines - solved} incomplete lines.")
+    return shown
+
+
+def info_lines(found: Summary) -> list[str]:
+    """A summary in Edax's words."""
+    return [
+        f"Positions: {found.positions} (moves = {found.links} links + {found.leaves} leaves);",
+        *(f"Level {level} : {count} nodes" for level, count in found.levels.items()),
+        f"Depth: {found.depth}",
+        f"Memory occupation: {found.memory} ({found.bytes_per_position:.1f} bytes a position)",
+    ]
 
 
 class Checked(NamedTuple):

@@ -1,5 +1,6 @@
 """Edax's text form, Egaroucid's files, conversions, and telling formats apart."""
 
+import os
 import struct
 from pathlib import Path
 
@@ -329,3 +330,25 @@ def test_a_book_with_open_leaves_is_completed_for_edax(tmp_path: Path) -> None:
     fix(book, Worker(toy))
     assert formats.save(tmp_path / "a.dat", book).notes == []
     assert read_dat(tmp_path / "a.dat").faults() == []
+
+
+def test_opening_any_book(tmp_path: Path) -> None:
+    book = small_book()
+    formats.save(tmp_path / "a.dat", book)
+    opened = formats.open_any(tmp_path / "a.dat")
+    assert (opened.store, opened.format) == (None, "edax")
+    assert contents(opened.book) == contents(book)
+    path = tmp_path / "a.book"
+    create_store(path, book).close()
+    first = formats.open_any(path)
+    assert first.store is not None
+    assert first.notes == []
+    second = formats.open_any(path)
+    assert second.store is not None
+    assert second.store.read_only
+    assert f"process {os.getpid()} writes it" in second.notes[0]
+    second.store.close()
+    first.store.close()
+    (tmp_path / "x").write_bytes(b"hello")
+    with pytest.raises(Unreadable):
+        formats.open_any(tmp_path / "x")

@@ -21,7 +21,7 @@ from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options
 from desdaemon.book.record import HUMAN, START, Entry
-from desdaemon.book.report import best_lines, check_games, entry_text, moves_text, problems, summary
+from desdaemon.book.report import best_lines, check_games, entry_text, info_lines, problems, show_lines, summary
 from desdaemon.book.shrink import delete
 from desdaemon.book.text import parse_board
 
@@ -317,11 +317,35 @@ def test_edaxs_summary_of_a_sample(edax_books: Path) -> None:
     links = (len(content) - 42 - 42 * 43) // 2
     assert (found.positions, found.links, found.depth, found.levels) == (43, links, 12, {6: 43})
     entry = book.entry(*START)
-    assert moves_text(book, entry) == "[d3:+1] [c4:+1] [f5:+1] [e6:+1]"
+    assert show_lines(book, *START) == [
+        "Level: 6",
+        "Best score: +1 [-1, +3]",
+        "Moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]",
+        f"       {entry.lines} incomplete lines.",
+    ]
+    assert info_lines(found)[:3] == [
+        f"Positions: 43 (moves = {links} links + {found.leaves} leaves);",
+        "Level 6 : 43 nodes",
+        "Depth: 12",
+    ]
     assert entry_text(book, entry) == (
         "{board:---------------------------OX------XO--------------------------- X; level:6; "
         "best: +1 [-1, +3];moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]}"
     )
+
+
+def test_solved_lines_are_shown_as_shares() -> None:
+    book = grown()
+    assert show_lines(book, *referee.to_bits(referee.random_position(1, 30))) == []
+    row = book.table.find(*START)
+    book.table.write(row, book.table.entry(row)._replace(wins=126, draws=48, losses=68, lines=14938))
+    shown = show_lines(book, *START)
+    assert shown[3:] == [
+        "Lines: 242 full games with 52.07% win, 19.83% draw, 28.10% loss",
+        "       14696 incomplete lines.",
+    ]
+    book.edit(*START, None, 3)
+    assert show_lines(book, *START)[0] == "Level: 70 (set by hand)"
 
 
 def test_games_are_compared_with_the_book() -> None:
