@@ -54,7 +54,10 @@ SURPLUS = 4
 
 
 class Recorder(Protocol):
-    """Told of every change of a book, before or after it is visible."""
+    """Asked before every change of a book, and told of it."""
+
+    def allow(self) -> None:
+        """Raise ReadOnly when the book must not change."""
 
     def changed(self, row: int) -> None:
         """The position in ``row`` is new or different."""
@@ -125,6 +128,7 @@ class Book:
     @options.setter
     def options(self, options: Options) -> None:
         if options != self._options:
+            self._begin_change()
             if options[2:] != self._options[2:]:
                 self.forget_state()
             self._options = options
@@ -209,6 +213,10 @@ class Book:
 
     # ------------------------------------------------------------------------------------------------ changing
 
+    def _begin_change(self) -> None:
+        if self.recorder is not None:
+            self.recorder.allow()
+
     def _touch(self, row: int) -> None:
         for rows in (self._touched, self._unchecked):
             if rows is not None:
@@ -220,6 +228,7 @@ class Book:
 
     def put(self, entry: Entry) -> int:
         """Add or replace a position, given in canonical form; answers its row."""
+        self._begin_change()
         row, _ = self.table.insert(entry.player, entry.opponent)
         self.table.write(row, entry)
         self.file_links = None
@@ -230,6 +239,7 @@ class Book:
 
     def put_new(self, records: Records) -> None:
         """Add positions that are not there, given as canonical `RECORD`s, without their path counts."""
+        self._begin_change()
         records = records.copy()
         for name in ("wins", "draws", "losses", "lines"):
             records[name] = 0
@@ -244,6 +254,7 @@ class Book:
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
         """Keep the result of a search until `forget`, through a restart too."""
+        self._begin_change()
         self.memo[question] = answer
         if self.recorder is not None:
             self.recorder.remembered(question, answer)
@@ -261,12 +272,14 @@ class Book:
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""
+        self._begin_change()
         self.table.set_results(row, results)
         if self.recorder is not None:
             self.recorder.changed(row)
 
     def add_results(self, rows: npt.NDArray[np.int64], won: Floats, drawn: Floats, lost: Floats) -> None:
         """Add to the results of rows, which may repeat."""
+        self._begin_change()
         self.table.add_results(rows, won, drawn, lost)
         if self.recorder is not None:
             for row in np.unique(rows).tolist():
@@ -274,6 +287,7 @@ class Book:
 
     def remove(self, marked: npt.NDArray[np.uint8]) -> int:
         """Remove the rows marked by a byte that is not 0; answers how many. Rows are renumbered."""
+        self._begin_change()
         if self.recorder is not None:
             self.recorder.removed(self.table.keys()[marked != 0])
         self.file_links = None
@@ -285,6 +299,7 @@ class Book:
 
         Where little was changed since the last time, only what depends on it is looked at (`links.negamax_from`).
         """
+        self._begin_change()
         changed = None
         if self._touched is not None and len(self._touched) * _WHOLE < len(self):
             changed = negamax_from(self.table, self._options, self._touched)

@@ -74,46 +74,40 @@ class _Recorder:
             self._rows.clear()
             self._writer.append(Kind.STATES, states.tobytes())
 
-    def _check(self) -> None:
+    def allow(self) -> None:
         if self.refuse is not None:
             raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}")
 
     def changed(self, row: int) -> None:
-        self._check()
         with self._lock:
             self._rows[row] = None
         self.waiting.set()
 
     def removed(self, keys: Words) -> None:
-        self._check()
         with self._lock:
             self._flush()
             self._writer.append(Kind.REMOVED, np.ascontiguousarray(keys, "<u8").tobytes())
         self.waiting.set()
 
     def fixed(self) -> None:
-        self._check()
         with self._lock:
             self._flush()
             self._writer.append(Kind.FIXED, b"")
         self.waiting.set()
 
     def options_changed(self, options: Options) -> None:
-        self._check()
         with self._lock:
             self._flush()
             self._writer.append(Kind.OPTIONS, _OPTIONS.pack(*options))
         self.waiting.set()
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        self._check()
         with self._lock:
             player, opponent, level, excluded = question
             self._writer.append(Kind.SEARCHED, _SEARCHED.pack(player, opponent, excluded, level, *answer))
         self.waiting.set()
 
     def forgotten(self) -> None:
-        self._check()
         with self._lock:
             self._flush()
             self._writer.append(Kind.FORGOTTEN, b"")
@@ -132,6 +126,37 @@ class _Recorder:
         with self._lock:
             self._flush()
             return self._writer.take()
+
+
+class _Refuser:
+    """Stands where the recorder of a book opened for reading would be: nothing may change, so nothing is told."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def allow(self) -> None:
+        raise ReadOnly(f"{self._path}: opened for reading only")
+
+    def changed(self, row: int) -> None:
+        self.allow()
+
+    def removed(self, keys: Words) -> None:
+        self.allow()
+
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
+        self.allow()
+
+    def forgotten(self) -> None:
+        self.allow()
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def fixed(self) -> None:
+        self.allow()
+
+    def options_changed(self, options: Options) -> None:
+        self.allow()
 
 
 def replay(book: Book, frames: list[journal.Frame], path: Path) -> None:
@@ -364,6 +389,8 @@ def open_store(path: Path, *, read_only: bool | None = False) -> Store:
                     f"{log}: {found.torn} bytes after byte {found.end} were cut short by a crash; kept as {aside.name}"
                 )
             store._start(found)
+        else:
+            book.recorder = _Refuser(path)
     except BaseException:
         if lock is not None:
             lock.release()

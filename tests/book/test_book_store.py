@@ -120,6 +120,18 @@ def test_a_second_writer_is_told_who_is_first(tmp_path: Path) -> None:
             assert contents(reader.book) == contents(store.book)
             with pytest.raises(ReadOnly):
                 reader.save()
+            before = contents(reader.book)
+            with pytest.raises(ReadOnly, match="for reading only"):
+                reader.book.put(Entry(1, 2))
+            with pytest.raises(ReadOnly):
+                reader.book.edit(*START, None, 3)
+            with pytest.raises(ReadOnly):
+                reader.book.negamax()
+            with pytest.raises(ReadOnly):
+                reader.book.options = reader.book.options.at_level(1)
+            with pytest.raises(ReadOnly):
+                reader.book.remove(np.ones(len(reader.book), np.uint8))
+            assert contents(reader.book) == before
     with open_store(path, read_only=None) as store:
         assert not store.read_only
 
@@ -270,8 +282,10 @@ def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: py
         with pytest.raises(WriteFailed, match="No space left"):
             store.commit()
     assert store.read_only
+    before = contents(store.book)
     with pytest.raises(ReadOnly, match="No space left"):
         store.book.put(Entry(100, 1 << 50))
+    assert contents(store.book) == before
     with pytest.raises(WriteFailed):
         store.save()
     store.close()
