@@ -43,9 +43,9 @@ class Rows(NamedTuple):
 class Options(NamedTuple):
     """How to fit."""
 
-    ridge: float = 10.0
+    ridge: float = 1.0
     """Rows' worth of pull towards zero."""
-    tie: float = 100.0
+    tie: float = 200.0
     """Rows' worth of pull towards the neighbouring plies."""
     sweeps: int = 2
     """Passes over the plies, down first."""
