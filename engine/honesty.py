@@ -1,0 +1,70 @@
+"""Whether selectivity keeps its word: how often selective searches to the end find the exact score."""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+from . import library
+from .entries import SPEC
+from .limits import SELECTIVITIES, Limits
+from .search import Searcher
+from .weights import Weights
+
+EMPTIES = (14, 15, 16, 17, 18)
+_RANDOM_PLIES = 16
+_START = (0x0000000810000000, 0x0000001008000000)
+
+
+class Share(NamedTuple):
+    """Of ``positions`` searched at ``percent``, how many came within one disc of the exact score."""
+
+    percent: int
+    positions: int
+    right: int
+    nodes: int
+
+
+def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> list[tuple[int, int]]:
+    """Positions (mover first, with a move) of games that begin with random moves and go on at depth 2."""
+    engine = library.load(SPEC)
+    dice = random.Random(seed * 100 + empties)
+    found: list[tuple[int, int]] = []
+    while len(found) < number:
+        player, opponent = _START
+        while (player | opponent).bit_count() < 64 - empties:
+            legal = engine.board_moves(player, opponent)
+            if not legal:
+                player, opponent = opponent, player
+                legal = engine.board_moves(player, opponent)
+                if not legal:
+                    break
+            if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
+                squares = [square for square in range(64) if legal >> square & 1]
+                square = squares[int(dice.random() * len(squares))]
+            else:
+                square = searcher.search(player, opponent, Limits(2)).lines[0].move
+            flips = engine.board_flip(square, player, opponent)
+            player, opponent = opponent ^ flips, player | flips | 1 << square
+        if (player | opponent).bit_count() == 64 - empties and engine.board_moves(player, opponent):
+            found.append((player, opponent))
+    return found
+
+
+def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Share]:
+    """Search ``number`` positions of each of `EMPTIES` at every selectivity, from an empty table each time."""
+    searcher = Searcher(hash_bits=18, weights=weights)
+    right = dict.fromkeys(SELECTIVITIES, 0)
+    nodes = dict.fromkeys(SELECTIVITIES, 0)
+    for empties in EMPTIES:
+        for player, opponent in play_positions(searcher, number, empties, seed):
+            exact = None
+            for percent in reversed(SELECTIVITIES):
+                searcher.clear()
+                result = searcher.search(player, opponent, Limits(empties, percent))
+                score = result.lines[0].score
+                exact = score if exact is None else exact
+                right[percent] += abs(score - exact) <= 1
+                nodes[percent] += result.nodes
+    total = number * len(EMPTIES)
+    return [Share(percent, total, right[percent], nodes[percent]) for percent in SELECTIVITIES]
