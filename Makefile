@@ -59,8 +59,10 @@ endef
 # Strict: a tree of links that other tools can read, not an import hook. It has to be made again for a new file.
 EDITABLE := --no-build-isolation --config-settings editable_mode=strict -e
 
+# Bytecode at once, whatever PYTHONDONTWRITEBYTECODE says: without it each start compiles what it imports.
 $(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
 	$(call install,desdaemon in $(VENV),$(EDITABLE) .)
+	@$(BIN)/python -m compileall -q build >&2 </dev/null || true
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')

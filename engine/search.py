@@ -37,7 +37,8 @@ _LINE_BUCKETS = 1 << 13
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 
 _PASS_FROM = (15, 22, 24)
-"""Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
+"""Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2; a selective one by
+the first alone."""
 
 Progress = Callable[[int, Line], None]
 
@@ -387,7 +388,9 @@ class Searcher:
                 )
             )
 
-        shared = len(self._contexts) > 1 and step.depth >= job.empties >= 15 and step.selectivity == _EXACT
+        # A selective pass depends on the order of work, but what follows it here proves its score all the same.
+        proved = job.limits.depth >= job.empties and job.limits.selectivity == SELECTIVITIES[_EXACT]
+        shared = len(self._contexts) > 1 and proved and step.depth >= job.empties >= 15
         if not shared:
             main.words[_BUSY] = 0
             score = run(main)
@@ -492,6 +495,6 @@ def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
         yield _Step(depth, 0)
     # Selective passes to the end give a guess and good first moves; the longer the search, the better it repays them.
     for passing, fewest in enumerate(_PASS_FROM):
-        if empties >= fewest and passing < selectivity:
+        if empties >= fewest and passing < selectivity and (passing == 0 or selectivity == _EXACT):
             yield _Step(empties, passing)
     yield _Step(empties, selectivity)
