@@ -37,8 +37,10 @@ _LINE_BUCKETS = 1 << 13
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 
 _PASS_FROM = (15, 22, 24)
-"""Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2; a selective one by
-the first alone."""
+"""Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
+
+_SELECTIVE_LATER = 3
+"""A search that is itself selective repays the second and third pass only with so many empties more."""
 
 Progress = Callable[[int, Line], None]
 
@@ -495,6 +497,7 @@ def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
         yield _Step(depth, 0)
     # Selective passes to the end give a guess and good first moves; the longer the search, the better it repays them.
     for passing, fewest in enumerate(_PASS_FROM):
-        if empties >= fewest and passing < selectivity and (passing == 0 or selectivity == _EXACT):
+        late = 0 if passing == 0 or selectivity == _EXACT else _SELECTIVE_LATER
+        if empties >= fewest + late and passing < selectivity:
             yield _Step(empties, passing)
     yield _Step(empties, selectivity)
