@@ -11,22 +11,27 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
-import logging
 import os
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_log = logging.getLogger(__name__)
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
 _KEEP_DAYS = 30
 
 Tell = Callable[[str], None]
+
+# What a start from the cache does not need is imported where it is needed: logging, subprocess, tempfile.
+
+
+def warn(message: str, *values: object) -> None:
+    """Log a warning; nothing is worse for it than slower."""
+    import logging
+
+    logging.getLogger(__name__).warning(message, *values)
 
 
 class LibraryError(Exception):
@@ -96,26 +101,12 @@ def cache_folder() -> Path | None:
     DESDAEMON_CACHE_DIR, else the platform's cache folder (XDG_CACHE_HOME or ~/.cache), else a folder of this
     user's own in the temporary directory.
     """
-    candidates: list[Path] = []
-    explicit = os.environ.get("DESDAEMON_CACHE_DIR")
-    if explicit:
-        candidates.append(Path(explicit))
-    else:
-        base = os.environ.get("XDG_CACHE_HOME")
-        if base:
-            candidates.append(Path(base) / "desdaemon")
-        elif os.environ.get("HOME"):
-            home = Path(os.environ["HOME"])
-            caches = home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
-            candidates.append(caches / "desdaemon")
-        user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-        candidates.append(Path(tempfile.gettempdir()) / f"desdaemon-{user}")
-    for folder in candidates:
+    for folder in _cache_candidates():
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             status = folder.stat()
             if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-                _log.warning("the cache folder %s can be written by others: not used", folder)
+                warn("the cache folder %s can be written by others: not used", folder)
                 continue
             if os.access(folder, os.W_OK | os.X_OK):
                 return folder
@@ -124,8 +115,27 @@ def cache_folder() -> Path | None:
     return None
 
 
+def _cache_candidates() -> Iterator[Path]:
+    explicit = os.environ.get("DESDAEMON_CACHE_DIR")
+    if explicit:
+        yield Path(explicit)
+        return
+    base = os.environ.get("XDG_CACHE_HOME")
+    if base:
+        yield Path(base) / "desdaemon"
+    elif os.environ.get("HOME"):
+        home = Path(os.environ["HOME"])
+        yield (home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache") / "desdaemon"
+    import tempfile
+
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    yield Path(tempfile.gettempdir()) / f"desdaemon-{user}"
+
+
 def write_beside(path: Path, content: bytes) -> None:
     """Replace ``path`` by ``content`` so that a reader or a crash sees the old file or the new one, whole."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -167,7 +177,7 @@ def read_cached(spec: Spec) -> bytes | None:
         return None
     code = _unseal(content)
     if code is None:
-        _log.warning("%s is damaged: compiling again", path)
+        warn("%s is damaged: compiling again", path)
     return code
 
 
@@ -188,6 +198,8 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
 
     ``tell`` receives one line of progress for each kernel. Raises LibraryError when the compiler fails.
     """
+    import subprocess
+
     root = Path(__file__).resolve().parent.parent
     process = subprocess.Popen(
         [sys.executable, "-c", _CHILD, str(root), spec.name, spec.package],
@@ -224,7 +236,7 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
             write_beside(path, content)
             _forget_old(path.parent, spec.name, path)
         except OSError as error:
-            _log.warning("compiled code is not kept: %s: %s", path, error.strerror)
+            warn("compiled code is not kept: %s: %s", path, error.strerror)
     return code
 
 

@@ -53,9 +53,14 @@ def table(errors: ErrorModel) -> array[int]:
 
     The first of a pair is the error of the shallow search for that depth, the second that of the static evaluation.
     """
+    # The terms of `ErrorModel.sigma` that depend on the depths alone are worked out once: this runs at every start.
+    by_depth = [
+        errors.sigma(60, depth, shallow) - errors.late * max(0.0, errors.turn - 60)
+        for depth in range(DEPTHS)
+        for shallow in (shallow_depth(depth) if depth > 2 else 0, 0)
+    ]
     rows = array("H")
     for empties in range(61):
-        for depth in range(DEPTHS):
-            for shallow in (shallow_depth(depth) if depth > 2 else 0, 0):
-                rows.append(min(65535, round(128 * errors.sigma(empties, depth, shallow))))
+        near_end = errors.late * max(0.0, errors.turn - empties)
+        rows.extend([min(65535, round(128 * (sigma + near_end))) for sigma in by_depth])
     return rows

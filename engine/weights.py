@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import logging
 import os
 from pathlib import Path
 
@@ -19,8 +18,6 @@ from .memory import Block, MappedFile
 from .weights_file import PACKED_BYTES, WeightsError, read_packed
 
 __all__ = ["SHIPPED", "Weights", "WeightsError"]
-
-_log = logging.getLogger(__name__)
 
 SHIPPED = Path(__file__).resolve().parent / "data" / "weights.xz"
 
@@ -64,7 +61,7 @@ class Weights:
             try:
                 library.write_beside(kept, ctypes.string_at(memory.address, memory.size))
             except OSError as error:
-                _log.warning("expanded weights are not kept: %s: %s", kept, error.strerror)
+                library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
         return cls(memory, 0, digest, str(source))
 
 
