@@ -15,9 +15,6 @@ class Block:
         # Shared memory, the default, would keep its content when its pages are given back.
         private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
         self._map = mmap.mmap(-1, size, **private)
-        # A search touches its table at random: large pages spare most of the address translation.
-        if hasattr(mmap, "MADV_HUGEPAGE") and size >= 1 << 21:
-            self._advise(mmap.MADV_HUGEPAGE)
         self._view = (ctypes.c_char * size).from_buffer(self._map)
         self.address = ctypes.addressof(self._view)
 
@@ -32,6 +29,10 @@ class Block:
         """Back to zeros; large blocks give their pages back."""
         if self.size < 1 << 21 or not hasattr(mmap, "MADV_DONTNEED") or not self._advise(mmap.MADV_DONTNEED):
             ctypes.memset(self.address, 0, self.size)
+        # A search touches its table at random: large pages spare most of the address translation. Not from the
+        # beginning, for the system may take a tenth of a second to find the first of them.
+        if self.size >= 1 << 21 and hasattr(mmap, "MADV_HUGEPAGE"):
+            self._advise(mmap.MADV_HUGEPAGE)
 
     def words(self) -> ctypes.Array[ctypes.c_uint64]:
         """The same memory as unsigned 64-bit words."""

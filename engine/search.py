@@ -175,6 +175,8 @@ class Searcher:
 
     def clear(self) -> None:
         """Forget everything searched before."""
+        if self._date == 0:
+            return
         self._table.clear()
         self._lines.clear()
         self._date = 0
