@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from . import library
 from .entries import SPEC
 from .limits import Limits, level_limits
+from .result import Line
 from .search import Searcher
 from .weights import SHIPPED, Weights, WeightsError
 
@@ -33,11 +34,16 @@ _MAX = 64
 
 
 class Problem(NamedTuple):
-    """A position (mover first) and, where known, its exact score in discs."""
+    """A position (mover first) and, where known, its exact score in discs and the squares of its best moves."""
 
     player: int
     opponent: int
     score: int | None
+    best: int = 0
+
+    def contradicts(self, line: Line) -> bool:
+        """Whether a proved ``line`` has another score, or a move that is not among the best."""
+        return line.exact and self.score is not None and (line.score != self.score or not self.best >> line.move & 1)
 
 
 class Row(NamedTuple):
@@ -60,8 +66,13 @@ def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[P
         black = sum(1 << k for k, c in enumerate(squares[:_MAX]) if c in "Xx*")
         white = sum(1 << k for k, c in enumerate(squares[:_MAX]) if c in "Oo")
         pair = (black, white) if squares[_MAX] in "Xx*" else (white, black)
-        known = [int(part.rpartition(":")[2]) for part in scores.split(";") if ":" in part]
-        problems.append(Problem(*pair, max(known) if known else None))
+        known = [part.strip().partition(":") for part in scores.split(";") if ":" in part]
+        if not known:
+            problems.append(Problem(*pair, None))
+            continue
+        score = max(int(value) for _, _, value in known)
+        best = sum(1 << "abcdefgh".index(m[0].lower()) + 8 * (int(m[1]) - 1) for m, _, v in known if int(v) == score)
+        problems.append(Problem(*pair, score, best))
     return problems[first:last]
 
 
@@ -163,10 +174,9 @@ class Bench:
                 result = searcher.search(problem.player, problem.opponent, limits(empties))
                 total += clock() - begun
                 nodes += result.nodes
-                line = result.lines[0]
-                wrong += line.exact and problem.score is not None and line.score != problem.score
+                wrong += problem.contradicts(result.lines[0])
             seconds.append(total)
-        return Row(name, statistics.median(seconds), nodes, f"{wrong} WRONG SCORES" if wrong else "")
+        return Row(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
     def perft(self) -> list[Row]:
         """Perft 11, both modes, one thread."""
