@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,10 @@ def converse(data: bytes, *arguments: str, **environment: str) -> subprocess.Com
     )
 
 
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Live:
     """A running dialogue: `send` bytes, `until` a piece of output has come."""
 
@@ -34,6 +39,8 @@ class Live:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**os.environ, **environment},
+            # A test run in the background of a shell ignores the keyboard's interrupt, and so would its children.
+            preexec_fn=_heed_interrupts,
         )
         self.seen = b""
 
