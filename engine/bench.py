@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from . import library
 from .entries import SPEC
 from .limits import Limits, level_limits
 from .result import Line
-from .search import Searcher
+from .search import Control, Searcher
 from .weights import SHIPPED, Weights, WeightsError
 
 _START = (0x0000000810000000, 0x0000001008000000)
@@ -280,6 +281,34 @@ class Bench:
                 process.stdout.read()
         return statistics.median(seconds)
 
+    def stop(self) -> list[Row]:
+        """From a stop to the end of the search, wall time, over searches stopped at random moments."""
+        dice = random.Random(1)
+        positions = random_problems(6, 30, 7) + random_problems(6, 40, 8)
+        rows = []
+        for threads in sorted({1, os.cpu_count() or 1}):
+            searcher = Searcher(threads=threads, weights=self.weights)
+            delays: list[float] = []
+            for problem in positions * 3:
+                searcher.clear()
+                control = Control()
+                search = threading.Thread(
+                    target=searcher.search,
+                    args=(problem.player, problem.opponent, Limits(60)),
+                    kwargs={"control": control},
+                )
+                search.start()
+                time.sleep(0.05 + 0.3 * dice.random())
+                if not search.is_alive():
+                    continue
+                begun = time.perf_counter()
+                control.stop()
+                search.join()
+                delays.append(time.perf_counter() - begun)
+            note = f"median of {len(delays)} stops; greatest {1e3 * max(delays):.1f} ms"
+            rows.append(Row(f"stop, {threads} thread{'s' * (threads > 1)}", statistics.median(delays), 0, note))
+        return rows
+
     def signature(self) -> tuple[int, list[int]]:
         """Nodes and scores of a fixed set of searches: the same on every machine, for the same code and weights."""
         searcher = Searcher(hash_bits=16, weights=self.weights)
@@ -353,6 +382,7 @@ _MEASUREMENTS: dict[str, str] = {
     "midgame": "levels 12, 16 and 21",
     "eval": "incremental evaluations",
     "threads": "one thread against all",
+    "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
     "selectivity": "whether selective searches are right as often as they say (minutes)",
     "signature": "nodes of fixed searches",

@@ -27,7 +27,6 @@ _NO_LIMIT = (1 << 64) - 1
 _EXACT = len(SELECTIVITIES) - 1
 
 # Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
-_CONTEXT_BYTES = 512
 _NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
 _NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF = range(8, 14)
 _BUSY_BYTES = 4096 * 8

@@ -36,7 +36,6 @@ from .emit import (
     table_element,
     u64,
     v4,
-    v8,
     vector,
     void,
 )
@@ -89,15 +88,6 @@ poll64 = simple(lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "mon
 atomic_add64 = simple(
     lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "monotonic"), u64, u64, u64
 )
-
-
-def _emit_swap(b, address, expected, value):
-    pair = b.cmpxchg(b.inttoptr(address, i64.as_pointer()), expected, value, "acq_rel", "monotonic")
-    return b.extract_value(pair, 0)
-
-
-atomic_swap64 = simple(_emit_swap, u64, u64, u64, u64)
-"""Compare and swap: (address, expected, value) -> what was there."""
 
 
 def _emit_prefetch(b, address):
@@ -331,21 +321,6 @@ def _emit_last_flips(b, x, p):
 
 last_flips = simple(_emit_last_flips, s64, u64, u64)
 """(square, mover) -> twice the discs turned by the mover in the only empty square of the board."""
-
-# ---------------------------------------------------------------------------------------------------- mobility of many
-
-
-def _emit_mobility8(b, players, opponents):
-    p, o = load(b, players, v8, 8), load(b, opponents, v8, 8)
-    found = emit_moves_of(b, p, o, 8)
-    stuck = b.icmp_unsigned("==", found, vector([0] * 8))
-    total = reduce(b, "add", call(b, "llvm.ctpop.v8i64", v8, found))
-    return b.or_(b.shl(total, const(8)), b.zext(b.bitcast(stuck, i8), i64))
-
-
-mobility8 = simple(_emit_mobility8, u64, u64, u64)
-"""(address of 8 movers, address of 8 opponents) -> all their moves counted, shifted left by 8, over a mask of the
-boards that have none."""
 
 # ---------------------------------------------------------------------------------------------------- end, symmetries
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import judge
-import numpy as np
 import pytest
 import referee
 
@@ -51,18 +50,6 @@ def test_moves_and_flips(engine: Library) -> None:
         assert engine.board_moves(player, opponent) == judge.moves(player, opponent)
         for square in range(64):
             assert engine.board_flip(square, player, opponent) == judge.flips(player, opponent, square)
-
-
-def test_moves_of_eight_boards(inner: Library) -> None:
-    boards = list(scattered(3, 400)) + list(games(4, 5))[-80:]
-    for first in range(0, len(boards) - 7, 8):
-        eight = boards[first : first + 8]
-        players = np.array([player for player, _ in eight] + [0] * 8, np.uint64)
-        opponents = np.array([opponent for _, opponent in eight] + [0] * 8, np.uint64)
-        found = inner.probe_mobility8(players.ctypes.data, opponents.ctypes.data)
-        moves = [judge.moves(*board) for board in eight]
-        assert found >> 8 == sum(word.bit_count() for word in moves)
-        assert found & 255 == sum(1 << k for k in range(8) if not moves[k])
 
 
 def test_last_flips(inner: Library) -> None:

@@ -58,12 +58,9 @@ for number in range(300):
     taken = rng.getrandbits(64) | rng.getrandbits(64)
     player = taken & rng.getrandbits(64)
     boards.append((player, taken & ~player))
-packed = (ctypes.c_uint64 * 16).from_address(room)
-for number, (player, opponent) in enumerate(boards):
+for player, opponent in boards:
     square = rng.randrange(64)
     others = ~(1 << square) & (1 << 64) - 1
-    for k in range(8):
-        packed[k], packed[8 + k] = boards[number - k]
     answers.append([
         lib.board_moves(player, opponent),
         *[lib.board_flip(k, player, opponent) for k in range(64)],
@@ -71,7 +68,6 @@ for number, (player, opponent) in enumerate(boards):
         lib.board_canonical_symmetry(player, opponent),
         lib.probe_stable(player, opponent, edges),
         lib.probe_bound(context, player, opponent),
-        lib.probe_mobility8(room, room + 64),
         lib.probe_static(context, player, opponent) if (player | opponent).bit_count() >= 4 else 0,
     ])
 table = bytes((ctypes.c_char * 65536).from_address(edges))

@@ -1,7 +1,7 @@
 """Entries into kernels that Python otherwise never calls."""
 
 from desdaemon.engine.jit import kernel
-from desdaemon.engine.kernels.bits import final_score, last_flips, mobility8, popc, stack_buf
+from desdaemon.engine.kernels.bits import final_score, last_flips, popc, stack_buf
 from desdaemon.engine.kernels.endgame import MOBILITY_TO, solve_small, solve_with_table
 from desdaemon.engine.kernels.evaluate import evaluate, set_features, static_sum, update_features
 from desdaemon.engine.kernels.midgame import null_window
@@ -29,11 +29,6 @@ def probe_last(square, player):
 @kernel("i64(u64,i64)")
 def probe_final(player, empties):
     return final_score(player, empties)
-
-
-@kernel("u64(u64,u64)")
-def probe_mobility8(players, opponents):
-    return mobility8(players, opponents)
 
 
 @kernel("i64(u64,u64,u64,i64,i64)")
