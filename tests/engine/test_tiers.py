@@ -30,7 +30,6 @@ sys.modules["desdaemon"] = top
 from probe.entries import SPEC
 from desdaemon.engine import library, search
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.memory import Block
 from desdaemon.engine import weights as loading
 search.SPEC = loading.SPEC = SPEC
 lib = library.load(SPEC)
@@ -40,8 +39,6 @@ context = searcher._contexts[0].address
 edges = searcher._edges.address
 rng = random.Random(1)
 answers = []
-memory = Block(4096)
-room = memory.address
 boards = []
 for number in range(300):
     player, opponent = 1 << 28 | 1 << 35, 1 << 27 | 1 << 36
