@@ -7,34 +7,49 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.options import find_option, whole_number
 
+from .protocols import NAMES as PROTOCOLS
 from .settings import Settings, read_option_file
 
 OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 
-PROTOCOLS = ("text", "gtp", "nboard")
-
 USAGE = """\
 desdaemon [OPTION ...]              the text protocol on standard input and output
-desdaemon -gtp [OPTION ...]         GTP instead; also --protocol gtp
-desdaemon -nboard [OPTION ...]      NBoard's protocol instead; also --protocol nboard
+desdaemon -PROTOCOL [OPTION ...]    another one, also --protocol PROTOCOL: {protocols}
 desdaemon -solve FILE [OPTION ...]  solve the problems of an OBF file (- is standard input)
 desdaemon COMMAND [ARGUMENT ...]
 
 Commands:
   perft N [--mode 1|2]              count the lines of N plies; in mode 2 a pass is not a ply
   count positions N [1|2|3]         count the positions after N discs, see help count
-  bench [ARGUMENT ...]              measure the engine
-  warmup [ARGUMENT ...]             compile the engine now
-  train [ARGUMENT ...]              make evaluation weights
+{commands}
 
   --help, --version                 this text, name and version
   -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment
 """
+
+
+class SubCommand(NamedTuple):
+    """A command line of its own: its name of one or two words, what it does, and the module whose ``main`` does it.
+
+    ``main`` gets the arguments after the name and returns the exit status.
+    """
+
+    name: str
+    help: str
+    module: str
+
+
+SUB_COMMANDS = (
+    SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
+    SubCommand("warmup", "compile the engine now", "desdaemon.engine.warmup"),
+    SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
+)
 
 
 class UsageError(Exception):
@@ -59,8 +74,13 @@ def main(argv: list[str] | None = None) -> int:
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        if arguments and arguments[0] in _SUB_COMMANDS:
-            return _SUB_COMMANDS[arguments[0]](arguments[1:])
+        if arguments[:1] == ["perft"]:
+            return _perft(arguments[1:])
+        if arguments[:1] == ["count"]:
+            return _count(arguments[1:])
+        command = _sub_command(arguments)
+        if command:
+            return _main_of(command)(arguments[len(command.name.split()) :])
         return _run(program, arguments)
     except UsageError as error:
         return _refuse(str(error), BAD_COMMAND_LINE)
@@ -79,15 +99,17 @@ def _run(program: str, arguments: list[str]) -> int:
     if names & {"help", "?"}:
         from .game_commands import option_help
 
-        print(USAGE + "\n" + "\n".join(option_help()))  # noqa: T201
+        print(usage() + "\n" + "\n".join(option_help()))  # noqa: T201
         return OK
     if names & {"version", "v"}:
         from .game_commands import version_text
 
         print(version_text())  # noqa: T201
         return OK
-    if names & {"bench", "count"}:
-        return _SUB_COMMANDS[names.pop()](arguments[1:])
+    if "count" in names:
+        return _count(arguments[1:])
+    if "bench" in names:
+        return _main_of(SUB_COMMANDS[0])(arguments[1:])
     invocation = read_arguments(arguments, "edax" in program.lower(), _named_protocol(program))
     for warning in invocation.warnings:
         _refuse(warning, OK)
@@ -103,9 +125,28 @@ def _run(program: str, arguments: list[str]) -> int:
     return serve(invocation.settings, engines, invocation.protocol)
 
 
+def usage() -> str:
+    """What ``--help`` says before the options."""
+    commands = [f"  {command.name + ' [ARGUMENT ...]':<34}{command.help}" for command in SUB_COMMANDS]
+    return USAGE.format(protocols=" ".join(PROTOCOLS[1:]), commands="\n".join(commands))
+
+
+def _sub_command(arguments: list[str]) -> SubCommand | None:
+    """The sub-command that the arguments begin with, the one of the longest name."""
+    found = [command for command in SUB_COMMANDS if arguments[: len(command.name.split())] == command.name.split()]
+    return max(found, key=lambda command: len(command.name), default=None)
+
+
+def _main_of(command: SubCommand) -> Callable[[list[str]], int]:
+    from importlib import import_module
+
+    main: Callable[[list[str]], int] = import_module(command.module).main
+    return main
+
+
 def _named_protocol(program: str) -> str:
     """The protocol that the program's own name asks for: a link to it may be called `desdaemon-gtp`."""
-    return next((protocol for protocol in ("gtp", "nboard") if protocol in program.lower()), "text")
+    return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
 
 
 def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str = "text") -> Invocation:
@@ -122,7 +163,7 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
     while waiting:
         argument = waiting.pop()
         name, equals, given = argument.lstrip("-").partition("=")
-        if name in ("gtp", "nboard") and not equals:
+        if name in PROTOCOLS and not equals:
             protocol = name
             continue
         option = find_option(name)
@@ -229,24 +270,3 @@ def _number(words: list[str], what: str, low: int, high: int) -> int:
         shown = quoted(words[0]) if words else "nothing"
         raise UsageError(f"{what}: {shown} given, expected a whole number from {low} to {high}")
     return number
-
-
-def _bench(arguments: list[str]) -> int:
-    from desdaemon.engine import bench
-
-    return bench.main(arguments)
-
-
-def _warmup(arguments: list[str]) -> int:
-    from desdaemon.engine import warmup
-
-    return warmup.main(arguments)
-
-
-def _train(arguments: list[str]) -> int:
-    from desdaemon.engine.training import cli
-
-    return cli.main(arguments)
-
-
-_SUB_COMMANDS = {"perft": _perft, "count": _count, "bench": _bench, "warmup": _warmup, "train": _train}

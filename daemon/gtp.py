@@ -18,10 +18,12 @@ from desdaemon.protocol.gtp import GtpError
 from desdaemon.protocol.notation import Position, illegal_move, moves_text
 from desdaemon.protocol.rules import PASS
 
+from .dialogue import LineDialect
+from .listen import Listener
 from .loader import Abandoned, EngineFailure, TooLate
 from .output import Output
+from .protocols import Spoken
 from .session import Session, stopgap_move
-from .text import Item, Source
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Result
@@ -30,13 +32,26 @@ if TYPE_CHECKING:
 _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "reg_genmove", "genmove")
 
 
-class GtpDialect:
-    """A dialogue in GTP. ``leaving`` is the exit status once it is to end, else None."""
+class GtpListener(Listener):
+    """GTP: ``quit``, and GoGui's comment ``# interrupt``."""
+
+    strict = False
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `Listener`."""
+        if line.split() == ["#", "interrupt"]:
+            self.interrupt.stop(number)
+        words = line.split("#", 1)[0].split()
+        if words and words[0].isdecimal():
+            del words[0]
+        return self.leave() if words[:1] == ["quit"] else False
+
+
+class GtpDialect(LineDialect):
+    """A dialogue in GTP."""
 
     def __init__(self, session: Session, output: Output) -> None:
-        self.session = session
-        self.output = output
-        self.leaving: int | None = None
+        super().__init__(session, output)
         self._implied: set[int] = set()
         self._handlers: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda arguments: "2",
@@ -82,19 +97,9 @@ class GtpDialect:
 
     # The dialogue
 
-    def run(self, source: Source, first: Item | None = None) -> int:
-        """Answer lines until the dialogue ends; returns the exit status."""
-        item = first or source.get()
-        while item.text is not None:
-            self.session.interrupt.begin(item.number)
-            if item.error:
-                self._say(gtp.response("", f"syntax error: {item.error}", failed=True))
-            else:
-                self.execute(item.text)
-            if self.leaving is not None:
-                return self.leaving
-            item = source.get()
-        return item.status
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self._say(gtp.response("", f"syntax error: {error}", failed=True))
 
     def execute(self, line: str) -> None:
         """Answer a line; one without a command has no answer, and one that fails changes nothing."""
@@ -331,3 +336,6 @@ def _exactly(arguments: list[str], what: str) -> list[str]:
     if len(arguments) != count:
         raise GtpError(f"syntax error: expected {what}")
     return arguments
+
+
+SPOKEN = Spoken(GtpListener, GtpDialect)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 UNBOUNDED_GRACE_S = 2.0
 """How long a search without bounds may go on when no command can end it any more."""
@@ -27,6 +27,9 @@ class Stoppable(Protocol):
         """End soon, with what is known."""
 
 
+C = TypeVar("C", bound=Stoppable)
+
+
 class Search:
     """One search, or a run of searches that one stop ends together."""
 
@@ -38,18 +41,19 @@ class Search:
         self._controls: list[Stoppable] = []
         self._lock = threading.Lock()
 
-    def attach(self, control: Stoppable) -> None:
-        """Pass a stop, past or to come, on to ``control``."""
+    @contextmanager
+    def control(self, control: C) -> Iterator[C]:
+        """The time in which a stop, past or to come, is passed on to ``control``."""
         with self._lock:
             self._controls.append(control)
             stopped = self.stopped
         if stopped:
             control.stop()
-
-    def detach(self, control: Stoppable) -> None:
-        """Forget a control whose search is over."""
-        with self._lock:
-            self._controls.remove(control)
+        try:
+            yield control
+        finally:
+            with self._lock:
+                self._controls.remove(control)
 
     def stop(self, abandon: bool = False) -> None:
         """End it; ``abandon`` when nobody waits for its answer."""

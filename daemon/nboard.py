@@ -15,10 +15,13 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import ClockTerms, parse_ggf
 from desdaemon.protocol.notation import illegal_move
 
+from .dialogue import LineDialect
+from .interrupt import Interrupt
+from .listen import Listener
 from .loader import Abandoned, EngineFailure
 from .output import Output
+from .protocols import Spoken
 from .session import Session
-from .text import Item, Source
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line, Result
@@ -27,13 +30,35 @@ NAME = "desdaemon"
 MOST_HINTS = 64
 
 
-class NBoardDialect:
-    """A dialogue in NBoard's language. ``leaving`` is the exit status once it is to end, else None."""
+class NBoardListener(Listener):
+    """NBoard: ``ping`` and ``stop`` end any search, a hint and an analysis end when any other line comes."""
+
+    strict = False
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(interrupt)
+        self._open_ended = 0
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `Listener`."""
+        word = (line.lower().split(None, 1) or [""])[0]
+        if not word:
+            return False
+        if word in ("quit", "exit"):
+            return self.leave()
+        if word in ("ping", "stop"):
+            self.interrupt.stop(number, abandon=True)
+        elif self._open_ended:
+            self.interrupt.stop(number, only=self._open_ended)
+        self._open_ended = number if word in ("hint", "analyze", "analyse") else 0
+        return False
+
+
+class NBoardDialect(LineDialect):
+    """A dialogue in NBoard's language."""
 
     def __init__(self, session: Session, output: Output) -> None:
-        self.session = session
-        self.output = output
-        self.leaving: int | None = None
+        super().__init__(session, output)
         self._handlers: dict[str, Callable[[str], None]] = {
             "nboard": self._nboard,
             "set game": self._set_game,
@@ -52,19 +77,9 @@ class NBoardDialect:
 
     # The dialogue
 
-    def run(self, source: Source, first: Item | None = None) -> int:
-        """Answer lines until the dialogue ends; returns the exit status."""
-        item = first or source.get()
-        while item.text is not None:
-            self.session.interrupt.begin(item.number)
-            if item.error:
-                self._warn(item.error)
-            else:
-                self.execute(item.text)
-            if self.leaving is not None:
-                return self.leaving
-            item = source.get()
-        return item.status
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self.say(f"warning {error}")
 
     def execute(self, line: str) -> None:
         """Carry out a line. One that cannot be used gets a line of warning and changes nothing."""
@@ -78,28 +93,22 @@ class NBoardDialect:
             else:
                 self._bare_move(line)
         except BadInput as error:
-            self._warn(str(error))
+            self.refuse(str(error))
         except Abandoned:
-            self._say("status")
+            self.say("status")
         except (EngineFailure, MemoryError) as error:
-            self._warn(f"{word}: cannot search: {error or 'not enough memory'}")
+            self.refuse(f"{word}: cannot search: {error or 'not enough memory'}")
         except OSError:
             raise
         except Exception as error:
-            self._warn(f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}")
-
-    def _say(self, *lines: str) -> None:
-        """Send lines, all of them at once."""
-        self.output.write("".join(f"{line}\n" for line in lines))
-        self.output.flush()
-
-    def _warn(self, message: str) -> None:
-        self._say(f"warning {message}")
+            self.refuse(
+                f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}"
+            )
 
     # Set-up
 
     def _nboard(self, rest: str) -> None:
-        self._say(f"set myname {NAME}")
+        self.say(f"set myname {NAME}")
         self.session.prepare()
 
     def _set_game(self, rest: str) -> None:
@@ -145,7 +154,7 @@ class NBoardDialect:
         self._move(line)
 
     def _ping(self, rest: str) -> None:
-        self._say(" ".join(["pong", *rest.split()[:1]]))
+        self.say(" ".join(["pong", *rest.split()[:1]]))
 
     def _quit(self, rest: str) -> None:
         self.leaving = 0
@@ -155,14 +164,14 @@ class NBoardDialect:
     def _hint(self, rest: str) -> None:
         wanted = nboard.parse_number("hint", rest or "1", 1, 10**6)
         position = self.session.game.position
-        self._say(f"status {NAME} is analysing")
+        self.say(f"status {NAME} is analysing")
         if not position.over:
             choices = min(wanted, max(1, position.moves.bit_count()), MOST_HINTS)
-            stream = _Stream(self._say, choices)
+            stream = _Stream(self.say, choices)
             limits = self.session.limits(position, clocks=False)
             result = self.session.search(position, limits, multipv=choices, progress=stream.progress)
             stream.finish(result)
-        self._say("status")
+        self.say("status")
 
     def _go(self, rest: str) -> None:
         position = self.session.game.position
@@ -171,7 +180,7 @@ class NBoardDialect:
         clock = self.session.clocks.get(position.black_to_move)
         left = (clock.left, clock.left_stones) if clock else None
         begun = time.monotonic()
-        self._say(f"status {NAME} is thinking")
+        self.say(f"status {NAME} is thinking")
         move, result = self.session.choose()
         spent = (time.monotonic() - begun) * 1000
         if clock and left:
@@ -180,14 +189,14 @@ class NBoardDialect:
         lines = [nboard.answer_line(move, result.lines[0].score if result else None, spent), "status"]
         if result:
             lines.insert(0, f"nodestats {result.nodes} {spent / 1000:.3f}")
-        self._say(*lines)
+        self.say(*lines)
 
     def _analyze(self, rest: str) -> None:
         from .clock import is_bounded
 
         game = self.session.game
         positions = game.positions()
-        self._say(f"status {NAME} is analysing")
+        self.say(f"status {NAME} is analysing")
         bounded = all(is_bounded(self.session.limits(position, clocks=False)) for position in positions)
         with self.session.interrupt.searching(bounded) as search:
             later = -64
@@ -204,11 +213,11 @@ class NBoardDialect:
                 # The move that was played is worth what the position after it turned out to be worth.
                 score = score if solved else max(score, later)
                 later = -score
-                self._say(f"analysis {ply} {score if position.black_to_move else -score:.2f}")
-        self._say("status")
+                self.say(f"analysis {ply} {score if position.black_to_move else -score:.2f}")
+        self.say("status")
 
     def _learn(self, rest: str) -> None:
-        self._say("status there is no book: nothing is learned", "learned")
+        self.say("status there is no book: nothing is learned", "learned")
 
 
 class _Stream:
@@ -245,3 +254,6 @@ class _Stream:
     def _stats(self, nodes: int) -> None:
         self._told = nodes
         self._say(f"nodestats {nodes} {time.monotonic() - self._begun:.3f}")
+
+
+SPOKEN = Spoken(NBoardListener, NBoardDialect)

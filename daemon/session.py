@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol import rules
 from desdaemon.protocol.errors import BadInput
@@ -36,6 +37,22 @@ Progress = Callable[[int, "Line"], None]
 
 _CORNERS = 0x8100_0000_0000_0081
 
+INTERACTIVE = 0
+"""The lane of the searches that somebody waits for."""
+
+
+class Slots(Protocol):
+    """Shares the search threads of the process out; `desdaemon.scheduler.Scheduler` says what everything means."""
+
+    @property
+    def slots(self) -> int:
+        """All there are."""
+
+    def lease(
+        self, lane: int, *, client: object, slots: int = ..., abandoned: Callable[[], bool] = ...
+    ) -> AbstractContextManager[object]:
+        """The time in which a search may run; raises `Abandoned`."""
+
 
 class Session:
     """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` is for every thread.
@@ -44,11 +61,21 @@ class Session:
     dialogue keeps, by whether they are Black's; a side without one is not held to any.
     """
 
-    def __init__(self, settings: Settings, engines: EngineSource) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        engines: EngineSource,
+        *,
+        books: object | None = None,
+        scheduler: Slots | None = None,
+    ) -> None:
+        """``books`` and ``scheduler`` are shared with other sessions; without a scheduler a search begins at once."""
         self.settings = settings
+        self.engines = engines
+        self.books = books
+        self.scheduler = scheduler
         self.game = Game()
         self.interrupt = Interrupt()
-        self._engines = engines
         self.engine_ready = False
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
@@ -170,25 +197,28 @@ class Session:
 
     def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
         """Begin to load the engine."""
-        self._engines.prepare(self.config, on_failure)
+        self.engines.prepare(self.config, on_failure)
 
     def engine(self, search: Search | None = None, until: float = math.inf) -> Engine:
         """The engine, once it is loaded.
 
         Raises `EngineFailure`, `Abandoned` when ``search`` was, and `TooLate` at ``until``, a monotonic time.
         """
-
-        def given_up() -> bool:
-            return (search is not None and search.abandoned) or time.monotonic() >= until
-
-        try:
-            engine = self._engines.get(self.config, given_up)
-        except Abandoned:
-            if search is None or not search.abandoned:
-                raise TooLate from None
-            raise
+        with _given_up_at(search, until) as given_up:
+            engine = self.engines.get(self.config, given_up)
         self.engine_ready = True
         return engine
+
+    @contextmanager
+    def _slots(self, search: Search, until: float) -> Iterator[None]:
+        """The time in which a search has the scheduler's leave to run; raises as `engine` does."""
+        with ExitStack() as stack:
+            if self.scheduler:
+                wanted = min(self.settings.n_tasks, self.scheduler.slots)
+                with _given_up_at(search, until) as given_up:
+                    lease = self.scheduler.lease(INTERACTIVE, client=self, slots=wanted, abandoned=given_up)
+                    stack.enter_context(lease)
+            yield
 
     def limits(self, position: Position, *, clocks: bool = True) -> Limits:
         """How far the options, and ``clocks`` unless they are to be left out, let a search of that position go."""
@@ -208,7 +238,7 @@ class Session:
         progress: Progress | None = None,
         patient: bool = True,
     ) -> Result:
-        """Search a position with the options' window; the wait for the engine counts as search time.
+        """Search a position with the options' window; the waits for engine and scheduler count as search time.
 
         Raises `EngineFailure`, `Abandoned`, and `TooLate` where it is not ``patient`` and the time in
         ``limits`` is up before there is an engine.
@@ -219,9 +249,7 @@ class Session:
         until = begun + limits.time_ms / 1000 if limits.time_ms and not patient else math.inf
         with self.interrupt.searching(is_bounded(limits)) as search:
             engine = self.engine(search, until)
-            control = engine.new_control()
-            search.attach(control)
-            try:
+            with self._slots(search, until), search.control(engine.new_control()) as control:
                 if limits.time_ms:
                     waited = int((time.monotonic() - begun) * 1000)
                     limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
@@ -236,8 +264,6 @@ class Session:
                     control=control,
                     progress=progress,
                 )
-            finally:
-                search.detach(control)
 
     def choose(self, progress: Progress | None = None) -> tuple[int, Result | None]:
         """The engine's move on the board, and the search behind it if there was one; its time is charged.
@@ -266,6 +292,21 @@ class Session:
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         return result.lines[0].move, result
+
+
+@contextmanager
+def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], bool]]:
+    """Whether to go on waiting for something; an `Abandoned` that only the time is to blame for becomes `TooLate`."""
+
+    def given_up() -> bool:
+        return (search is not None and search.abandoned) or time.monotonic() >= until
+
+    try:
+        yield given_up
+    except Abandoned:
+        if search is None or not search.abandoned:
+            raise TooLate from None
+        raise
 
 
 def stopgap_move(position: Position) -> int:

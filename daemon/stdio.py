@@ -16,16 +16,15 @@ from typing import NoReturn
 
 from desdaemon.protocol.errors import quoted
 
+from .dialogue import Item
 from .interrupt import Interrupt
-from .listen import LISTENERS, Listener
+from .listen import Listener, TextListener
 from .loader import EngineFailure, EngineSource
 from .output import Descriptors
+from .protocols import spoken
 from .session import Session
 from .settings import Settings
-from .text import UNUSABLE, Dialect, Item, TextDialect
-
-LONGEST_LINE = 65_536
-"""Bytes; a longer line is refused."""
+from .text import UNUSABLE, TextDialect
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -103,7 +102,7 @@ class _Reader:
             if self._left:
                 return False
         self._begun += rest
-        if len(self._begun) > LONGEST_LINE:
+        if len(self._begun) > self._listener.longest:
             self._dropped += len(self._begun) - 1
             self._begun = self._begun[:1]
         return True
@@ -119,8 +118,8 @@ class _Reader:
     def _line(self, data: bytes) -> None:
         self._number += 1
         length, self._dropped = len(data) + self._dropped, 0
-        if length > LONGEST_LINE:
-            return self._refuse(f"a line of {length} bytes: expected at most {LONGEST_LINE}")
+        if length > self._listener.longest:
+            return self._refuse(f"a line of {length} bytes: expected at most {self._listener.longest}")
         if self._listener.strict:
             try:
                 text = data.decode("utf-8")
@@ -134,11 +133,17 @@ class _Reader:
             text = "".join(c for c in text if c >= " " and c != "\x7f")
         self._lines.put(Item(self._number, text))
         self._left = self._listener.hear(self._number, text)
-        self._listener = self._listener.following(text)
+        protocol = self._listener.following(text)
+        if protocol:
+            self._listener = _listener(protocol, self._listener.interrupt)
         return None
 
     def _refuse(self, error: str) -> None:
         self._lines.put(Item(self._number, "", error))
+
+
+def _listener(protocol: str, interrupt: Interrupt) -> Listener:
+    return (TextListener if protocol == "text" else spoken(protocol).listener)(interrupt)
 
 
 def guard_stdout() -> int:
@@ -156,14 +161,14 @@ def guard_stdout() -> int:
 
 
 def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> int:
-    """The dialogue on standard input and output in a protocol of `LISTENERS`; returns the exit status."""
+    """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status."""
     output = Descriptors(guard_stdout(), 2)
     session = Session(settings, engines)
     lines = Lines()
 
     def converse(protocol: str, first: Item | None = None) -> int:
         if protocol != "text":
-            return _dialect(protocol, session, output).run(lines, first)
+            return spoken(protocol).dialect(session, output).run(lines, first)
         dialect = TextDialect(session, output)
 
         def on_prompt() -> None:
@@ -177,22 +182,11 @@ def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> 
         lines.fail(Item(0, None, message, UNUSABLE))
 
     def dialogue() -> int:
-        listener = LISTENERS[protocol](session.interrupt)
+        listener = _listener(protocol, session.interrupt)
         threading.Thread(target=read_lines, args=(0, lines, listener), name="reader", daemon=True).start()
         return converse(protocol)
 
     return run_beside_signals(dialogue, session.interrupt, engines, output)
-
-
-def _dialect(protocol: str, session: Session, output: Descriptors) -> Dialect:
-    """The dialogue of a protocol other than the text protocol."""
-    if protocol == "gtp":
-        from .gtp import GtpDialect
-
-        return GtpDialect(session, output)
-    from .nboard import NBoardDialect
-
-    return NBoardDialect(session, output)
 
 
 def solve(settings: Settings, engines: EngineSource, path: str) -> int:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
 
 from desdaemon.protocol import edax
 from desdaemon.protocol.commands import find_command, split_line
@@ -15,6 +14,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.notation import move_text, parse_move
 from desdaemon.protocol.options import Option, find_option
 
+from .dialogue import Item, Source
 from .loader import Abandoned, EngineFailure
 from .output import Output
 from .session import Session
@@ -22,40 +22,6 @@ from .session import Session
 GAME_OVER = "*** Game Over ***"
 UNUSABLE = 1
 """Exit status when a file or the engine cannot be used."""
-
-
-class Item(NamedTuple):
-    """What the reader hands over: a numbered line, or the ``error`` that stands for one that cannot be read.
-
-    ``text`` of None is the end of the input; ``status`` then is the exit status.
-    """
-
-    number: int
-    text: str | None
-    error: str = ""
-    status: int = 0
-
-    @property
-    def is_end(self) -> bool:
-        """Whether no line comes any more."""
-        return self.text is None
-
-
-class Source(Protocol):
-    """A queue of items that a reader fills."""
-
-    def get(self) -> Item:
-        """The next item; waits for it."""
-
-    def peek(self) -> Item | None:
-        """The next item if it is there already; it stays the next."""
-
-
-class Dialect(Protocol):
-    """A dialogue in any other language."""
-
-    def run(self, source: Source, first: Item | None = None) -> int:
-        """Answer lines, ``first`` before those of the source, until the dialogue ends; returns the exit status."""
 
 
 class TextDialect:

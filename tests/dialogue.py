@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fake_engine import FakeSearcher, build_fake
 
+from desdaemon.dialogue import Item
 from desdaemon.loader import EngineSource
 from desdaemon.output import Collected
 from desdaemon.protocol.notation import board_text
 from desdaemon.session import Session
 from desdaemon.settings import Settings
-from desdaemon.text import Item, TextDialect
+from desdaemon.text import TextDialect
 
 
 class Script:

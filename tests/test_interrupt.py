@@ -23,13 +23,11 @@ def test_a_stop_ends_the_search_that_runs_and_no_other() -> None:
     interrupt.begin(1)
     control = Control()
     with interrupt.searching(bounded=True) as search:
-        search.attach(control)
-        interrupt.stop(3)
-        assert control.stops == 1
-        search.detach(control)
-        again = Control()
-        search.attach(again)
-        assert again.stops == 1
+        with search.control(control):
+            interrupt.stop(3)
+            assert control.stops == 1
+        with search.control(Control()) as again:
+            assert again.stops == 1
     interrupt.begin(2)
     with interrupt.searching(bounded=True) as search:
         assert not search.stopped
