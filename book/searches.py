@@ -51,9 +51,14 @@ class Searches:
         with self._lock:
             self._stopped = False
 
-    def __call__(self, player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
-        """The best move outside ``excluded`` at an Edax level, and its score; None when it was stopped."""
-        control = Control()
+    def __call__(
+        self, player: int, opponent: int, level: int, excluded: int, control: Control | None = None
+    ) -> tuple[int, int] | None:
+        """The best move outside ``excluded`` at an Edax level, and its score; None when it was stopped.
+
+        ``control`` stops this search alone.
+        """
+        control = control or Control()
         with self._lock:
             if self._stopped:
                 return None

@@ -1,0 +1,247 @@
+"""Work of more than a second beside the dialogues: it reports progress, can be cancelled and is seen by everybody.
+
+Jobs that need the book to themselves (because they change it, or because nothing may change under them) are carried
+out one at a time in the order in which they came; others run beside.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+
+NOTICE_S = 0.2
+"""Watchers are told of progress at most this often."""
+
+KEPT = 100
+"""So many jobs that are over stay in the list."""
+
+Result = dict[str, Any]
+
+
+class Progress(NamedTuple):
+    """How far a job is: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
+
+    ``eta_s`` seconds are left of the phase, as far as that can be told; ``positions`` are in the book.
+    """
+
+    job: int
+    phase: str
+    done: int
+    total: int
+    eta_s: float | None
+    positions: int
+    rate: float = 0.0
+
+
+class Job:
+    """A piece of work; made by `Jobs.submit`. Its attributes may be read, and all methods called, from any thread.
+
+    ``state`` is one of the five above; ``result`` is there when it is over, after a cancel too; ``failure`` is the
+    exception of a failed one and ``error`` its text. ``started`` is when it was submitted, in seconds since 1970.
+    """
+
+    def __init__(self, number: int, op: str, client: str, work: Callable[[Job], Result]) -> None:
+        self.id = number
+        self.op = op
+        self.client = client
+        self.state = QUEUED
+        self.started = time.time()
+        self.progress = Progress(number, "", 0, 0, None, 0)
+        self.result: Result = {}
+        self.failure: Exception | None = None
+        self.error = ""
+        self.cancelled = False
+        self.before_notice: Callable[[], None] = lambda: None
+        """Called before watchers are told: what they are told of has to last."""
+        self._work = work
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._watchers: list[Callable[[Job], None]] = []
+        self._cancellers: list[Callable[[], None]] = []
+        self._phase_began = time.monotonic()
+        self._phase_from = 0
+        self._noticed = 0.0
+
+    # For those who asked for it
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended in one way or another."""
+        return self._over.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for its end, ``timeout`` seconds at most; whether it is over."""
+        return self._over.wait(timeout)
+
+    def cancel(self) -> None:
+        """End it soon, at a point where the book is consistent; returns at once."""
+        with self._lock:
+            self.cancelled = True
+            cancellers = list(self._cancellers)
+        for cancel in cancellers:
+            cancel()
+
+    def watch(self, tell: Callable[[Job], None]) -> Callable[[], None]:
+        """Let ``tell`` be called from the job's thread as it goes on and when it is over; returns what ends that.
+
+        Of a job that is over already it is told at once, from this thread.
+        """
+        with self._lock:
+            over = self._over.is_set()
+            if not over:
+                self._watchers.append(tell)
+        if over:
+            tell(self)
+
+        def unwatch() -> None:
+            with self._lock:
+                if tell in self._watchers:
+                    self._watchers.remove(tell)
+
+        return unwatch
+
+    # For the work itself
+
+    def on_cancel(self, cancel: Callable[[], None]) -> None:
+        """Have ``cancel`` called when the job is cancelled, at once if it was."""
+        with self._lock:
+            self._cancellers.append(cancel)
+            now = self.cancelled
+        if now:
+            cancel()
+
+    def report(self, phase: str, done: int, total: int, positions: int) -> bool:
+        """Tell how far it is; whether to go on."""
+        now = time.monotonic()
+        if phase != self.progress.phase or done < self.progress.done:
+            self._phase_began, self._phase_from = now, done
+        spent, steps = now - self._phase_began, done - self._phase_from
+        rate = steps / spent if spent > 0 else 0.0
+        eta = (total - done) / rate if rate and total >= done else None
+        self.progress = Progress(self.id, phase, done, total, eta, positions, rate)
+        if now - self._noticed >= NOTICE_S:
+            self._noticed = now
+            self._notify()
+        return not self.cancelled
+
+    # For `Jobs`
+
+    def run(self) -> None:
+        """Carry it out on this thread."""
+        begun = time.monotonic()
+        self.state = RUNNING
+        state = DONE
+        try:
+            if self.cancelled:
+                state = CANCELLED
+            else:
+                self.result = self._work(self)
+                if self.cancelled or self.result.get("finished") is False:
+                    state = CANCELLED
+        except Exception as error:
+            self.failure, self.error, state = error, str(error) or type(error).__name__, FAILED
+        self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
+        self.result.setdefault("job", self.id)
+        self.state = state
+        self._over.set()
+        self._notify()
+
+    def _notify(self) -> None:
+        with self._lock:
+            watchers = list(self._watchers)
+        if watchers and not self._over.is_set():
+            self.before_notice()
+        for tell in watchers:
+            tell(self)
+
+
+class Jobs:
+    """All jobs of the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Condition()
+        self._jobs: dict[int, Job] = {}
+        self._number = 0
+        self._queue: deque[Job] = deque()
+        self._turn: threading.Thread | None = None
+        self._closed = False
+
+    def submit(self, op: str, work: Callable[[Job], Result], client: str, *, writes: bool) -> Job:
+        """Have ``work`` done on a thread of the job's own; ``writes``: alone among its like.
+
+        ``work`` gets the job, to report to and to be cancelled by, and gives the result; what it raises fails the job.
+        """
+        job = self._new(op, work, client)
+        if job.cancelled:
+            job.run()
+        elif writes:
+            with self._lock:
+                self._queue.append(job)
+                if self._turn is None:
+                    self._turn = threading.Thread(target=self._take_turns, name="book-jobs", daemon=True)
+                    self._turn.start()
+                self._lock.notify_all()
+        else:
+            threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True).start()
+        return job
+
+    def at_once(self, op: str, work: Callable[[Job], Result], client: str) -> Job:
+        """Have work that takes no time done on this thread; the job is over when this returns, and is not listed."""
+        job = Job(0, op, client, work)
+        job.run()
+        return job
+
+    def _new(self, op: str, work: Callable[[Job], Result], client: str) -> Job:
+        with self._lock:
+            self._number += 1
+            job = self._jobs[self._number] = Job(self._number, op, client, work)
+            if self._closed:
+                job.cancelled = True
+            over = [number for number, old in self._jobs.items() if old.over]
+            for number in over[: max(0, len(over) - KEPT)]:
+                del self._jobs[number]
+        return job
+
+    def _take_turns(self) -> None:
+        while True:
+            with self._lock:
+                while not self._queue:
+                    if self._closed:
+                        return
+                    self._lock.wait()
+                job = self._queue.popleft()
+            job.run()
+
+    def listed(self) -> list[Job]:
+        """The jobs that wait, run, or ended lately, oldest first."""
+        with self._lock:
+            return list(self._jobs.values())
+
+    def find(self, number: int) -> Job | None:
+        """The job of that id, as long as it is listed."""
+        with self._lock:
+            return self._jobs.get(number)
+
+    def cancel(self, number: int) -> bool:
+        """Cancel the job of that id; False when there is none that is not over."""
+        job = self.find(number)
+        if job is None or job.over:
+            return False
+        job.cancel()
+        return True
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Cancel all jobs, refuse new ones, and wait ``timeout`` seconds at most; whether all are over."""
+        with self._lock:
+            self._closed = True
+            self._lock.notify_all()
+        until = time.monotonic() + timeout
+        jobs = self.listed()
+        for job in jobs:
+            job.cancel()
+        return all(job.wait(max(0.0, until - time.monotonic())) for job in jobs)
