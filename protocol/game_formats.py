@@ -32,13 +32,17 @@ def parse_game(text: str, format: str) -> GameRecord:
     return {"txt": parse_txt, "ggf": parse_ggf, "sgf": parse_sgf, "pgn": parse_pgn}[format](text)
 
 
-def game_text(record: GameRecord, format: str, date: str) -> str:
-    """A game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``."""
+def game_text(record: GameRecord, format: str, date: str, event: str | None = None) -> str:
+    """A game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or empty.
+
+    Without an ``event`` GGF names this program as the place.
+    """
     if format == "txt":
         return txt_text(record)
     if format == "ggf":
-        return ggf_text(record, f"{date} GMT") + "\n"
-    return sgf_text(record, date[:10]) if format == "sgf" else pgn_text(record, date[:10])
+        place = "desdaemon" if event is None else event
+        return ggf_text(record, f"{date} GMT" if " " in date else date, place) + "\n"
+    return sgf_text(record, date[:10], event or "") if format == "sgf" else pgn_text(record, date[:10], event or "")
 
 
 # Move lists
@@ -132,9 +136,11 @@ def _sgf_square_text(square: int) -> str:
     return "abcdefgh"[square & 7] + "abcdefgh"[square >> 3]
 
 
-def sgf_text(record: GameRecord, date: str) -> str:
+def sgf_text(record: GameRecord, date: str, event: str = "") -> str:
     """A game in SGF, ten moves a line."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
+    if event:
+        lines.append(f"EV[{_sgf_escaped(event)}]")
     lines += [f"PB[{_sgf_escaped(record.black)}]", f"PW[{_sgf_escaped(record.white)}]"]
     final = record.final
     if final.over:
@@ -185,7 +191,7 @@ def _known(name: str) -> str:
     return "" if name == "?" else name
 
 
-def pgn_text(record: GameRecord, date: str) -> str:
+def pgn_text(record: GameRecord, date: str, event: str = "") -> str:
     """A game in PGN, its result as discs: the empty squares go to the winner."""
     final = record.final
     result = "*"
@@ -193,7 +199,8 @@ def pgn_text(record: GameRecord, date: str) -> str:
         score = black_score(final)
         result = f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
-    lines = ['[Event "?"]', '[Site "desdaemon"]', f'[Date "{date.replace("-", ".")}"]', '[Round "?"]']
+    day = f"{date.replace('-', '.')}.??.??" if len(date) == 4 else date.replace("-", ".") or "????.??.??"
+    lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', '[Round "?"]']
     lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{result}"]']
     if record.initial != START:
         lines += ['[SetUp "1"]', f'[FEN "{_fen(record.initial)}"]']

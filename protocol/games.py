@@ -126,7 +126,9 @@ def ggf_text(record: GameRecord, date: str, place: str = "desdaemon") -> str:
     result = f"{black_score(final)}" if final.over else "?"
     board = squares_text(record.initial).replace("X", "*")
     rows = " ".join(board[at : at + 8] for at in range(0, 64, 8))
-    head = f"GM[Othello]PC[{place}]DT[{date}]PB[{_plain(record.black)}]PW[{_plain(record.white)}]RE[{result}]TY[8]"
+    head = (
+        f"GM[Othello]PC[{_plain(place)}]DT[{date}]PB[{_plain(record.black)}]PW[{_plain(record.white)}]RE[{result}]TY[8]"
+    )
     side = "*" if record.initial.black_to_move else "O"
     return f"(;{head}BO[8 {rows} {side}]{''.join(_ggf_moves(record))};)"
 
