@@ -1,1 +1,33 @@
-"""Programs that talk to a daemon or to other engines. They import `desdaemon.protocol` only."""
+"""Programs that talk to a daemon or to other engines. They import `desdaemon.protocol` only.
+
+`connect` finds a daemon and returns a `Client`; `AsyncClient.connect` is the same for asyncio. Importing this package
+loads none of it before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .asynchronous import AsyncClient
+    from .blocking import Client
+    from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, TimedOut
+
+__all__ = ["AsyncClient", "Cancelled", "Client", "ConnectionLost", "DaemonError", "NoDaemon", "TimedOut", "connect"]
+
+_HOMES = {"AsyncClient": "asynchronous", "Client": "blocking"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+
+
+def connect(endpoint: str | None = None, **options: Any) -> Client:
+    """A `Client` of the daemon at an endpoint, by default of the one on this machine; see `Client.connect`."""
+    from .blocking import Client
+
+    return Client.connect(endpoint, **options)

@@ -18,16 +18,16 @@ _LONGEST_FILE = 65_536
 class Connection(NamedTuple):
     """Where a daemon is.
 
-    ``requests`` are the endpoints of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in
-    the same order. ``public_key`` (Z85) is wanted on TCP, "" where there is no encryption; ipc never is encrypted.
+    ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
+    order. ``public_key`` (Z85) is wanted on TCP, None where there is no encryption; ipc never is encrypted.
     """
 
     protocol: int
     pid: int
     version: str
-    requests: tuple[str, ...]
+    endpoints: tuple[str, ...]
     events: tuple[str, ...]
-    public_key: str = ""
+    public_key: str | None = None
 
     def text(self) -> str:
         """The content of the file."""
@@ -79,12 +79,14 @@ def read_connection(path: str) -> Connection:
             int(found["protocol"]),
             int(found["pid"]),
             str(found["version"]),
-            tuple(map(str, found["requests"])),
+            tuple(map(str, found["endpoints"])),
             tuple(map(str, found["events"])),
-            str(found["public_key"]),
+            str(found["public_key"]) if found.get("public_key") else None,
         )
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise BadInput(f"{path}: {quoted(text)} is no connection file: expected one that a daemon has written") from None
-    if not connection.requests or len(connection.requests) != len(connection.events):
+        raise BadInput(
+            f"{path}: {quoted(text)} is no connection file: expected one that a daemon has written"
+        ) from None
+    if not connection.endpoints or len(connection.endpoints) != len(connection.events):
         raise BadInput(f"{path}: expected endpoints for requests and as many for events")
     return connection

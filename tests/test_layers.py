@@ -23,10 +23,10 @@ LAYERS = {
 }
 THIRD_PARTY = {
     "daemon": set(),
-    "clients": set(),
+    "clients": {"zmq"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
-    "protocol": set(),
+    "protocol": {"msgpack"},
 }
 COMPILER = {"llvmlite", "numba"}
 SOURCES = sorted(path for package in LAYERS for path in (ROOT / package).rglob("*.py"))

@@ -1,0 +1,358 @@
+"""The asyncio client.
+
+    async with await AsyncClient.connect() as client:
+        analysis = client.analyze(moves="f5d6c3", level=16, partial_ms=200)
+        async for partial in analysis:
+            print(partial.best)
+        print((await analysis).best)
+
+Any number of requests may be made at once: more than the daemon takes from one client wait here for their turn.
+
+When the connection breaks, a new one is made, to the daemon that is there then. Requests that change nothing are sent
+again, and their partials may begin anew; the others raise `ConnectionLost`, for they may have been carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any, TypeVar, Unpack
+
+import zmq
+
+from desdaemon.protocol import wire
+
+from . import results
+from .connection import CONNECTED, Link, Target, equip, find
+from .errors import ConnectionLost, DaemonError, NoDaemon
+from .handle import Handle
+from .requests import REPEATABLE, Limits, analyze_args, game_args, position_args
+from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
+
+Analysis = Handle[Analysed, Analysed]
+GameAnalysis = Handle[Analysed, tuple[Analysed, ...]]
+BookJob = Handle[Progress, JobDone]
+P = TypeVar("P")
+F = TypeVar("F")
+
+_CHECK_S = 0.25
+_WINDOW_UNTIL_TOLD = 8
+# Of what the daemon lets one client have open, these are kept for `ping` and `cancel`, which never wait here.
+_RESERVED = 2
+
+
+def _as_it_is(data: Data) -> Data:
+    return data
+
+
+class AsyncClient:
+    """A daemon, as `connect` has found it. ``hello`` is its greeting, ``connections`` counts how often it was reached."""
+
+    def __init__(self, seek: Callable[[], Target], patience_s: float) -> None:
+        self.hello = Hello()
+        self.connections = 0
+        self._seek = seek
+        self._patience_s = patience_s
+        self._loop = asyncio.get_running_loop()
+        self._context = zmq.Context.instance()
+        self._target = seek()
+        self._link: Link | None = None
+        self._numbers = itertools.count(1)
+        self._open: dict[int, Handle[Any, Any]] = {}
+        self._waiting: deque[Handle[Any, Any]] = deque()
+        self._window = _WINDOW_UNTIL_TOLD
+        self._ready = False
+        self._greeted: asyncio.Future[None] = self._loop.create_future()
+        self._checking: asyncio.TimerHandle | None = None
+        self._make_link()
+        self._check()
+
+    @classmethod
+    async def connect(
+        cls,
+        endpoint: str | None = None,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        server_key: str | None = None,
+        timeout_s: float = 5.0,
+        patience_s: float = 30.0,
+    ) -> AsyncClient:
+        """A client of the daemon at an endpoint such as ``tcp://host:6464``, by default of the one on this machine.
+
+        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) where the file does not hold
+        it. A request waits ``patience_s`` for a daemon that has gone to come back. Raises `NoDaemon`, and
+        `DaemonError` with code ``forbidden`` for keys that are refused.
+        """
+        client = cls(lambda: find(endpoint, key, server_key), patience_s)
+        try:
+            done, _ = await asyncio.wait((client._greeted,), timeout=timeout_s)
+            if not done:
+                raise NoDaemon(f"{client._target.requests}: no answer within {timeout_s} s")
+            client._greeted.result()
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Go away: running analyses are cancelled, book jobs go on in the daemon."""
+        if self._checking:
+            self._checking.cancel()
+        for handle in [*self._open.values(), *self._waiting]:
+            if handle.sent and self._link and handle.op == "analyze":
+                self._send(next(self._numbers), "cancel", {"target": handle.id})
+            handle.fail(ConnectionLost("the client was closed"))
+        self._open.clear()
+        self._waiting.clear()
+        self._drop_link(linger_ms=200)
+        self._greeted.cancel()
+
+    # --- requests
+
+    def start(
+        self,
+        op: str,
+        args: Data | None = None,
+        read_partial: Callable[[Data], P] = _as_it_is,  # type: ignore[assignment]
+        read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
+    ) -> Handle[P, F]:
+        """Make a request; the readers turn the data of partials and final into what the handle gives out."""
+        handle = Handle(next(self._numbers), op, args or {}, read_partial, read_final, self._withdraw)
+        handle.deadline = self._loop.time() + self._patience_s
+        if op in ("ping", "cancel") and self._ready:
+            self._submit(handle)
+        else:
+            self._waiting.append(handle)
+            self._pump()
+        return handle
+
+    async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
+        """The final data of any operation."""
+        handle: Handle[Data, Data] = self.start(op, args)
+        return await handle.result(timeout_s)
+
+    async def ping(self, timeout_s: float | None = 5.0) -> float:
+        """Milliseconds to the daemon and back."""
+        began = self._loop.time()
+        await self.request("ping", timeout_s=timeout_s)
+        return 1000 * (self._loop.time() - began)
+
+    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[Limits]) -> Analysis:
+        """Analyse one position; with ``partial_ms`` the partials tell how it goes."""
+        return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
+
+    def analyze_game(
+        self,
+        moves: str,
+        board: str | None = None,
+        plies: Iterable[int] | None = None,
+        **limits: Unpack[Limits],
+    ) -> GameAnalysis:
+        """Analyse plies of a game, by default all: a partial for each as it is done, then all of them."""
+        return self.start("analyze", game_args(board, moves, plies, limits), results.analysed, results.game_analysed)
+
+    async def legal(self, board: str | None = None, moves: str = "") -> Legal:
+        """The legal moves, the board, whether the game is over, and the discs."""
+        return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
+
+    async def book_get(self, board: str | None = None, moves: str = "") -> Look:
+        """What the book has about a position."""
+        return await self.start("book.get", position_args(board, moves), _as_it_is, results.look)
+
+    async def look_up(self, lines: Iterable[str]) -> list[Look]:
+        """What the book has after each of these lines, all in flight together."""
+        handles = [self.start("book.get", position_args(None, line), _as_it_is, results.look) for line in lines]
+        return [await handle for handle in handles]
+
+    def book(self, command: str, **args: Any) -> BookJob:
+        """Run a book command by its name (``deviate``, ``store``, ``save`` …) as a job; partials are its progress.
+
+        Arguments have the names that the daemon's `help book` shows, with ``_`` for ``-``.
+        """
+        return self.start(
+            f"book.{command}",
+            {name.replace("_", "-"): value for name, value in args.items()},
+            results.progress,
+            results.job_done,
+        )
+
+    async def jobs(self) -> list[Data]:
+        """The book jobs that the daemon knows of."""
+        return list((await self.request("jobs"))["jobs"])
+
+    async def cancel_job(self, job: int) -> bool:
+        """Cancel a book job, whoever started it."""
+        return bool((await self.request("cancel", {"job": job}))["cancelled"])
+
+    async def text(self, line: str) -> tuple[str, str]:
+        """A command of the text protocol on this client's own board: what it prints, and complaints."""
+        data = await self.request("text", {"line": line})
+        return str(data.get("out", "")), str(data.get("err", ""))
+
+    async def status(self) -> Data:
+        """Threads, queue, book and memory."""
+        return await self.request("status")
+
+    async def metrics(self) -> str:
+        """Counters as OpenMetrics text."""
+        return str((await self.request("metrics"))["text"])
+
+    async def shutdown(self) -> None:
+        """End the daemon; wants the role admin."""
+        await self.request("shutdown")
+
+    async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
+        """Events as they come: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
+        import zmq.asyncio
+
+        context: zmq.asyncio.Context = zmq.asyncio.Context.shadow(self._context)
+        socket = context.socket(zmq.SUB)
+        equip(socket, self._target, self._target.events)  # type: ignore[arg-type]
+        try:
+            for topic in topics or ("",):
+                socket.subscribe(topic)
+            while True:
+                topic_frame, body = await socket.recv_multipart()
+                topic = topic_frame.decode()
+                if not topics or topic in topics:
+                    yield topic, wire.decode(body)
+        finally:
+            socket.close(linger=0)
+
+    # --- the connection
+
+    def _submit(self, handle: Handle[Any, Any]) -> None:
+        self._open[handle.id] = handle
+        handle.sent = True
+        self._send(handle.id, handle.op, handle.args)
+
+    def _send(self, number: int, op: str, args: Data) -> None:
+        assert self._link
+        body = wire.encode({"v": wire.VERSION, "id": number, "op": op, "args": dict(args)})
+        self._link.send(body)
+        # Sending may swallow the signal that something has come.
+        self._loop.call_soon(self._receive, self._link)
+
+    def _pump(self) -> None:
+        while self._ready and self._waiting and len(self._open) < self._window:
+            handle = self._waiting.popleft()
+            if not handle.done:
+                self._submit(handle)
+
+    async def _withdraw(self, handle: Handle[Any, Any]) -> bool:
+        if not handle.sent:
+            handle.fail(DaemonError("cancelled", "the request was cancelled before it was sent"))
+            return True
+        return bool((await self.request("cancel", {"target": handle.id}))["cancelled"])
+
+    def _receive(self, link: Link) -> None:
+        if link is not self._link:
+            return
+        for body in link.received():
+            try:
+                reply = wire.decode(body)
+            except ValueError:
+                continue
+            number = reply.get("id")
+            handle = self._open.get(number) if isinstance(number, int) else None
+            if handle and handle.take(reply):
+                del self._open[handle.id]
+        self._pump()
+
+    def _observe(self, link: Link) -> None:
+        if link is not self._link:
+            return
+        for told in link.news():
+            if told == CONNECTED:
+                self._greet()
+            elif self.connections or self._ready:
+                self._lose()
+                return
+        if link.refusal:
+            self._fail_all(DaemonError("forbidden", link.refusal))
+
+    def _greet(self) -> None:
+        handle: Handle[Data, Hello] = Handle(next(self._numbers), "hello", {}, _as_it_is, results.hello, self._withdraw)
+        handle.when_done(lambda: self._know(handle))
+        self._submit(handle)
+
+    def _know(self, handle: Handle[Data, Hello]) -> None:
+        try:
+            self.hello = handle.outcome()
+        except ConnectionLost:
+            return
+        except DaemonError as error:
+            self._fail_all(error)
+            return
+        self.connections += 1
+        self._window = max(1, self.hello.limits.get("in_flight", _WINDOW_UNTIL_TOLD) - _RESERVED)
+        self._ready = True
+        if not self._greeted.done():
+            self._greeted.set_result(None)
+        self._pump()
+
+    def _lose(self) -> None:
+        """The connection broke: what can be repeated waits for the next one, first come first."""
+        self._ready = False
+        self._drop_link()
+        due = self._loop.time() + self._patience_s
+        again = []
+        for handle in self._open.values():
+            handle.sent, handle.deadline = False, due
+            if handle.op == "hello" or handle.op not in REPEATABLE:
+                handle.fail(ConnectionLost(f"the connection broke before the final reply to {handle.op}"))
+            else:
+                again.append(handle)
+        self._open.clear()
+        self._waiting.extendleft(reversed(again))
+        self._make_link()
+
+    def _check(self) -> None:
+        """Every now and then without a connection: is the daemon elsewhere by now, and who has waited too long?"""
+        self._checking = self._loop.call_later(_CHECK_S, self._check)
+        if self._ready:
+            return
+        self._make_link()
+        now = self._loop.time()
+        for handle in [handle for handle in self._waiting if handle.deadline < now]:
+            self._waiting.remove(handle)
+            handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s} s"))
+
+    def _make_link(self) -> None:
+        try:
+            target = self._seek()
+        except DaemonError:
+            return
+        if self._link:
+            if target == self._target:
+                return
+            self._drop_link()
+        self._target = target
+        link = self._link = Link(self._context, target)
+        self._loop.add_reader(link.socket.fileno(), self._receive, link)
+        self._loop.add_reader(link.monitor.fileno(), self._observe, link)
+        self._loop.call_soon(self._observe, link)
+
+    def _drop_link(self, linger_ms: int = 0) -> None:
+        link, self._link = self._link, None
+        if link:
+            self._loop.remove_reader(link.socket.fileno())
+            self._loop.remove_reader(link.monitor.fileno())
+            link.close(linger_ms)
+
+    def _fail_all(self, error: DaemonError) -> None:
+        for handle in [*self._open.values(), *self._waiting]:
+            handle.fail(error)
+        self._open.clear()
+        self._waiting.clear()
+        if not self._greeted.done():
+            self._greeted.set_exception(error)

@@ -1,0 +1,224 @@
+"""The client for programs without an event loop: the same verbs, each waiting for its answer.
+
+    with Client.connect() as client:
+        for partial in (analysis := client.analyze(moves="f5d6c3", level=16, partial_ms=200)):
+            print(partial.best)
+        print(analysis.result().best)
+
+It is an `AsyncClient` on a thread of its own, and may be used from several threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from typing import Any, Generic, TypeVar, Unpack
+
+from . import handle as asynchronous_handle
+from .asynchronous import AsyncClient
+from .requests import Limits
+from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
+
+P = TypeVar("P")
+F = TypeVar("F")
+T = TypeVar("T")
+
+
+class _Loop:
+    """An event loop on a thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="desdaemon client", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Have it done there and wait; an interrupt ends the work, too."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def call(self, make: Callable[[], T]) -> T:
+        """Have a function called there that does not wait."""
+
+        async def called() -> T:
+            return make()
+
+        return self.run(called())
+
+    def close(self) -> None:
+        self.run(self._loop.shutdown_asyncgens())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Handle(Generic[P, F]):
+    """A request in flight: iterate its partials, ask for its `result`, or `cancel` it."""
+
+    def __init__(self, loop: _Loop, handle: asynchronous_handle.Handle[P, F]) -> None:
+        self._loop = loop
+        self._handle = handle
+
+    @property
+    def id(self) -> int:
+        """The request's number."""
+        return self._handle.id
+
+    @property
+    def done(self) -> bool:
+        """Whether the final or an error has come."""
+        return self._handle.done
+
+    @property
+    def warnings(self) -> list[str]:
+        """The daemon's warnings so far."""
+        return list(self._handle.warnings)
+
+    def cancel(self) -> bool:
+        """Ask the daemon to end it; true when it was still running. `result` then raises `Cancelled`."""
+        return self._loop.run(self._handle.cancel())
+
+    def result(self, timeout_s: float | None = None) -> F:
+        """The final; raises what the daemon answered instead, or `TimedOut`, after which the request is cancelled."""
+        return self._loop.run(self._handle.result(timeout_s))
+
+    def __iter__(self) -> Iterator[P]:
+        return _iterate(self._loop, self._handle)
+
+
+def _iterate(loop: _Loop, items: AsyncIterator[T]) -> Iterator[T]:
+    async def following() -> list[T]:
+        try:
+            return [await items.__anext__()]
+        except StopAsyncIteration:
+            return []
+
+    while found := loop.run(following()):
+        yield found[0]
+
+
+Analysis = Handle[Analysed, Analysed]
+GameAnalysis = Handle[Analysed, tuple[Analysed, ...]]
+BookJob = Handle[Progress, JobDone]
+
+
+class Client:
+    """A daemon, as `connect` has found it; see `AsyncClient` for what each verb does."""
+
+    def __init__(self, loop: _Loop, client: AsyncClient) -> None:
+        self._loop = loop
+        self._client = client
+
+    @classmethod
+    def connect(
+        cls,
+        endpoint: str | None = None,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        server_key: str | None = None,
+        timeout_s: float = 5.0,
+        patience_s: float = 30.0,
+    ) -> Client:
+        """See `AsyncClient.connect`."""
+        loop = _Loop()
+        try:
+            found = AsyncClient.connect(
+                endpoint, key=key, server_key=server_key, timeout_s=timeout_s, patience_s=patience_s
+            )
+            return cls(loop, loop.run(found))
+        except BaseException:
+            loop.close()
+            raise
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Go away: running analyses are cancelled, book jobs go on in the daemon."""
+        self._loop.run(self._client.close())
+        self._loop.close()
+
+    @property
+    def hello(self) -> Hello:
+        """The daemon's greeting."""
+        return self._client.hello
+
+    @property
+    def connections(self) -> int:
+        """How often the daemon was reached; more than 1 after a reconnection."""
+        return self._client.connections
+
+    def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
+        """The final data of any operation."""
+        return self._loop.run(self._client.request(op, args, timeout_s=timeout_s))
+
+    def start(self, op: str, args: Data | None = None) -> Handle[Data, Data]:
+        """Make a request of any kind."""
+        return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
+
+    def ping(self, timeout_s: float | None = 5.0) -> float:
+        """Milliseconds to the daemon and back."""
+        return self._loop.run(self._client.ping(timeout_s))
+
+    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[Limits]) -> Analysis:
+        """Analyse one position; with ``partial_ms`` the partials tell how it goes."""
+        return Handle(self._loop, self._loop.call(lambda: self._client.analyze(board, moves, **limits)))
+
+    def analyze_game(
+        self, moves: str, board: str | None = None, plies: Iterable[int] | None = None, **limits: Unpack[Limits]
+    ) -> GameAnalysis:
+        """Analyse plies of a game, by default all: a partial for each as it is done, then all of them."""
+        return Handle(self._loop, self._loop.call(lambda: self._client.analyze_game(moves, board, plies, **limits)))
+
+    def legal(self, board: str | None = None, moves: str = "") -> Legal:
+        """The legal moves, the board, whether the game is over, and the discs."""
+        return self._loop.run(self._client.legal(board, moves))
+
+    def book_get(self, board: str | None = None, moves: str = "") -> Look:
+        """What the book has about a position."""
+        return self._loop.run(self._client.book_get(board, moves))
+
+    def look_up(self, lines: Iterable[str]) -> list[Look]:
+        """What the book has after each of these lines, all in flight together."""
+        return self._loop.run(self._client.look_up(lines))
+
+    def book(self, command: str, **args: Any) -> BookJob:
+        """Run a book command by its name as a job; partials are its progress."""
+        return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))
+
+    def jobs(self) -> list[Data]:
+        """The book jobs that the daemon knows of."""
+        return self._loop.run(self._client.jobs())
+
+    def cancel_job(self, job: int) -> bool:
+        """Cancel a book job, whoever started it."""
+        return self._loop.run(self._client.cancel_job(job))
+
+    def text(self, line: str) -> tuple[str, str]:
+        """A command of the text protocol on this client's own board: what it prints, and complaints."""
+        return self._loop.run(self._client.text(line))
+
+    def status(self) -> Data:
+        """Threads, queue, book and memory."""
+        return self._loop.run(self._client.status())
+
+    def metrics(self) -> str:
+        """Counters as OpenMetrics text."""
+        return self._loop.run(self._client.metrics())
+
+    def shutdown(self) -> None:
+        """End the daemon; wants the role admin."""
+        self._loop.run(self._client.shutdown())
+
+    def events(self, *topics: str) -> Iterator[tuple[str, Data]]:
+        """Events as they come: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
+        return _iterate(self._loop, self._client.events(*topics))

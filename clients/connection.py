@@ -1,0 +1,181 @@
+"""Finding a daemon, and one ZeroMQ connection to it with what the connection's monitor tells."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+import zmq
+from zmq.utils.monitor import parse_monitor_message
+
+from desdaemon.protocol.connection import connection_path, events_endpoint, read_connection
+from desdaemon.protocol.errors import BadInput
+
+from .errors import DaemonError, NoDaemon
+
+CONNECTED, LOST = "connected", "lost"
+
+_Z85_LENGTH = 40
+_HEARTBEAT_MS, _SILENCE_MS = 5_000, 15_000
+_RETRY_MS, _SLOWEST_RETRY_MS = 50, 1_000
+_FAILURES_UNTIL_REFUSED = 3
+
+
+class Keys(NamedTuple):
+    """A client's CURVE keys and the daemon's public key, Z85."""
+
+    public: str
+    secret: str
+    server: str
+
+
+class Target(NamedTuple):
+    """Where to connect to; without keys the connection is not encrypted. ``owner`` is the daemon's pid if known."""
+
+    requests: str
+    events: str
+    keys: Keys | None = None
+    owner: int = 0
+
+
+def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> Target:
+    """The target at an endpoint, or of the daemon on this machine that wrote the connection file.
+
+    ``key`` is a key file as `desdaemon keys new` writes them; ``server_key`` the daemon's public key where the file
+    does not hold it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
+    """
+    keys = _read_keys(Path(key), server_key) if key else None
+    if server_key and not key:
+        public, secret = zmq.curve_keypair()
+        keys = Keys(public.decode(), secret.decode(), server_key)
+    if endpoint:
+        try:
+            return Target(endpoint, events_endpoint(endpoint), keys)
+        except BadInput as error:
+            raise NoDaemon(str(error)) from None
+    path = connection_path()
+    try:
+        found = read_connection(path)
+    except BadInput as error:
+        raise NoDaemon(str(error)) from None
+    except OSError as error:
+        raise NoDaemon(
+            f"{path}: {error.strerror}: expected the file of a daemon; `desdaemon serve` starts one"
+        ) from None
+    if not _alive(found.pid):
+        raise NoDaemon(f"{path}: its daemon (process {found.pid}) is gone; `desdaemon serve` starts one")
+    return Target(found.endpoints[0], found.events[0], keys, found.pid)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _read_keys(path: Path, server_key: str | None) -> Keys:
+    try:
+        mode = path.stat().st_mode
+        found = json.loads(path.read_text(encoding="utf-8"))
+        keys = Keys(found["public_key"], found["secret_key"], server_key or found["server_public_key"])
+        usable = all(isinstance(key, str) and len(key) == _Z85_LENGTH for key in keys)
+    except OSError as error:
+        raise DaemonError("forbidden", f"{path}: {error.strerror}: expected a key file") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        usable = False
+    if not usable:
+        raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise DaemonError("forbidden", f"{path}: others can read this secret key; make a new one, or `chmod 600` it")
+    return keys
+
+
+def equip(socket: zmq.Socket[bytes], target: Target, endpoint: str) -> None:
+    """Set keys, heartbeats and reconnection of a socket, and connect it; raises `NoDaemon` for no endpoint."""
+    socket.linger = 0
+    socket.setsockopt(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
+    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
+    socket.setsockopt(zmq.RECONNECT_IVL, _RETRY_MS)
+    socket.setsockopt(zmq.RECONNECT_IVL_MAX, _SLOWEST_RETRY_MS)
+    socket.setsockopt(zmq.IPV6, int("[" in endpoint))
+    try:
+        if target.keys and not endpoint.startswith("ipc:"):
+            socket.curve_publickey = target.keys.public.encode()
+            socket.curve_secretkey = target.keys.secret.encode()
+            socket.curve_serverkey = target.keys.server.encode()
+        socket.connect(endpoint)
+    except zmq.ZMQError as error:
+        socket.close()
+        raise NoDaemon(f"{endpoint}: {error.strerror}: expected an endpoint such as tcp://127.0.0.1:6464") from None
+
+
+class Link:
+    """A DEALER socket, connected once: after `LOST` a new one is made, so that nothing is sent twice unasked."""
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: Target) -> None:
+        self.target = target
+        self.refusal = ""
+        self._failures = 0
+        self.socket = context.socket(zmq.DEALER)
+        self.socket.sndhwm = 0
+        self.monitor = self.socket.get_monitor_socket(
+            zmq.EVENT_HANDSHAKE_SUCCEEDED
+            | zmq.EVENT_DISCONNECTED
+            | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+            | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+            | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+        )
+        try:
+            equip(self.socket, target, target.requests)
+        except NoDaemon:
+            self.monitor.close()
+            raise
+
+    def send(self, body: bytes) -> None:
+        """Send a body; it never waits."""
+        self.socket.send_multipart((b"", body), zmq.DONTWAIT)
+
+    def received(self) -> list[bytes]:
+        """The bodies that have come."""
+        bodies = []
+        while True:
+            try:
+                bodies.append(self.socket.recv_multipart(zmq.DONTWAIT)[-1])
+            except zmq.Again:
+                return bodies
+
+    def news(self) -> list[str]:
+        """What happened to the connection, `CONNECTED` or `LOST` each; ``refusal`` is set when there is no hope."""
+        told = []
+        while True:
+            try:
+                event = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))["event"]
+            except zmq.Again:
+                return told
+            if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+                self._failures = 0
+                told.append(CONNECTED)
+            elif event == zmq.EVENT_DISCONNECTED:
+                told.append(LOST)
+            else:
+                self._failures += 1
+                if event != zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL or self._failures >= _FAILURES_UNTIL_REFUSED:
+                    self.refusal = f"{self.target.requests}: the daemon refuses {self._what_was_shown()}"
+
+    def _what_was_shown(self) -> str:
+        if not self.target.keys:
+            return "a client without a key: expected one that `desdaemon keys allow` has let in"
+        return "this key: expected one that `desdaemon keys allow` has let in, and the daemon's own public key"
+
+    def close(self, linger_ms: int = 0) -> None:
+        """Drop the connection, and what has not been sent by then."""
+        self.socket.disable_monitor()
+        self.monitor.close(linger=0)
+        self.socket.close(linger=linger_ms)

@@ -1,0 +1,55 @@
+"""What can go wrong with a request.
+
+DaemonError             an error reply; `code` is one of the codes of the wire protocol
+  Cancelled             cancelled by this client or another
+  TimedOut              no answer in the time allowed; the request was cancelled
+  ConnectionLost        the connection broke and the request may have been carried out or not
+  NoDaemon              nobody answers at the endpoint, or there is no endpoint to be found
+"""
+
+from __future__ import annotations
+
+
+class DaemonError(Exception):
+    """A request that has no result. ``code`` says why in a word, ``field`` names the argument to blame or is ""."""
+
+    def __init__(self, code: str, message: str, field: str = "") -> None:
+        super().__init__(f"{code}: {message}" + (f" ({field})" if field else ""))
+        self.code = code
+        self.message = message
+        self.field = field
+
+
+class Cancelled(DaemonError):
+    """The request was cancelled."""
+
+    def __init__(self, message: str = "the request was cancelled", field: str = "") -> None:
+        super().__init__("cancelled", message, field)
+
+
+class TimedOut(DaemonError):
+    """No answer within the time allowed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("timed_out", message)
+
+
+class ConnectionLost(DaemonError):
+    """The connection broke before the answer came; nobody knows whether the request was carried out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("connection_lost", message)
+
+
+class NoDaemon(DaemonError):
+    """There is no daemon there."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("no_daemon", message)
+
+
+def from_reply(error: object) -> DaemonError:
+    """The exception for the `error` map of a reply."""
+    found = error if isinstance(error, dict) else {}
+    code, message, field = (str(found.get(name) or "") for name in ("code", "message", "field"))
+    return Cancelled(message, field) if code == "cancelled" else DaemonError(code or "internal", message, field)

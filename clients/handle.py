@@ -1,0 +1,125 @@
+"""A request in flight."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from typing import Any, Generic, TypeVar
+
+from .errors import DaemonError, TimedOut, from_reply
+from .results import Data
+
+P = TypeVar("P")
+F = TypeVar("F")
+
+_MOST_PARTIALS_KEPT = 1_000
+
+
+class Handle(Generic[P, F]):
+    """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
+
+    Of partials that nobody iterates the newest thousand are kept. ``warnings`` are the daemon's, as they came.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        op: str,
+        args: Data,
+        read_partial: Callable[[Data], P],
+        read_final: Callable[[Data], F],
+        withdraw: Callable[[Handle[Any, Any]], Awaitable[bool]],
+    ) -> None:
+        self.id = number
+        self.op = op
+        self.args = args
+        self.sent = False
+        self.deadline = 0.0
+        self.warnings: list[str] = []
+        self._read_partial = read_partial
+        self._read_final = read_final
+        self._withdraw = withdraw
+        self._partials: deque[P] = deque(maxlen=_MOST_PARTIALS_KEPT)
+        self._changed = asyncio.Event()
+        self._final: asyncio.Future[F] = asyncio.get_running_loop().create_future()
+        # A final that nobody asks for may be an error without anybody being told.
+        self._final.add_done_callback(lambda future: future.cancelled() or future.exception())
+
+    @property
+    def done(self) -> bool:
+        """Whether the final or an error has come."""
+        return self._final.done()
+
+    def outcome(self) -> F:
+        """The final of a request that is `done`; raises what came instead."""
+        return self._final.result()
+
+    def when_done(self, tell: Callable[[], None]) -> None:
+        """Have ``tell`` called soon after the final or an error has come."""
+        self._final.add_done_callback(lambda future: tell())
+
+    async def cancel(self) -> bool:
+        """Ask the daemon to end it; true when it was still running. `result` then raises `Cancelled`."""
+        return not self.done and await self._withdraw(self)
+
+    async def result(self, timeout_s: float | None = None) -> F:
+        """The final; raises what the daemon answered instead, or `TimedOut`, after which the request is cancelled.
+
+        The request is cancelled too when the task that waits here is.
+        """
+        try:
+            done, _ = await asyncio.wait((self._final,), timeout=timeout_s)
+        except asyncio.CancelledError:
+            self._give_up()
+            raise
+        if not done:
+            self._give_up()
+            raise TimedOut(f"no final reply to {self.op} within {timeout_s} s")
+        return self._final.result()
+
+    def _give_up(self) -> None:
+        task = asyncio.ensure_future(self.cancel())
+        # The daemon may be gone meanwhile; nobody waits for this answer.
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+
+    def __await__(self) -> Generator[Any, None, F]:
+        return self.result().__await__()
+
+    def __aiter__(self) -> AsyncIterator[P]:
+        return self
+
+    async def __anext__(self) -> P:
+        while not self._partials:
+            if self.done:
+                raise StopAsyncIteration
+            self._changed.clear()
+            await self._changed.wait()
+        return self._partials.popleft()
+
+    def take(self, reply: Data) -> bool:
+        """Take a reply; true when it was the last one."""
+        self.warnings += map(str, reply.get("warnings") or ())
+        data = reply.get("data")
+        try:
+            if reply.get("type") == "error":
+                self.fail(from_reply(reply.get("error")))
+            elif reply.get("type") == "final":
+                self._end(self._read_final(data if isinstance(data, dict) else {}))
+            else:
+                self._partials.append(self._read_partial(data if isinstance(data, dict) else {}))
+                self._changed.set()
+        except (KeyError, TypeError, ValueError) as error:
+            self.fail(DaemonError("internal", f"the reply to {self.op} cannot be understood: {error!r}"))
+        return self.done
+
+    def _end(self, final: F) -> None:
+        if not self.done:
+            self._final.set_result(final)
+        self._changed.set()
+
+    def fail(self, error: DaemonError) -> None:
+        """End it without a result."""
+        if not self.done:
+            self._final.set_exception(error)
+        self._changed.set()

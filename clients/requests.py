@@ -1,0 +1,52 @@
+"""The arguments of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
+
+# Sent again after a lost connection: they change nothing, neither in the book nor in the client's own game.
+REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs"))
+
+
+class Limits(TypedDict, total=False):
+    """How to analyse, every item optional.
+
+    One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` says how long;
+    ``multipv`` how many moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore``
+    or ``only``; ``partial_ms`` asks for a partial at most that often; a higher ``priority`` goes first.
+    """
+
+    level: int
+    depth: int
+    selectivity: int
+    nodes: int
+    time_ms: int
+    multipv: int
+    allow: list[str]
+    avoid: list[str]
+    book: str
+    partial_ms: int
+    priority: int
+
+
+def position_args(board: str | None, moves: str) -> dict[str, Any]:
+    """A position: 64 squares and the side to move (the standard start where None), and moves played from it."""
+    found = {"board": board} if board is not None else {}
+    return {**found, "moves": moves} if moves else found
+
+
+def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `analyze` for one position."""
+    return {**position_args(board, moves), **limits}
+
+
+def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `analyze` for plies of a game: ply n is the position after n moves; None is all of them.
+
+    A forced pass that ``moves`` leaves out is no ply of its own here, so name plies yourself for games that have one.
+    """
+    if plies is None:
+        compact = "".join(moves.replace(",", " ").split())
+        plies = range(len(compact) // 2 + 1)
+    return {**analyze_args(board, moves, limits), "plies": list(plies)}

@@ -1,0 +1,171 @@
+"""What requests answer, as named tuples. Fields that a newer daemon adds are left out, missing ones have defaults.
+
+Scores are discs for the side to move in the position asked about, the empty squares to the winner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+Data = Mapping[str, Any]
+
+
+class Hello(NamedTuple):
+    """Who the daemon is, what this client may do (``role``) and how much at once (``limits``)."""
+
+    name: str = ""
+    version: str = ""
+    protocol: int = 1
+    role: str = ""
+    ops: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    limits: Mapping[str, int] = {}
+
+
+class Move(NamedTuple):
+    """A move (``f5``, ``pa``) with its score, the bounds known for it, and how it was found.
+
+    ``depth`` is in plies, ``selectivity`` in percent; ``source`` is ``book`` or ``search``; ``pv`` is the expected
+    line with this move first, ``f5d6c3``.
+    """
+
+    move: str
+    score: int
+    lower: int = -64
+    upper: int = 64
+    depth: int = 0
+    selectivity: int = 100
+    exact: bool = False
+    source: str = "search"
+    pv: str = ""
+    nodes: int = 0
+
+
+class Analysed(NamedTuple):
+    """A position and its best moves, best first. ``ply`` counts the moves played before it, where plies were asked."""
+
+    board: str
+    moves: tuple[Move, ...]
+    nodes: int = 0
+    time_ms: float = 0.0
+    canonical: str = ""
+    ply: int | None = None
+    done: bool = True
+
+    @property
+    def best(self) -> Move | None:
+        """The best move, None where the game is over."""
+        return self.moves[0] if self.moves else None
+
+
+class Legal(NamedTuple):
+    """The legal moves of a position; ``discs`` are Black's and White's."""
+
+    moves: tuple[str, ...]
+    board: str
+    over: bool
+    discs: tuple[int, int]
+
+
+class Link(NamedTuple):
+    """A move that stays in the book, and its score."""
+
+    move: str
+    score: int
+
+
+class Leaf(NamedTuple):
+    """The best move that leaves the book, its score and the level it was searched at."""
+
+    move: str
+    score: int
+    level: int
+
+
+class Look(NamedTuple):
+    """What the book has about a position; all else is empty unless ``found``."""
+
+    found: bool
+    level: int = 0
+    score: int = 0
+    lower: int = -64
+    upper: int = 64
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    lines: int = 0
+    grade: str = ""
+    links: tuple[Link, ...] = ()
+    leaf: Leaf | None = None
+
+
+class Progress(NamedTuple):
+    """How far a book job is. ``eta_s`` is a guess, None where there is none; ``positions`` is the book's size."""
+
+    job: int
+    phase: str = ""
+    done: int = 0
+    total: int = 0
+    eta_s: float | None = None
+    positions: int = 0
+
+
+class JobDone(NamedTuple):
+    """What a book command did; ``data`` is all that the daemon told."""
+
+    job: int
+    added: int
+    changed: int
+    positions: int
+    time_s: float
+    data: Data
+
+
+def _of(kind: Any, data: Data, **changed: Any) -> Any:
+    known = {name: data[name] for name in kind._fields if data.get(name) is not None}
+    return kind(**{**known, **changed})
+
+
+def hello(data: Data) -> Hello:
+    """The reply to `hello`."""
+    found: Hello = _of(Hello, data, ops=tuple(data.get("ops") or ()), features=tuple(data.get("features") or ()))
+    return found
+
+
+def analysed(data: Data) -> Analysed:
+    """A partial or final of `analyze` about one position."""
+    moves = tuple(_of(Move, move) for move in data.get("moves") or ())
+    found: Analysed = _of(Analysed, {"board": "", **data}, moves=moves)
+    return found
+
+
+def game_analysed(data: Data) -> tuple[Analysed, ...]:
+    """The final of `analyze` about plies of a game."""
+    return tuple(map(analysed, data["plies"]))
+
+
+def legal(data: Data) -> Legal:
+    """The reply to `legal`."""
+    black, white = data["discs"]
+    return Legal(tuple(data["moves"]), data["board"], data["over"], (black, white))
+
+
+def look(data: Data) -> Look:
+    """The reply to `book.get`."""
+    links = tuple(_of(Link, link) for link in data.get("links") or ())
+    leaf = data.get("leaf")
+    found: Look = _of(Look, data, links=links, leaf=_of(Leaf, leaf) if leaf else None)
+    return found
+
+
+def progress(data: Data) -> Progress:
+    """A partial of a book job."""
+    found: Progress = _of(Progress, {"job": 0, **data})
+    return found
+
+
+def job_done(data: Data) -> JobDone:
+    """The final of a book job; a command that was done at once has no job number and counts as 0."""
+    numbers = [data.get(name) or 0 for name in ("job", "added", "changed", "positions", "time_s")]
+    return JobDone(*numbers, data)
