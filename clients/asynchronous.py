@@ -49,7 +49,7 @@ def _as_it_is(data: Data) -> Data:
 
 
 class AsyncClient:
-    """A daemon, as `connect` has found it. ``hello`` is its greeting, ``connections`` counts how often it was reached."""
+    """A daemon, as `connect` has found it: ``hello`` is its greeting, ``connections`` how often it was reached."""
 
     def __init__(self, seek: Callable[[], Target], patience_s: float) -> None:
         self.hello = Hello()
@@ -57,7 +57,7 @@ class AsyncClient:
         self._seek = seek
         self._patience_s = patience_s
         self._loop = asyncio.get_running_loop()
-        self._context = zmq.Context.instance()
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         self._target = seek()
         self._link: Link | None = None
         self._numbers = itertools.count(1)
@@ -178,12 +178,8 @@ class AsyncClient:
 
         Arguments have the names that the daemon's `help book` shows, with ``_`` for ``-``.
         """
-        return self.start(
-            f"book.{command}",
-            {name.replace("_", "-"): value for name, value in args.items()},
-            results.progress,
-            results.job_done,
-        )
+        named = {name.replace("_", "-"): value for name, value in args.items()}
+        return self.start(f"book.{command}", named, results.progress, results.job_done)
 
     async def jobs(self) -> list[Data]:
         """The book jobs that the daemon knows of."""

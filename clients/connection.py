@@ -62,9 +62,7 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
     except BadInput as error:
         raise NoDaemon(str(error)) from None
     except OSError as error:
-        raise NoDaemon(
-            f"{path}: {error.strerror}: expected the file of a daemon; `desdaemon serve` starts one"
-        ) from None
+        raise NoDaemon(f"{path}: {error.strerror}: no daemon has left it; `desdaemon serve` starts one") from None
     if not _alive(found.pid):
         raise NoDaemon(f"{path}: its daemon (process {found.pid}) is gone; `desdaemon serve` starts one")
     return Target(found.endpoints[0], found.events[0], keys, found.pid)
@@ -153,7 +151,7 @@ class Link:
 
     def news(self) -> list[str]:
         """What happened to the connection, `CONNECTED` or `LOST` each; ``refusal`` is set when there is no hope."""
-        told = []
+        told: list[str] = []
         while True:
             try:
                 event = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))["event"]

@@ -167,5 +167,6 @@ def progress(data: Data) -> Progress:
 
 def job_done(data: Data) -> JobDone:
     """The final of a book job; a command that was done at once has no job number and counts as 0."""
-    numbers = [data.get(name) or 0 for name in ("job", "added", "changed", "positions", "time_s")]
-    return JobDone(*numbers, data)
+    known = {"job": 0, "added": 0, "changed": 0, "positions": 0, "time_s": 0.0, **data}
+    found: JobDone = _of(JobDone, known, data=data)
+    return found

@@ -84,9 +84,7 @@ def read_connection(path: str) -> Connection:
             str(found["public_key"]) if found.get("public_key") else None,
         )
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise BadInput(
-            f"{path}: {quoted(text)} is no connection file: expected one that a daemon has written"
-        ) from None
+        raise BadInput(f"{path}: {quoted(text)}: expected a connection file that a daemon has written") from None
     if not connection.endpoints or len(connection.endpoints) != len(connection.events):
         raise BadInput(f"{path}: expected endpoints for requests and as many for events")
     return connection
