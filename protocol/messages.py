@@ -12,7 +12,7 @@ from .book_commands import BOOK_COMMANDS, Parameter
 from .errors import quoted
 
 VERSION = 1
-"""Of the protocol; it does not change for additions, which `FEATURES` names."""
+"""Of the protocol; it does not change for additions, which `FEATURES` names. `wire` has it too, without this table."""
 
 LARGEST_BODY = 1 << 20
 """Bytes of a request."""
