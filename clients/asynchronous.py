@@ -27,7 +27,7 @@ from desdaemon.protocol import wire
 
 from . import results
 from .connection import CONNECTED, Link, Target, equip, find
-from .errors import ConnectionLost, DaemonError, NoDaemon
+from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon
 from .handle import Handle
 from .requests import REPEATABLE, Limits, analyze_args, game_args, position_args
 from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
@@ -246,7 +246,7 @@ class AsyncClient:
 
     async def _withdraw(self, handle: Handle[Any, Any]) -> bool:
         if not handle.sent:
-            handle.fail(DaemonError("cancelled", "the request was cancelled before it was sent"))
+            handle.fail(Cancelled("the request was cancelled before it was sent"))
             return True
         return bool((await self.request("cancel", {"target": handle.id}))["cancelled"])
 

@@ -122,7 +122,7 @@ class JobDone(NamedTuple):
     data: Data
 
 
-def _of(kind: Any, data: Data, **changed: Any) -> Any:
+def _of(kind: Any, data: Data, /, **changed: Any) -> Any:
     known = {name: data[name] for name in kind._fields if data.get(name) is not None}
     return kind(**{**known, **changed})
 

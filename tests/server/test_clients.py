@@ -1,0 +1,277 @@
+"""The client library against a daemon that pretends: replies, windows, cancelling, lost connections, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pretended import PretendedDaemon, leave_connection_file
+
+from desdaemon.clients import AsyncClient, Cancelled, Client, ConnectionLost, DaemonError, NoDaemon, TimedOut, connect
+from desdaemon.clients.results import Analysed, Look, Move, Progress
+
+MOVE = {
+    "move": "f5",
+    "score": 2,
+    "lower": 2,
+    "upper": 2,
+    "depth": 60,
+    "selectivity": 100,
+    "exact": True,
+    "source": "search",
+    "pv": "f5d6",
+    "nodes": 9,
+}
+ANALYSED = {"board": "b X", "moves": [MOVE], "nodes": 9, "time_ms": 1.5, "canonical": "c X", "future": "ignored"}
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> str:
+    return f"ipc://{tmp_path}/d"
+
+
+@pytest.fixture
+def daemon(endpoint: str) -> Iterator[PretendedDaemon]:
+    pretended = PretendedDaemon(endpoint)
+    yield pretended
+    pretended.close()
+
+
+@pytest.fixture
+def client(daemon: PretendedDaemon, endpoint: str) -> Iterator[Client]:
+    with Client.connect(endpoint) as found:
+        yield found
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait for something that another thread does."""
+    due = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < due, "it did not happen"
+        time.sleep(0.002)
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(work, 30))
+
+
+def test_results_are_typed_and_newer_fields_are_left_out(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["analyze"] = lambda request: ANALYSED
+    daemon.answers["book.get"] = lambda request: {
+        "found": True,
+        "level": 21,
+        "links": [{"move": "d6", "score": -1}],
+        "leaf": {"move": "f6", "score": -2, "level": 20},
+        "score": -1,
+    }
+    daemon.answers["legal"] = lambda request: {"moves": ["f5"], "board": "b X", "over": False, "discs": [2, 2]}
+    found = client.analyze(moves="f5d6", level=3, avoid=["c3"]).result()
+    assert found == Analysed("b X", (Move("f5", 2, 2, 2, 60, 100, True, "search", "f5d6", 9),), 9, 1.5, "c X")
+    assert found.best == found.moves[0]
+    assert daemon.seen[-1]["args"] == {"moves": "f5d6", "level": 3, "avoid": ["c3"]}
+    look = client.book_get("board")
+    assert (look.found, look.links, look.leaf) == (True, (("d6", -1),), ("f6", -2, 20))
+    assert client.legal().discs == (2, 2)
+    assert client.hello.role == "admin"
+
+
+def test_partials_then_the_final(daemon: PretendedDaemon, client: Client) -> None:
+    job = client.book("recalculate_leaves", per_move=2)
+    until(lambda: daemon.held)
+    assert daemon.seen[-1]["op"] == "book.recalculate_leaves"
+    assert daemon.seen[-1]["args"] == {"per-move": 2}
+    for done in range(3):
+        daemon.reply(daemon.held[0], "partial", data={"job": 7, "phase": "leaves", "done": done, "total": 3})
+    daemon.reply(
+        daemon.held[0], "final", data={"job": 7, "added": 2, "positions": 5, "more": 1}, warnings=["mind this"]
+    )
+    assert list(job) == [Progress(7, "leaves", done, 3) for done in range(3)]
+    result = job.result()
+    assert (result.job, result.added, result.changed, result.positions, result.data["more"]) == (7, 2, 0, 5, 1)
+    assert job.warnings == ["mind this"]
+    assert list(job) == []
+
+
+def test_a_game_asks_for_every_ply(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["analyze"] = lambda request: {
+        "plies": [{**ANALYSED, "ply": ply} for ply in request["args"]["plies"]]
+    }
+    found = client.analyze_game("f5 d6 c3", level=1).result()
+    assert [position.ply for position in found] == [0, 1, 2, 3]
+    assert [position.ply for position in client.analyze_game("f5d6", plies=[1]).result()] == [1]
+
+
+def test_errors_are_exceptions_with_codes(daemon: PretendedDaemon, client: Client) -> None:
+    for code in ("busy", "illegal_move", "something_new"):
+        handle = client.start("analyze")
+        until(lambda: daemon.held)
+        daemon.refuse(daemon.held.pop(), code)
+        with pytest.raises(DaemonError, match=f"{code}: as the test wants it .x.") as caught:
+            handle.result()
+        assert (caught.value.code, caught.value.field) == (code, "x")
+
+
+def test_a_reply_that_makes_no_sense_is_an_error_not_a_wait(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["legal"] = lambda request: {"moves": 3}
+    with pytest.raises(DaemonError, match="cannot be understood"):
+        client.legal()
+    assert client.ping() < 5000
+
+
+def test_cancelling(daemon: PretendedDaemon, client: Client) -> None:
+    def cancel(request: dict[str, Any]) -> dict[str, Any]:
+        found = [asked for asked in daemon.held if asked[1]["id"] == request["args"]["target"]]
+        for asked in found:
+            daemon.held.remove(asked)
+            daemon.refuse(asked, "cancelled")
+        return {"cancelled": bool(found)}
+
+    daemon.answers["cancel"] = cancel
+    analysis = client.analyze(level=60)
+    until(lambda: daemon.held)
+    assert analysis.cancel()
+    with pytest.raises(Cancelled):
+        analysis.result()
+    assert not analysis.cancel()
+    with pytest.raises(TimedOut, match=r"no final reply to analyze within 0\.05 s"):
+        client.analyze(level=60).result(timeout_s=0.05)
+    until(lambda: not daemon.held and daemon.operations()[-1] == "cancel")
+
+
+def test_no_more_is_in_flight_than_the_daemon_takes(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["book.get"] = lambda request: {"found": len(request["args"]["moves"]) == 4}
+    assert client.look_up(["f5d6", "f5"] * 500) == [Look(True), Look(False)] * 500
+    assert daemon.most_open <= daemon.in_flight
+    waiting = [client.analyze() for _ in range(20)]
+    until(lambda: len(daemon.held) == daemon.in_flight - 2)
+    assert client.ping() < 5000
+    daemon.answers["cancel"] = lambda request: {"cancelled": True}
+    assert waiting[-1].cancel()
+    with pytest.raises(Cancelled):
+        waiting[-1].result()
+
+
+def test_after_a_restart_harmless_requests_go_on_and_others_say_so(endpoint: str) -> None:
+    first = PretendedDaemon(endpoint)
+    with Client.connect(endpoint) as client:
+        asked = [client.analyze(level=2), client.analyze(level=3)]
+        job = client.book("store")
+        until(lambda: len(first.held) == 3)
+        first.close()
+        with pytest.raises(ConnectionLost, match="broke before the final reply to book.store"):
+            job.result()
+        late = client.analyze(level=4)
+        second = PretendedDaemon(endpoint)
+        second.answers["analyze"] = lambda request: {**ANALYSED, "nodes": request["args"]["level"]}
+        assert [handle.result().nodes for handle in [*asked, late]] == [2, 3, 4]
+        assert second.operations() == ["analyze"] * 3
+        assert client.connections == 2
+        second.close()
+
+
+def test_a_daemon_that_does_not_come_back_is_given_up(endpoint: str) -> None:
+    daemon = PretendedDaemon(endpoint)
+    with Client.connect(endpoint, patience_s=0.1) as client:
+        analysis = client.analyze()
+        until(lambda: daemon.held)
+        daemon.close()
+        with pytest.raises(ConnectionLost, match=r"away for 0\.1 s"):
+            analysis.result()
+
+
+def test_a_daemon_found_by_its_file_is_found_again_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path))
+    first = PretendedDaemon(f"ipc://{tmp_path}/one")
+    leave_connection_file(tmp_path, first.endpoint)
+    with connect() as client:
+        first.close()
+        second = PretendedDaemon(f"ipc://{tmp_path}/two")
+        leave_connection_file(tmp_path, second.endpoint)
+        assert client.ping() < 5000
+        assert second.operations() == ["ping"]
+        second.close()
+
+
+def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(NoDaemon, match=r"connection\.json: .*desdaemon serve"):
+        connect()
+    with pytest.raises(NoDaemon, match="no answer within"):
+        connect(f"ipc://{tmp_path}/nobody", timeout_s=0.05)
+    for endpoint in ("nonsense", "tcp://127.0.0.1", "tcp://127.0.0.1:70000", "http://127.0.0.1:80", "\0", ""):
+        with pytest.raises(NoDaemon, match="expected|desdaemon serve"):
+            connect(endpoint)
+    file = tmp_path / "connection.json"
+    for content in ("", "[]", "{}", '{"pid": 1}', "[" * 9000):
+        file.write_text(content)
+        with pytest.raises(NoDaemon, match="expected"):
+            connect()
+    leave_connection_file(tmp_path, f"ipc://{tmp_path}/x")
+    file.write_text(file.read_text().replace(str(os.getpid()), "999999999"))
+    with pytest.raises(NoDaemon, match="is gone"):
+        connect()
+
+
+def test_key_files_that_cannot_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "me.key"
+    with pytest.raises(DaemonError, match="forbidden"):
+        connect("tcp://127.0.0.1:1", key=file)
+    for content in ("", "[]", "{}", '{"public_key": 1, "secret_key": 2, "server_public_key": 3}'):
+        file.write_text(content)
+        with pytest.raises(DaemonError, match="expected a key file"):
+            connect("tcp://127.0.0.1:1", key=file)
+    key = "a" * 40
+    file.write_text(f'{{"public_key": "{key}", "secret_key": "{key}", "server_public_key": "{key}"}}')
+    file.chmod(0o644)
+    with pytest.raises(DaemonError, match="others can read"):
+        connect("tcp://127.0.0.1:1", key=file)
+
+
+def test_the_asyncio_client(daemon: PretendedDaemon, endpoint: str) -> None:
+    async def work() -> None:
+        async with await AsyncClient.connect(endpoint) as client:
+            daemon.answers["analyze"] = lambda request: ANALYSED
+            results = await asyncio.gather(*(client.analyze(level=level) for level in range(40)))
+            assert {result.best.move for result in results if result.best} == {"f5"}
+            del daemon.answers["analyze"]
+            analysis = client.analyze(partial_ms=1)
+            while not daemon.held:
+                await asyncio.sleep(0.002)
+            for _ in range(2):
+                daemon.reply(daemon.held[0], "partial", data=ANALYSED)
+            daemon.final(daemon.held.pop(), ANALYSED)
+            assert [partial.nodes async for partial in analysis] == [9, 9]
+            assert (await analysis).nodes == 9
+
+    run(work())
+
+
+def test_a_task_that_is_cancelled_cancels_its_request(daemon: PretendedDaemon, endpoint: str) -> None:
+    async def work() -> None:
+        async with await AsyncClient.connect(endpoint) as client:
+            daemon.answers["cancel"] = lambda request: {"cancelled": True}
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.analyze().result(), 0.05)
+            while "cancel" not in daemon.operations():
+                await asyncio.sleep(0.002)
+
+    run(work())
+
+
+def test_closing_fails_what_is_in_flight_and_leaves_nothing(daemon: PretendedDaemon, endpoint: str) -> None:
+    before, descriptors = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        client = Client.connect(endpoint)
+        analysis = client.analyze()
+        client.close()
+        with pytest.raises(ConnectionLost, match="closed"):
+            analysis._handle.outcome()
+    until(lambda: threading.active_count() == before)
+    until(lambda: len(os.listdir("/proc/self/fd")) <= descriptors + 4)
+    until(lambda: daemon.operations().count("cancel") >= 1)
