@@ -13,6 +13,7 @@ from .errors import within
 from .jobs import Job, Outcome, Position, Stopped, Worker
 from .options import Options
 from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START
+from .table import Words
 
 _GAMES = 1 << 12
 
@@ -56,39 +57,58 @@ class Game(NamedTuple):
 
 
 def add_games(
-    book: Book, games: Iterable[Game], worker: Worker, *, keep_results: bool = False
+    book: Book, games: Iterable[Game], worker: Worker, *, keep_results: bool = False, search: bool = True
 ) -> tuple[Outcome, list[str]]:
-    """Add the positions of many games down to the book's depth, then search what is open and negamax.
+    """Add the positions of many games down to the book's depth, then search what is open (unless told not to) and
+    negamax.
 
-    With ``keep_results`` the games' results are counted for their positions. The second answer names the games with
-    an illegal move, which are used up to it.
+    With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
+    command that was stopped and given again counts them once; ``games`` is then gone through a second time. The
+    second answer names the games with an illegal move, which are used up to it.
     """
     job = Job(book, worker, "add")
     problems: list[str] = []
-    waiting = iter(games)
     first = 1
     try:
-        while batch := list(itertools.islice(waiting, _GAMES)):
-            _add_batch(job, batch, first, problems, keep_results)
+        for batch in _batches(games):
+            _add_batch(job, batch, first, problems)
             first += len(batch)
             job.tell(first - 1, first - 1, "add")
     except Stopped:
         job.negamax()
         return Outcome(False, 0, 0, job.added), problems
-    return job.run(lambda: ()), problems
+    outcome = Outcome(True, 0, 0, job.added)
+    if search:
+        outcome = job.run(lambda: ())
+    else:
+        job.negamax()
+    if outcome.finished and keep_results:
+        with book.together():
+            for batch in _batches(games):
+                _count_results(book, batch)
+    return outcome, problems
 
 
-def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str], keep_results: bool) -> None:
-    book = job.book
+def _batches(games: Iterable[Game]) -> Iterator[list[Game]]:
+    waiting = iter(games)
+    while batch := list(itertools.islice(waiting, _GAMES)):
+        yield batch
+
+
+def _replayed(book: Book, games: list[Game]) -> tuple[list[Words], list[int | None]]:
+    """The positions of games down to the book's depth, and the number (from 0) of an illegal move."""
     least = max(0, book.options.min_empties - 1)
-    replayed = []
-    for number, game in enumerate(batch, first):
-        positions, illegal = book.table.replay(*START, game.moves, least)
-        if illegal is not None:
-            problems.append(f"game {number}: move {illegal + 1} is not legal")
-        replayed.append(positions)
-    keys = np.concatenate(replayed)
-    unique = np.unique(keys, axis=0)
+    found = [book.table.replay(*START, game.moves, least) for game in games]
+    return [positions for positions, _ in found], [illegal for _, illegal in found]
+
+
+def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> None:
+    book = job.book
+    replayed, illegal = _replayed(book, batch)
+    problems += [
+        f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
+    ]
+    unique = np.unique(np.concatenate(replayed), axis=0)
     missing = unique[book.table.find_many(unique) < 0]
     records = np.zeros(len(missing), RECORD)
     records["player"], records["opponent"] = missing.T
@@ -98,18 +118,23 @@ def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str], kee
     records["leaf_move"], records["leaf_level"] = NO_MOVE, NO_LEVEL
     book.put_new(records)
     job.added += len(missing)
-    if not keep_results:
-        return
+
+
+def _count_results(book: Book, batch: list[Game]) -> None:
+    replayed, _ = _replayed(book, batch)
     # A position's side to move is the first mover's after an even number of plies.
-    signs = [
-        np.resize([score, -score], len(positions)) if score is not None else np.full(len(positions), 65)
-        for positions, score in zip(replayed, (game.score for game in batch), strict=True)
-    ]
-    own = np.concatenate(signs)
-    counted = own <= 64
-    rows = book.table.find_many(keys)[counted]
+    own = np.concatenate(
+        [
+            np.resize([game.score, -game.score], len(positions))
+            if game.score is not None
+            else np.full(len(positions), 65)
+            for positions, game in zip(replayed, batch, strict=True)
+        ]
+    )
+    rows = book.table.find_many(np.concatenate(replayed))
+    counted = (own <= 64) & (rows >= 0)
     own = own[counted]
-    book.add_results(rows, (own > 0).astype(float), (own == 0).astype(float), (own < 0).astype(float))
+    book.add_results(rows[counted], (own > 0).astype(float), (own == 0).astype(float), (own < 0).astype(float))
 
 
 def fix(book: Book, worker: Worker) -> Outcome:

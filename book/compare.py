@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .book import Book
+from .links import Progress
 from .record import HUMAN, NO_LEVEL, Entry
 from .table import CHUNK_BITS, CHUNK_ROWS
+
+_STEP = 1 << 12
 
 
 class Conflict(NamedTuple):
@@ -22,12 +25,16 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What a merge did: positions added, replaced and left alone; ``conflicts`` among the known ones."""
+    """What a merge did: positions added, replaced and left alone; ``conflicts`` among the known ones.
+
+    ``finished`` is False after a stop: the rest of the other book has not been looked at.
+    """
 
     added: int
     replaced: int
     kept: int
     conflicts: list[Conflict]
+    finished: bool = True
 
 
 def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
@@ -66,13 +73,14 @@ def _known(book: Book, row: int, theirs: Entry, keep_ours: bool, conflicts: list
 _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 
 
-def merge(book: Book, other: Book, *, keep_ours: bool = False) -> Merged:
+def merge(book: Book, other: Book, *, keep_ours: bool = False, progress: Progress | None = None) -> Merged:
     """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are
-    added up.
+    added up, at the end: a merge that ``progress`` stopped adds none.
     """
     replaced = kept = 0
+    finished = True
     before = len(book)
     conflicts: list[Conflict] = []
     for number, chunk in enumerate(other.table.chunks()):
@@ -88,11 +96,14 @@ def merge(book: Book, other: Book, *, keep_ours: bool = False) -> Merged:
             changed = _known(book, row, theirs, keep_ours, conflicts)
             replaced += changed
             kept += not changed
-    if other.table.keeps_results:
+        if progress is not None and not progress(min(len(other), (number + 1) * CHUNK_ROWS), len(other)):
+            finished = False
+            break
+    if finished and other.table.keeps_results:
         _add_results(book, other)
     added = len(book) - before
     book.negamax()
-    return Merged(added, replaced, kept, conflicts)
+    return Merged(added, replaced, kept, conflicts, finished)
 
 
 def _add_results(book: Book, other: Book) -> None:
@@ -124,11 +135,13 @@ class Differences(NamedTuple):
     examples: list[Difference]
 
 
-def diff(first: Book, second: Book, *, examples: int = 20) -> Differences:
-    """Compare two books position by position; neither is changed."""
+def diff(first: Book, second: Book, *, examples: int = 20, progress: Progress | None = None) -> Differences | None:
+    """Compare two books position by position; neither is changed. None when ``progress`` asked to stop."""
     only_first = other_score = other_leaf = other_level = same = 0
     found: list[Difference] = []
     for row in range(len(first)):
+        if progress is not None and row % _STEP == 0 and not progress(row, len(first)):
+            return None
         mine = first.table.entry(row)
         place = second.table.find_canonical(mine.player, mine.opponent)
         if place < 0:

@@ -237,7 +237,12 @@ BOOK_COMMANDS = (
     BookCommand("feed-hash", (), (), "Give the scores of what the position leads to to the search.", True),
     # Growing
     _editor("store", (), "Add the positions of the game."),
-    _editor("add", (_GAMES,), "Add the positions of games and count their results.", role=ADMIN),
+    _editor(
+        "add",
+        (_GAMES, _flag("unsearched", "Leave the searches to book fix.")),
+        "Add the positions of games and count their results.",
+        role=ADMIN,
+    ),
     _editor(
         "deviate",
         (

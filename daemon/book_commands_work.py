@@ -1,0 +1,35 @@
+"""What carries each book command out, by its name, and how the book library's errors become messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from desdaemon.book.errors import BookError
+from desdaemon.protocol.errors import BadInput
+
+from . import (
+    book_commands_changing,
+    book_commands_files,
+    book_commands_games,
+    book_commands_growing,
+    book_commands_looking,
+)
+from .books import Work
+
+WORK: dict[str, Work] = {
+    **book_commands_files.WORK,
+    **book_commands_games.WORK,
+    **book_commands_looking.WORK,
+    **book_commands_growing.WORK,
+    **book_commands_changing.WORK,
+}
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """The book library's errors as `BadInput`: their messages say what was wrong with what."""
+    try:
+        yield
+    except BookError as error:
+        raise BadInput(str(error)) from error

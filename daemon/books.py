@@ -1,0 +1,424 @@
+"""The one book of the process: opened beside the dialogues, looked up by all of them, changed by one job at a time.
+
+numpy and the book library are loaded when a book is wanted, not before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.protocol.book_commands import BookCommand, BookValues, find_book_command
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.notation import START, Position
+
+from .jobs import Job, Jobs, Result
+from .loader import Abandoned
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from random import Random
+
+    from desdaemon.book.book import Book, Evaluate
+    from desdaemon.book.formats import Opened
+    from desdaemon.book.jobs import Worker
+    from desdaemon.engine.weights import Weights
+
+    from .scheduler import Scheduler
+
+_POLL_S = 0.01
+
+
+class NoBook(BadInput):
+    """A command on the book when there is none."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no book: book load FILE opens one, book new begins one")
+
+
+class Forbidden(BadInput):
+    """A remote client named a file outside the data folder."""
+
+
+class Caller(NamedTuple):
+    """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
+
+    The files that a ``remote`` one names are inside the data folder.
+    """
+
+    client: str
+    settings: Settings
+    initial: Position = START
+    moves: tuple[int, ...] = ()
+    remote: bool = False
+
+    @property
+    def positions(self) -> list[Position]:
+        """The positions of the game in order, the last is the one on the board."""
+        found = [self.initial]
+        for move in self.moves:
+            found.append(found[-1].after(move))
+        return found
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The discs of the side to move and of the other side on the board."""
+        last = self.positions[-1]
+        return last.player, last.opponent
+
+
+class BookMove(NamedTuple):
+    """A move that the book knows on some board, with its score in discs for the side to move there."""
+
+    move: int
+    score: int
+
+
+class Look(NamedTuple):
+    """What the book knows of a position; scores in discs for the side to move, moves on the board that was asked for.
+
+    ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
+    """
+
+    level: int
+    human: bool
+    score: int
+    lower: int
+    upper: int
+    wins: int
+    draws: int
+    losses: int
+    lines: int
+    links: list[BookMove]
+    leaf: BookMove | None
+    leaf_level: int
+
+
+class Run(NamedTuple):
+    """A command under way: what its work is given."""
+
+    books: Books
+    job: Job
+    command: BookCommand
+    values: BookValues
+    caller: Caller
+
+    @property
+    def book(self) -> Book:
+        """The book. Raises `NoBook`."""
+        return self.books.needed()
+
+    def number(self, name: str) -> int:
+        """A parameter that is a whole number."""
+        value = self.values[name]
+        assert isinstance(value, int)
+        return value
+
+    def path(self, name: str = "file") -> Path:
+        """A parameter that is a file's name. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, str)
+        return self.books.path(value, self.caller)
+
+    def paths(self, name: str = "files") -> list[Path]:
+        """A parameter that is several. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, list)
+        return [self.books.path(part, self.caller) for part in value]
+
+    def level(self, name: str = "level") -> int:
+        """A search level: the parameter, the book's unless it was given."""
+        value = self.values[name]
+        return value if isinstance(value, int) else self.book.options.level
+
+    def tell(self, phase: str, done: int, total: int) -> bool:
+        """Report progress; whether to go on."""
+        book = self.books.book
+        return self.job.report(phase, done, total, len(book) if book is not None else 0)
+
+    def progress(self, phase: str) -> Callable[[int, int], bool]:
+        """`tell` of a phase, as the book library wants it."""
+        return lambda done, total: self.tell(phase, done, total)
+
+    def worker(self) -> Worker:
+        """The searches of the job, as the book library wants them."""
+        return self.books.worker(self)
+
+
+Work = Callable[[Run], Result]
+"""Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
+
+
+class Books:
+    """See the module. Every method may be called from any thread."""
+
+    def __init__(self, jobs: Jobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
+        """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
+        self.jobs = jobs
+        self.scheduler = scheduler
+        self.data_folder = data_folder
+        self._opened: Opened | None = None
+        self._path: Path | None = None
+        self._opening: Job | None = None
+        self._lock = threading.Lock()
+        self._weights: dict[str, Weights] = {}
+        self._rng: tuple[int, Random] | None = None
+
+    # The book
+
+    @property
+    def book(self) -> Book | None:
+        """The book in use, None when there is none (yet)."""
+        opened = self._opened
+        return opened.book if opened is not None else None
+
+    @property
+    def file(self) -> str:
+        """The file that the book was opened from or saved to; empty when there is none."""
+        return str(self._path) if self._path is not None else ""
+
+    @property
+    def holder(self) -> int:
+        """The process that writes this book's file when it is not this one; 0 otherwise."""
+        opened = self._opened
+        return opened.store.holder if opened is not None and opened.store is not None else 0
+
+    def needed(self) -> Book:
+        """The book in use. Raises `NoBook`."""
+        book = self.book
+        if book is None:
+            raise NoBook
+        return book
+
+    def prepare(self, path: str, settings: Settings, on_note: Callable[[str], None]) -> None:
+        """Begin to open a file on a thread of its own; ``on_note`` is told what there is to remark, or why it fails."""
+        job = self.run(_command("load"), {"file": path, "level": 1}, Caller("options", settings))
+        with self._lock:
+            self._opening = job
+
+        def told(job: Job) -> None:
+            if job.over:
+                for note in [job.error] if job.failure else job.result["notes"]:
+                    on_note(f"book-file = {note}")
+
+        job.watch(told)
+
+    def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
+        """The book in use, once the file of `prepare` is open. Raises `Abandoned` as soon as ``abandoned`` says so."""
+        job = self._opening
+        while job is not None and not job.wait(_POLL_S):
+            if abandoned():
+                raise Abandoned
+        return self.book
+
+    def use(self, opened: Opened, path: Path | None) -> None:
+        """Put another book in the place of the one in use, whose file is closed."""
+        before, self._opened, self._path = self._opened, opened, path
+        if before is not None and before.store is not None and before.store is not opened.store:
+            before.store.close()
+
+    @property
+    def opened(self) -> Opened | None:
+        """The book in use with its store and format."""
+        return self._opened
+
+    def path(self, name: str, caller: Caller) -> Path:
+        """The file that a caller means. Raises `Forbidden`."""
+        from pathlib import Path
+
+        if not caller.remote:
+            return Path(name).expanduser()
+        if self.data_folder is None:
+            raise Forbidden(f"{quoted(name)}: files cannot be named here: the server has no data folder")
+        folder = Path(self.data_folder).resolve()
+        found = (folder / name).resolve()
+        if not found.is_relative_to(folder):
+            raise Forbidden(f"{quoted(name)}: expected a file inside the server's data folder")
+        return found
+
+    def close(self) -> list[str]:
+        """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""
+        opened, self._opened = self._opened, None
+        if opened is not None and opened.store is not None:
+            from desdaemon.book.errors import BookError
+
+            try:
+                opened.store.close()
+            except BookError as error:
+                return [str(error)]
+        return []
+
+    # Looking
+
+    def look_up(self, player: int, opponent: int) -> Look | None:
+        """What the book knows of a position in any orientation; None outside it. Takes microseconds, job or no job."""
+        book = self.book
+        if book is None:
+            return None
+        with book.table.lock:
+            entry = book.entry(player, opponent)
+            if entry is None:
+                return None
+            moves = book.moves_on(player, opponent)
+        leaf = [BookMove(move.move, move.score) for move in moves if not move.linked]
+        return Look(
+            entry.level,
+            entry.human,
+            *entry[6:9],
+            *entry[2:6],
+            [BookMove(move.move, move.score) for move in moves if move.linked],
+            leaf[0] if leaf else None,
+            entry.leaf_level,
+        )
+
+    def grade(self, player: int, opponent: int) -> str:
+        """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
+        from desdaemon.book.grade import grade
+
+        book = self.book
+        return grade(book, player, opponent) if book is not None else ""
+
+    def line(self, player: int, opponent: int) -> list[int]:
+        """The best line through the book from a position; empty outside it."""
+        from desdaemon.book.choose import line
+
+        book = self.book
+        return line(book, player, opponent) if book is not None else []
+
+    def choose(self, player: int, opponent: int, settings: Settings) -> BookMove | None:
+        """A move of the book by the options of ``settings``; None when the book is not to be followed here."""
+        from desdaemon.book.choose import Choice, choose
+        from desdaemon.book.choose import Settings as ChoiceSettings
+
+        book = self.book
+        if book is None or not settings.book_usage:
+            return None
+        wanted = ChoiceSettings(
+            Choice(settings.book_choice),
+            settings.book_randomness,
+            settings.book_reject / 100,
+            settings.book_least_level,
+        )
+        chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
+        return BookMove(chosen.move, chosen.score) if chosen is not None else None
+
+    def _generator(self, seed: int) -> Random:
+        """Of the choices; begun anew where the seed was changed. 0 is no seed: never the same twice."""
+        from random import Random
+
+        with self._lock:
+            if self._rng is None or self._rng[0] != seed:
+                self._rng = seed, Random(seed or None)
+            return self._rng[1]
+
+    # Commands
+
+    def run(self, command: BookCommand, values: BookValues, caller: Caller) -> Job:
+        """Carry out a command; values come from `book_commands.parse_line` or `values_by_name`.
+
+        A command that is neither long nor writes is over when this returns. Every other is a job of its own, one at a
+        time, in the order of arrival. Bad input fails the job: ``failure`` is then a `BadInput`.
+        """
+
+        def work(job: Job) -> Result:
+            return self._carry_out(Run(self, job, command, values, caller))
+
+        if not command.long and not command.writes:
+            return self.jobs.at_once(command.op, work, caller.client)
+        return self.jobs.submit(command.op, work, caller.client, writes=True)
+
+    def _carry_out(self, run: Run) -> Result:
+        from .book_commands_work import WORK, explained
+
+        begun = time.monotonic()
+        run.job.before_notice = self._commit
+        with explained():
+            before = len(self.book) if self.book is not None else 0
+            result = WORK[run.command.name](run)
+            self._commit()
+            opened = self._opened
+            if run.command.writes and opened is not None and opened.store is not None and opened.store.bloated:
+                opened.store.save()
+        book = self.book
+        result.setdefault("positions", len(book) if book is not None else 0)
+        result.setdefault("added", max(0, result["positions"] - before))
+        result.setdefault("changed", 0)
+        result["time_s"] = round(time.monotonic() - begun, 3)
+        return result
+
+    def _commit(self) -> None:
+        """What is told has to last."""
+        opened = self._opened
+        if opened is not None and opened.store is not None:
+            opened.store.commit()
+
+    # Searches
+
+    def worker(self, run: Run) -> Worker:
+        """Searches in parallel, one thread each, with the scheduler's leave where there is one."""
+        from desdaemon.book.jobs import Report, Worker
+        from desdaemon.book.searches import Searches
+
+        settings = run.caller.settings
+        searches = Searches(weights=self._weights_of(settings.eval_file))
+        run.job.on_cancel(searches.stop)
+
+        def tell(report: Report) -> bool:
+            return run.job.report(report.stage, report.done, report.total, report.positions)
+
+        threads = settings.book_tasks or processors()
+        return Worker(self._leased(run.job, searches), threads=threads, tell=tell, halt=searches.stop)
+
+    def _leased(self, job: Job, searches: Evaluate) -> Evaluate:
+        scheduler = self.scheduler
+        if scheduler is None:
+            return searches
+        from desdaemon.book.searches import Searches
+        from desdaemon.engine.search import Control
+
+        from .scheduler import Lane
+
+        assert isinstance(searches, Searches)
+
+        def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+            # A search that had to make room for a better one is searched again from its beginning.
+            while not job.cancelled:
+                control = Control()
+                try:
+                    with scheduler.lease(
+                        Lane.BACKGROUND, client=job, preempt=control.stop, abandoned=lambda: job.cancelled
+                    ):
+                        answer = searches(player, opponent, level, excluded, control)
+                except Abandoned:
+                    return None
+                if answer is not None or not control.stopped:
+                    return answer
+            return None
+
+        return search
+
+    def _weights_of(self, eval_file: str) -> Weights:
+        from desdaemon.engine.weights import Weights, WeightsError
+
+        with self._lock:
+            if eval_file not in self._weights:
+                try:
+                    self._weights = {eval_file: Weights.load(eval_file or None)}
+                except WeightsError as error:
+                    raise BadInput(str(error)) from None
+            return self._weights[eval_file]
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _command(name: str) -> BookCommand:
+    command = find_book_command(name)
+    assert command is not None
+    return command
