@@ -47,7 +47,8 @@ class SubCommand(NamedTuple):
 
 SUB_COMMANDS = (
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
-    SubCommand("warmup", "compile the engine now", "desdaemon.engine.warmup"),
+    SubCommand("bench book", "measure the opening book", "desdaemon.book.bench"),
+    SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
 )
 

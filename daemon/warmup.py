@@ -1,0 +1,14 @@
+"""`desdaemon warmup`: the compiled code of the engine and of the book, made now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str]) -> int:
+    """As `desdaemon.engine.warmup.main`, for both libraries."""
+    from desdaemon.book.entries import SPEC as BOOK
+    from desdaemon.engine.entries import SPEC as ENGINE
+    from desdaemon.engine.warmup import main as warm_up
+
+    return warm_up(argv, (ENGINE, BOOK))
