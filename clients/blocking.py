@@ -84,6 +84,10 @@ class Handle(Generic[P, F]):
         """Ask the daemon to end it; true when it was still running. `result` then raises `Cancelled`."""
         return self._loop.run(self._handle.cancel())
 
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the final or an error, without asking for either; false when the time is over first."""
+        return self._loop.run(self._handle.wait(timeout_s))
+
     def result(self, timeout_s: float | None = None) -> F:
         """The final; raises what the daemon answered instead, or `TimedOut`, after which the request is cancelled."""
         return self._loop.run(self._handle.result(timeout_s))

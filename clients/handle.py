@@ -63,6 +63,11 @@ class Handle(Generic[P, F]):
         """Ask the daemon to end it; true when it was still running. `result` then raises `Cancelled`."""
         return not self.done and await self._withdraw(self)
 
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the final or an error, without asking for either; false when the time is over first."""
+        await asyncio.wait((self._final,), timeout=timeout_s)
+        return self.done
+
     async def result(self, timeout_s: float | None = None) -> F:
         """The final; raises what the daemon answered instead, or `TimedOut`, after which the request is cancelled.
 

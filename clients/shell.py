@@ -1,0 +1,196 @@
+"""`desdaemon shell`: the text protocol of a daemon somewhere else, with history and completion.
+
+Each line is the operation `text`, so that answers come on standard output, complaints on standard error, and both in
+the exit status. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation and a JSON map
+of arguments, and every reply is a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from desdaemon.protocol.book_commands import BOOK_COMMANDS
+from desdaemon.protocol.commands import COMMANDS, find_command, split_line
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.options import OPTIONS
+
+from .arguments import Parser, add_daemon, connected
+from .blocking import Client, Handle
+from .errors import DaemonError
+from .results import Data
+
+PROMPT = "desdaemon> "
+_LONGEST_HISTORY = 2_000
+
+
+def main(arguments: list[str]) -> int:
+    """Run the shell; returns the exit status: 0, 1 when a daemon or a command failed, 2 for a bad command line."""
+    parser = Parser("desdaemon shell", description="A prompt of a daemon: the text protocol, or operations as JSON.")
+    add_daemon(parser)
+    parser.add_argument("-c", action="append", dest="lines", metavar="LINE", help="carry out this line; repeatable")
+    parser.add_argument("--json", action="store_true", help='lines are operations: analyze {"moves": "f5", "level": 9}')
+    named = parser.parse_args(arguments)
+    try:
+        with connected(named) as client:
+            shell = Shell(client, named.json)
+            return shell.run(iter(named.lines) if named.lines else shell.typed_lines())
+    except DaemonError as error:
+        sys.stderr.write(f"desdaemon shell: {error}\n")
+        return 1
+
+
+class Shell:
+    """Carries out lines, one after another."""
+
+    def __init__(self, client: Client, structured: bool) -> None:
+        self.client = client
+        self._execute: Callable[[str], bool] = self._operation if structured else self._text
+        self._structured = structured
+        self._connections = client.connections
+
+    def run(self, lines: Iterator[str]) -> int:
+        """Carry out lines until one says `quit`; 1 when any of them failed."""
+        failed = False
+        for line in lines:
+            command = find_command(split_line(line)[0])
+            if command and command.name == "quit" and not self._structured:
+                break
+            if line.strip():
+                failed = not self._carry_out(line) or failed
+        return int(failed)
+
+    def _carry_out(self, line: str) -> bool:
+        try:
+            done = self._execute(line)
+        except (DaemonError, BadInput) as error:
+            sys.stderr.write(f"{error}\n")
+            done = False
+        if self.client.connections != self._connections:
+            self._connections = self.client.connections
+            sys.stderr.write("The daemon was reached anew: board, game and options are as at the beginning.\n")
+        sys.stdout.flush()
+        return done
+
+    def _text(self, line: str) -> bool:
+        data = self._finish(self.client.start("text", {"line": line}))
+        for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
+            text = str(data.get(name) or "")
+            stream.write(text if text.endswith("\n") or not text else text + "\n")
+        return not data.get("err")
+
+    def _finish(self, handle: Handle[Data, Data]) -> Data:
+        try:
+            handle.wait()
+        except KeyboardInterrupt:
+            self.client.start("text", {"line": "stop"})
+            try:
+                handle.wait()
+            except KeyboardInterrupt:
+                handle.cancel()
+        return handle.result()
+
+    def _operation(self, line: str) -> bool:
+        handle = self.client.start(*_operation_of(line))
+        try:
+            for partial in handle:
+                self._tell("partial", partial)
+        except KeyboardInterrupt:
+            handle.cancel()
+        try:
+            self._tell("final", handle.result())
+        except DaemonError as error:
+            found = {"code": error.code, "message": error.message}
+            self._tell("error", {**found, "field": error.field} if error.field else found)
+            return False
+        finally:
+            for warning in handle.warnings:
+                sys.stderr.write(f"{warning}\n")
+        return True
+
+    def _tell(self, kind: str, data: Data) -> None:
+        sys.stdout.write(json.dumps({"type": kind, "error" if kind == "error" else "data": data}) + "\n")
+        sys.stdout.flush()
+
+    def typed_lines(self) -> Iterator[str]:
+        """The lines of standard input, with a prompt, history and completion where somebody types them."""
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            yield from (line.rstrip("\n") for line in sys.stdin)
+            return
+        import readline
+
+        history = _history_file()
+        _recall(readline, history)
+        readline.set_completer_delims(" ")
+        readline.set_completer(lambda text, at: _nth(self.candidates(readline.get_line_buffer(), text), at))
+        readline.parse_and_bind("tab: complete")
+        sys.stdout.write(f"{self.client.hello.name} {self.client.hello.version}, role {self.client.hello.role}\n")
+        while True:
+            try:
+                yield input(PROMPT)
+            except KeyboardInterrupt:
+                sys.stdout.write("\n")
+            except EOFError:
+                sys.stdout.write("\n")
+                return
+            finally:
+                _remember(readline, history)
+
+    def candidates(self, line: str, word: str) -> list[str]:
+        """What the last word of a line may become."""
+        before = line[: len(line) - len(word)].split()
+        if not before:
+            names = list(self.client.hello.ops) if self._structured else _first_words()
+        elif before == ["book"]:
+            names = [command.name for command in BOOK_COMMANDS]
+        elif before == ["set"]:
+            names = [option.name for option in OPTIONS]
+        else:
+            names = []
+        return sorted(name for name in names if name.startswith(word.lower()))
+
+
+def _first_words() -> list[str]:
+    return [*(command.name for command in COMMANDS), *(option.name for option in OPTIONS), "book", "set"]
+
+
+def _nth(found: list[str], at: int) -> str | None:
+    return found[at] + " " if at < len(found) else None
+
+
+def _operation_of(line: str) -> tuple[str, dict[str, Any]]:
+    """``analyze {"level": 3}`` -> the name and the map; raises `BadInput`."""
+    op, _, rest = line.strip().partition(" ")
+    try:
+        args = json.loads(rest) if rest.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{quoted(rest)}: {error}: expected a JSON map of arguments after {quoted(op)}") from None
+    if not isinstance(args, dict):
+        raise BadInput(f"{quoted(rest)}: expected a JSON map of arguments after {quoted(op)}")
+    return op, args
+
+
+def _history_file() -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "desdaemon" / "shell_history"
+
+
+def _recall(readline: Any, history: Path) -> None:
+    readline.set_history_length(_LONGEST_HISTORY)
+    try:
+        history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        history.touch(mode=0o600)
+        readline.read_history_file(history)
+    except OSError:
+        return
+
+
+def _remember(readline: Any, history: Path) -> None:
+    try:
+        readline.write_history_file(history)
+    except OSError:
+        return
