@@ -61,8 +61,14 @@ class LineDialect:
                 self.execute(item.text)
             if self.leaving is not None:
                 return self.leaving
+            if source.peek() is None:
+                self.idle()
             item = source.get()
         return item.status
+
+    def idle(self) -> None:
+        """To be done while no line waits; has to end as soon as one comes."""
+        self.session.ponder()
 
     def execute(self, line: str) -> None:
         """Answer a line; one that cannot be used gets the protocol's form of an error and changes nothing."""

@@ -31,10 +31,14 @@ C = TypeVar("C", bound=Stoppable)
 
 
 class Search:
-    """One search, or a run of searches that one stop ends together."""
+    """One search, or a run of searches that one stop ends together.
 
-    def __init__(self, bounded: bool) -> None:
+    An ``idle`` one only passes the time until the next line comes.
+    """
+
+    def __init__(self, bounded: bool, idle: bool = False) -> None:
         self.bounded = bounded
+        self.idle = idle
         self.started = time.monotonic()
         self.stopped = False
         self.abandoned = False
@@ -79,6 +83,7 @@ class Interrupt:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._command = 0
+        self._heard = 0
         self._stops: list[_Stop] = []
         self._search: Search | None = None
         self._closing = False
@@ -90,13 +95,27 @@ class Interrupt:
             self._command = command
             self._stops = [stop for stop in self._stops if stop.number > command]
 
+    def heard(self, command: int) -> None:
+        """A line with that number has come: what only passes the time ends."""
+        with self._lock:
+            self._heard = command
+            search = self._search
+        if search and search.idle and command > self._command:
+            search.stop(abandon=True)
+
     @contextmanager
-    def searching(self, bounded: bool) -> Iterator[Search]:
-        """The time in which a stop ends this search; nested uses share the outermost one."""
+    def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[Search]:
+        """The time in which a stop ends this search; nested uses share the outermost one.
+
+        An ``idle`` search is over as soon as a line comes, or no more lines can.
+        """
         with self._lock:
             outer = self._search
-            search = outer or Search(bounded)
-            if outer is None:
+            search = outer or Search(bounded, idle)
+            if outer is None and idle:
+                self._search = search
+                search.stopped = search.abandoned = self._closing or self._heard > self._command
+            elif outer is None:
                 self._search = search
                 for stop in self._stops:
                     if stop.number > self._command and stop.only in (0, self._command):
@@ -138,7 +157,7 @@ class Interrupt:
             if search is None:
                 return
             late = time.monotonic() - search.started > INTERACTIVE_AFTER_S
-            if not (leaving and late):
+            if not search.idle and not (leaving and late):
                 if not search.bounded:
                     self._end_later(search)
                 return

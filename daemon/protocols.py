@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MODULES = {
     "gtp": "gtp",
     "nboard": "nboard",
+    "xboard": "xboard",
 }
 """Every protocol but the text protocol, and the module that speaks it."""
 

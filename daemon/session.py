@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol import rules
@@ -23,7 +23,7 @@ from desdaemon.protocol.options import Option
 
 from .game import Game
 from .interrupt import Interrupt, Search
-from .loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
+from .loader import Abandoned, Engine, EngineConfig, EngineFailure, EngineSource, TooLate
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ Progress = Callable[[int, "Line"], None]
 
 _CORNERS = 0x8100_0000_0000_0081
 
-INTERACTIVE = 0
-"""The lane of the searches that somebody waits for."""
+INTERACTIVE, BACKGROUND = 0, 2
+"""The lanes of the searches that somebody waits for, and of those that only use the time."""
 
 
 class Slots(Protocol):
@@ -49,9 +49,15 @@ class Slots(Protocol):
         """All there are."""
 
     def lease(
-        self, lane: int, *, client: object, slots: int = ..., abandoned: Callable[[], bool] = ...
+        self,
+        lane: int,
+        *,
+        client: object,
+        slots: int = ...,
+        preempt: Callable[[], None] | None = ...,
+        abandoned: Callable[[], bool] = ...,
     ) -> AbstractContextManager[object]:
-        """The time in which a search may run; raises `Abandoned`."""
+        """The time in which a search may run, until ``preempt`` wants it to end; raises `Abandoned`."""
 
 
 class Session:
@@ -80,12 +86,13 @@ class Session:
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
         self.clocks: dict[bool, Clock] = {}
+        self._expected: tuple[Position, int | None] | None = None
 
     # The game
 
     def init(self) -> None:
         """The opening position; also forgets the opening line."""
-        self._start(START)
+        self.start(START)
 
     def new(self) -> None:
         """The current initial position again."""
@@ -95,16 +102,17 @@ class Session:
     def set_board(self, text: str) -> list[str]:
         """A new initial position; returns what is odd about it. Raises `BadInput`."""
         position = parse_board(text)
-        self._start(position)
+        self.start(position)
         return board_doubts(position)
 
     def load(self, record: GameRecord) -> None:
         """A whole game: where it began and its moves, none of which can be illegal."""
-        self._start(record.initial)
+        self.start(record.initial)
         for played in record.moves:
             self.game.play(played.move)
 
-    def _start(self, position: Position) -> None:
+    def start(self, position: Position) -> None:
+        """A new game from a position; forgets the opening line."""
         self.game.start(position)
         self._opening = []
         self._clock_from = (0.0, 0.0)
@@ -216,7 +224,13 @@ class Session:
             if self.scheduler:
                 wanted = min(self.settings.n_tasks, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
-                    lease = self.scheduler.lease(INTERACTIVE, client=self, slots=wanted, abandoned=given_up)
+                    lease = self.scheduler.lease(
+                        BACKGROUND if search.idle else INTERACTIVE,
+                        client=self,
+                        slots=wanted,
+                        preempt=search.stop,
+                        abandoned=given_up,
+                    )
                     stack.enter_context(lease)
             yield
 
@@ -236,18 +250,21 @@ class Session:
         multipv: int = 1,
         allow: int = rules.FULL,
         progress: Progress | None = None,
+        window: tuple[int, int] | None = None,
         patient: bool = True,
+        idle: bool = False,
     ) -> Result:
-        """Search a position with the options' window; the waits for engine and scheduler count as search time.
+        """Search a position with the options' window, or another one.
 
-        Raises `EngineFailure`, `Abandoned`, and `TooLate` where it is not ``patient`` and the time in
-        ``limits`` is up before there is an engine.
+        Waiting for engine and scheduler counts as search. Raises `EngineFailure`, `Abandoned`, and `TooLate` where
+        it is not ``patient`` and the time in ``limits`` is up before there is an engine.
         """
         from .clock import is_bounded
 
         begun = time.monotonic()
         until = begun + limits.time_ms / 1000 if limits.time_ms and not patient else math.inf
-        with self.interrupt.searching(is_bounded(limits)) as search:
+        alpha, beta = window or (self.settings.alpha, self.settings.beta)
+        with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
             engine = self.engine(search, until)
             with self._slots(search, until), search.control(engine.new_control()) as control:
                 if limits.time_ms:
@@ -259,8 +276,8 @@ class Session:
                     limits,
                     multipv=multipv,
                     allow=allow,
-                    alpha=self.settings.alpha,
-                    beta=self.settings.beta,
+                    alpha=alpha,
+                    beta=beta,
                     control=control,
                     progress=progress,
                 )
@@ -291,7 +308,22 @@ class Session:
             self.game.charge(position.black_to_move, spent)
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
-        return result.lines[0].move, result
+        line = result.lines[0]
+        self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
+        return line.move, result
+
+    def ponder(self) -> None:
+        """Where the option asks for it, think on about the reply that `choose` expects to the move it has chosen.
+
+        To be called while no line waits; ends as soon as one comes. What is found stays in the engine's memory.
+        """
+        if not self.settings.ponder or self._expected is None or self._expected[0] != self.game.position:
+            return
+        after, reply = self._expected
+        position = after if reply is None else after.after(reply)
+        if not position.over:
+            with suppress(Abandoned, EngineFailure, MemoryError):
+                self.search(position, unlimited(position), window=(-64, 64), idle=True)
 
 
 @contextmanager
@@ -307,6 +339,13 @@ def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], b
         if search is None or not search.abandoned:
             raise TooLate from None
         raise
+
+
+def unlimited(position: Position) -> Limits:
+    """To the end of the game, however long that takes."""
+    from desdaemon.engine.limits import Limits
+
+    return Limits(position.empties)
 
 
 def stopgap_move(position: Position) -> int:

@@ -39,6 +39,7 @@ class Settings:
         self.auto_start = False
         self.auto_swap = False
         self.auto_quit = False
+        self.ponder = False
         self.book_usage = True
         self.book_file = ""
         self._idle: dict[str, Value] = {}

@@ -132,6 +132,7 @@ class _Reader:
             text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
             text = "".join(c for c in text if c >= " " and c != "\x7f")
         self._lines.put(Item(self._number, text))
+        self._listener.interrupt.heard(self._number)
         self._left = self._listener.hear(self._number, text)
         protocol = self._listener.following(text)
         if protocol:
@@ -140,6 +141,7 @@ class _Reader:
 
     def _refuse(self, error: str) -> None:
         self._lines.put(Item(self._number, "", error))
+        self._listener.interrupt.heard(self._number)
 
 
 def _listener(protocol: str, interrupt: Interrupt) -> Listener:

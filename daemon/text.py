@@ -218,6 +218,8 @@ class TextDialect:
             self.output.flush()
             on_prompt()
             on_prompt = _nothing
+            if self.session.settings.mode in (0, 1) and source.peek() is None:
+                self.session.ponder()
             item = source.get()
             self.session.interrupt.begin(item.number)
             self.output.write("\n")

@@ -80,7 +80,7 @@ def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
         (["-l"], "-l"),
         (["-nonsense"], '"-nonsense"'),
         (["nonsense"], '"nonsense"'),
-        (["-xboard"], '"-xboard"'),
+        (["-ggs"], '"-ggs"'),
         (["-book-usage", "maybe"], '"maybe"'),
         (["-h"], "-h"),
         (["-solve"], "-solve"),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from fake_engine import build_fake
+from fake_engine import FakeControl, FakeSearcher, build_fake
+from live import Live
 
-from desdaemon.loader import Abandoned, EngineSource, TooLate
+from desdaemon.loader import Abandoned, Engine, EngineSource, TooLate
 from desdaemon.protocol.options import find_option
 from desdaemon.session import INTERACTIVE, Session
 from desdaemon.settings import Settings
@@ -25,7 +26,13 @@ class Turnstile:
 
     @contextmanager
     def lease(
-        self, lane: int, *, client: object, slots: int = 1, abandoned: Callable[[], bool] = lambda: False
+        self,
+        lane: int,
+        *,
+        client: object,
+        slots: int = 1,
+        preempt: Callable[[], None] | None = None,
+        abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
         while self.closed:
             if abandoned():
@@ -71,3 +78,44 @@ def test_a_clock_does_not_wait_for_a_slot() -> None:
     assert asking.game.position.moves >> move & 1
     with pytest.raises(TooLate):
         asking.search(asking.game.position, asking.limits(asking.game.position), patient=False)
+
+
+def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
+    searcher = FakeSearcher()
+    asking = Session(Settings(), EngineSource(lambda config: Engine(searcher, FakeControl)))
+    asking.settings.level, asking.settings.level_chosen = 4, True
+    move, _ = asking.choose()
+    asking.play_move(move)
+    asking.ponder()
+    assert len(searcher.calls) == 1, "nobody asked for it"
+    asking.settings.ponder = True
+    asking.interrupt.heard(1)
+    asking.ponder()
+    player, opponent, limits, _ = searcher.calls[-1]
+    assert (player, opponent) == asking.game.position[:2]
+    assert (limits.depth, limits.time_ms, limits.nodes) == (59, 0, 0)
+    asking.game.undo()
+    asking.ponder()
+    assert len(searcher.calls) == 2, "not what it thought about"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "lines", "answer"),
+    [
+        ("text", b"mode 1\n", b"plays D3\n"),
+        ("gtp", b"genmove b\n", b"= D3\n\n"),
+        ("nboard", b"nboard 2\ngo\nmove D3\n", b"\nstatus\n"),
+        ("xboard", b"new\nhard\ngo\n", b"move P@d3\n"),
+    ],
+)
+def test_a_line_or_the_end_of_the_input_ends_it_at_once(protocol: str, lines: bytes, answer: bytes) -> None:
+    """The search that pretends would never end by itself."""
+    with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
+        live.send(lines)
+        live.until(answer)
+        live.send(b"\n\nquit\n")
+        assert live.end()[1:] == (b"", 0)
+    with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
+        live.send(lines)
+        live.until(answer)
+        assert live.end()[1:] == (b"", 0)

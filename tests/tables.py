@@ -1,0 +1,88 @@
+"""The tables in docs/ that repeat what the code says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from desdaemon.protocol import commands, gtp, nboard, xboard
+from desdaemon.protocol.commands import Command
+from desdaemon.protocol.options import OPTIONS, Option
+from desdaemon.settings import Settings
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def rows(head: str, body: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown; ``head`` names the columns."""
+    columns = head.split("|")
+    lines = [columns, ["---"] * len(columns), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text_commands() -> str:
+    """The commands of the text protocol."""
+    body = []
+    for command in commands.COMMANDS:
+        also = " ".join(f"`{alias}`" for alias in command.aliases)
+        parameters = f"`{cell(command.parameters)}`" if command.parameters else ""
+        body.append((f"`{command.name}`", also, parameters, cell(command.help)))
+    return rows("command|also|parameters|what it does", body)
+
+
+def command_table(table: tuple[Command, ...]) -> Callable[[], str]:
+    """The commands of another protocol."""
+
+    def made() -> str:
+        body = []
+        for command in table:
+            names = " ".join(f"`{name}`" for name in (command.name, *command.aliases))
+            parameters = f"`{cell(command.parameters)}`" if command.parameters else ""
+            body.append((names, parameters, cell(command.help)))
+        return rows("command|parameters|what it does", body)
+
+    return made
+
+
+def option_table() -> str:
+    """The options that do something."""
+    body = []
+    settings = Settings()
+    for option in OPTIONS:
+        if not option.idle:
+            also = " ".join(f"`{alias}`" for alias in option.aliases)
+            default = "" if option.name in ("q", "vv") else settings.text(option)
+            body.append((f"`{option.name}`", also, values(option), default, cell(option.help)))
+    return rows("option|also|value|default|what it does", body)
+
+
+def values(option: Option) -> str:
+    if option.kind == "int":
+        return f"{option.low} to {option.high}"
+    return {"bool": "on, off", "flag": "", "time": "time", "selectivity": "0 to 5, or percent"}.get(option.kind, "file")
+
+
+def idle_options() -> str:
+    """The options that are accepted without any effect."""
+    return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
+
+
+TABLES: dict[tuple[str, str], Callable[[], str]] = {
+    ("text-protocol.md", "commands"): text_commands,
+    ("text-protocol.md", "options"): option_table,
+    ("text-protocol.md", "idle"): idle_options,
+    ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
+    ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
+    ("protocols.md", "xboard"): command_table(xboard.COMMANDS),
+}
+"""By document and by the name between ``<!-- name -->`` and ``<!-- /name -->``."""
+
+
+def block(name: str) -> re.Pattern[str]:
+    """The part of a document between its marks."""
+    return re.compile(f"(?<=<!-- {name} -->\n).*?(?=\n<!-- /{name} -->)", re.DOTALL)

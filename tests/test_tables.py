@@ -1,0 +1,23 @@
+"""docs/ lists the commands and options that there are, in the words of the code.
+
+With WRITE_TABLES set in the environment the lists are written anew instead of compared.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tables import DOCS, TABLES, block
+
+
+@pytest.mark.parametrize(("document", "name"), TABLES)
+def test_the_document_says_what_the_code_does(document: str, name: str) -> None:
+    path, made = DOCS / document, TABLES[document, name]()
+    text = path.read_text(encoding="utf-8")
+    found = block(name).search(text)
+    assert found, f"{document} has no part called {name}"
+    if os.environ.get("WRITE_TABLES"):
+        path.write_text(text[: found.start()] + made + text[found.end() :], encoding="utf-8")
+    else:
+        assert found[0] == made
