@@ -32,7 +32,8 @@ def books_of(session: Session) -> Books:
 
 def caller_of(session: Session) -> Caller:
     """The session as one who gives book commands."""
-    return Caller("text", session.settings, session.game.initial, tuple(session.game.moves))
+    game = session.game
+    return Caller(session.name, session.settings, game.initial, tuple(game.moves), session.remote)
 
 
 def book_help() -> list[str]:
