@@ -49,6 +49,7 @@ SUB_COMMANDS = (
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.bench"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
+    SubCommand("match", "two programs play each other", "desdaemon.clients.match"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
 )

@@ -1,0 +1,165 @@
+"""A program that plays, as a process: what it says and when it said it, and what becomes of it when it falls silent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+OWN = "self"
+"""Stands for this program at the beginning of an engine's command line; it speaks GTP unless told otherwise."""
+
+_CHOOSE_PROTOCOL = ("gtp", "nboard", "protocol")
+
+_MOST_KEPT = 1 << 20
+_GOING_S = 3.0
+
+
+class EngineFault(Exception):
+    """A program that cannot go on with its game. ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def command_of(text: str) -> list[str]:
+    """The words of a command line, as a shell splits them; `OWN` as the first is this program. Raises `BadInput`."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BadInput(f"engine {quoted(text)}: {error}: expected a command line") from None
+    if not words:
+        raise BadInput(f"engine {quoted(text)}: expected a command line")
+    if words[0] == OWN:
+        chosen = any(word.lstrip("-").partition("=")[0] in _CHOOSE_PROTOCOL for word in words[1:])
+        return [sys.executable, "-m", "desdaemon", *([] if chosen else ["-gtp"]), *words[1:]]
+    return words
+
+
+class EngineProcess:
+    """A running program. Every wait ends: with what was waited for, or with `EngineFault`."""
+
+    def __init__(self, command: list[str], log: Path | None = None) -> None:
+        """Start it, in a process group of its own; ``log`` takes the dialogue and its standard error.
+
+        Raises `BadInput` where there is no such program.
+        """
+        self._log = log.open("ab") if log else None
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log or subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise BadInput(f"engine {quoted(shlex.join(command))}: {error.strerror}: expected a program") from None
+        self._said = bytearray()
+        self._ended = False
+        self._news = threading.Condition()
+        self._last_news = time.monotonic()
+        assert self._process.stdin
+        assert self._process.stdout
+        self._input: BinaryIO = self._process.stdin  # type: ignore[assignment]
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout.fileno(),), daemon=True)
+        self._reader.start()
+
+    def _read(self, descriptor: int) -> None:
+        while True:
+            try:
+                data = os.read(descriptor, 65536)
+            except OSError:
+                data = b""
+            now = time.monotonic()
+            with self._news:
+                self._said += data
+                del self._said[:-_MOST_KEPT]
+                self._last_news = now
+                self._ended = not data
+                self._news.notify_all()
+            if not data:
+                return
+            self._note(b"> ", data)
+
+    def _note(self, mark: bytes, data: bytes) -> None:
+        if self._log:
+            self._log.write(b"".join(mark + line for line in data.splitlines(keepends=True)))
+            self._log.flush()
+
+    def send(self, *lines: str) -> None:
+        """Write lines at once."""
+        data = "".join(f"{line}\n" for line in lines).encode()
+        self._note(b"< ", data)
+        try:
+            self._input.write(data)
+            self._input.flush()
+        except OSError:
+            raise self._crash() from None
+
+    def forget(self) -> None:
+        """Drop what has been said so far."""
+        with self._news:
+            self._said.clear()
+
+    def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
+        """What first fits, and when it had come (`time.monotonic`); all up to its end is then dropped.
+
+        Raises `EngineFault` when it has not come within that time or the program has ended.
+        """
+        deadline = time.monotonic() + seconds
+        with self._news:
+            while True:
+                found = pattern.search(bytes(self._said))
+                if found:
+                    del self._said[: found.end()]
+                    return found, self._last_news
+                if self._ended:
+                    break
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise EngineFault("hang", f"no answer within {seconds:.3g} s")
+                self._news.wait(left)
+        raise self._crash()
+
+    def _crash(self) -> EngineFault:
+        try:
+            status = self._process.wait(_GOING_S)
+        except subprocess.TimeoutExpired:
+            return EngineFault("crash", "it has closed its output")
+        if status < 0:
+            return EngineFault("crash", f"it has been ended by {signal.Signals(-status).name}")
+        return EngineFault("crash", f"it has ended with status {status}")
+
+    def close(self) -> None:
+        """End it: by the end of its input, and by force when that is not enough."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self._input.close()
+            self._process.wait(_GOING_S)
+        self.kill()
+
+    def strike(self) -> None:
+        """End it and what it has started, now, from any thread: whoever waits for it gets an `EngineFault`."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def kill(self) -> None:
+        """End it now and let go of it."""
+        self.strike()
+        self._process.wait()
+        self._reader.join(_GOING_S)
+        for stream in (self._process.stdin, self._process.stdout, self._log):
+            with contextlib.suppress(OSError):
+                if stream:
+                    stream.close()

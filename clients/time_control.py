@@ -1,0 +1,85 @@
+"""How long a program may think."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+
+class TimeControl(NamedTuple):
+    """What one side may use: ms for each move, or ms for the game and ms added after each move; 0 is no limit.
+
+    ``level`` is the strength that a program is told, -1 for none.
+    """
+
+    move: float = 0.0
+    main: float = 0.0
+    increment: float = 0.0
+    level: int = -1
+
+    @property
+    def text(self) -> str:
+        """For people: ``1 s a move``, ``60 s + 0.5 s a move``, ``level 10``."""
+        parts = []
+        if self.move:
+            parts.append(f"{self.move / 1000:g} s a move")
+        if self.main:
+            added = f" + {self.increment / 1000:g} s a move" if self.increment else ""
+            parts.append(f"{self.main / 1000:g} s a game{added}")
+        if self.level >= 0:
+            parts.append(f"level {self.level}")
+        return ", ".join(parts) or "no limit"
+
+    def allowed(self, used: float, moves: int) -> float:
+        """Milliseconds for the next move after ``moves`` own moves that took ``used`` ms; infinite without a limit."""
+        limits = [self.move] if self.move else []
+        if self.main:
+            limits.append(self.main + moves * self.increment - used)
+        return min(limits, default=float("inf"))
+
+
+class Stopwatch:
+    """One side's clock in one game."""
+
+    def __init__(self, control: TimeControl, margin: float) -> None:
+        """``margin``: ms that a move may be late without being lost."""
+        self.control, self._margin = control, margin
+        self.used = 0.0
+        self.moves = 0
+        self.longest = 0.0
+
+    @property
+    def left(self) -> float:
+        """Milliseconds for the next move."""
+        return self.control.allowed(self.used, self.moves)
+
+    def spend(self, ms: float) -> bool:
+        """A move took so long; false when that was too long."""
+        kept = ms <= self.left + self._margin
+        self.used += ms
+        self.moves += 1
+        self.longest = max(self.longest, ms)
+        return kept
+
+
+def parse_seconds(text: str, what: str) -> float:
+    """Milliseconds of a number of seconds above 0, or 0 for ``none``; raises `BadInput`."""
+    if text == "none":
+        return 0.0
+    try:
+        ms = float(text) * 1000
+    except ValueError:
+        ms = 0.0
+    if not 1 <= ms <= 1e9:
+        raise BadInput(f"{what} {quoted(text)}: expected seconds such as 0.5, or none")
+    return ms
+
+
+def parse_clock(text: str, what: str) -> tuple[float, float]:
+    """Main time and increment in ms of ``60+0.5`` or ``60``, 0 and 0 of ``none``; raises `BadInput`."""
+    main, plus, increment = text.partition("+")
+    try:
+        return parse_seconds(main, what), parse_seconds(increment, what) if plus else 0.0
+    except BadInput:
+        raise BadInput(f"{what} {quoted(text)}: expected seconds for the game such as 60 or 60+0.5, or none") from None
