@@ -174,9 +174,8 @@ class Book:
         noted = np.zeros(1, np.uint64)
         at = 0
         while at < len(self):
-            with self.table.lock:
-                end = min(len(self), at + _SLICE)
-                at = int(kernels().list_faults(self.table.context, at, end, address(notes), len(notes), address(noted)))
+            end = min(len(self), at + _SLICE)
+            at = int(kernels().list_faults(self.table.context, at, end, address(notes), len(notes), address(noted)))
             yield at, [Fault(row, kind) for row, kind in notes[: int(noted[0])].tolist()]
 
     def faults(self) -> list[Fault]:
@@ -201,8 +200,7 @@ class Book:
         noted = np.zeros(1, np.uint64)
         found = []
         for row in rows:
-            with self.table.lock:
-                kernels().list_faults(self.table.context, row, row + 1, address(note), 1, address(noted))
+            kernels().list_faults(self.table.context, row, row + 1, address(note), 1, address(noted))
             if noted[0]:
                 found.append(Fault(row, int(note[0, 1])))
         return found
@@ -229,8 +227,9 @@ class Book:
     def put(self, entry: Entry) -> int:
         """Add or replace a position, given in canonical form; answers its row."""
         self._begin_change()
-        row, _ = self.table.insert(entry.player, entry.opponent)
-        self.table.write(row, entry)
+        with self.table.lock:
+            row, _ = self.table.insert(entry.player, entry.opponent)
+            self.table.write(row, entry)
         self.file_links = None
         self._touch(row)
         if self.recorder is not None:

@@ -107,20 +107,19 @@ def _note_links(table: Table, data: npt.NDArray[np.uint8], count: int, going: Ca
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
-        with table.lock:
-            at = int(
-                kernels().dat_compare(
-                    table.context,
-                    base,
-                    len(data),
-                    at,
-                    _SLICE,
-                    address(notes),
-                    _NOTES,
-                    address(stats),
-                    address(empties),
-                )
+        at = int(
+            kernels().dat_compare(
+                table.context,
+                base,
+                len(data),
+                at,
+                _SLICE,
+                address(notes),
+                _NOTES,
+                address(stats),
+                address(empties),
             )
+        )
         found.append(notes[: int(stats[0])].copy())
         going(at)
     noted = np.concatenate(found) if found else notes[:0]
@@ -157,8 +156,7 @@ def read(path: Path, *, progress: Progress | None = None) -> Loaded:
     while at < size:
         # A slice ends where the index has to grow or after some megabytes, so that progress is seen.
         end = size
-        with table.lock:
-            at = int(kernels().dat_load(table.context, address(data), end, at, address(out)))
+        at = int(kernels().dat_load(table.context, address(data), end, at, address(out)))
         reason = int(out[0])
         if reason > 0:
             raise Unreadable(path, at + int(out[1]), f"the record at byte {at}: {_PROBLEMS[reason]}")
@@ -213,20 +211,19 @@ def write(
     with replacing(path) as stream:
         stream.write(header)
         while int(stats[1]) < len(table):
-            with table.lock:
-                size = int(
-                    kernels().dat_write(
-                        table.context,
-                        int(stats[1]),
-                        min(len(table), int(stats[1]) + _SLICE),
-                        address(buffer),
-                        len(buffer),
-                        address(special),
-                        len(special),
-                        address(stats),
-                        address(empties),
-                    )
+            size = int(
+                kernels().dat_write(
+                    table.context,
+                    int(stats[1]),
+                    min(len(table), int(stats[1]) + _SLICE),
+                    address(buffer),
+                    len(buffer),
+                    address(special),
+                    len(special),
+                    address(stats),
+                    address(empties),
                 )
+            )
             stream.write(buffer[:size].data)
             written += size
             if progress is not None and not progress(int(stats[1]), len(table)):

@@ -251,10 +251,9 @@ def line_counts(book: Book) -> npt.NDArray[np.uint64]:
     counts = np.zeros(len(book), np.uint64)
     for first, last in order.layers():
         for start in range(first, last, _SLICE):
-            with book.table.lock:
-                kernels().count_positions(
-                    book.table.context, address(order.rows), start, min(last, start + _SLICE), address(counts)
-                )
+            kernels().count_positions(
+                book.table.context, address(order.rows), start, min(last, start + _SLICE), address(counts)
+            )
     return np.minimum(counts, MAX_LINES)
 
 

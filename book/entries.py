@@ -15,7 +15,7 @@ SPEC = Spec(
         "insert_row": "i64(u64,u64,u64)",
         "insert_records": "i64(u64,u64,i64,i64,i64,u64)",
         "rehash_segment": "void(u64,u64,u64,u64,u64)",
-        "remove_rows": "i64(u64,u64)",
+        "remove_rows": "i64(u64,u64,i64,i64)",
         "board_moves_of": "u64(u64,u64)",
         "board_flips_of": "u64(u64,u64,u64)",
         "canonical_of": "i64(u64,u64,u64)",

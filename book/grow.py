@@ -59,10 +59,9 @@ def select(
         np.int64,
     )
     for end in range(len(order), 0, -_SLICE):
-        with book.table.lock:
-            kernels().select_rows(
-                book.table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, address(rules)
-            )
+        kernels().select_rows(
+            book.table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, address(rules)
+        )
     return np.flatnonzero(marks & _EXPAND)
 
 

@@ -73,8 +73,7 @@ class Order:
         self.rows: npt.NDArray[np.uint32] = np.empty(len(table), np.uint32)
         # Two words of statistics, then the 131 layers: the block that negamax_rows wants.
         self.block: npt.NDArray[np.uint64] = np.zeros(133, np.uint64)
-        with table.lock:
-            kernels().order_rows(table.context, address(self.rows), address(self.block) + 16)
+        kernels().order_rows(table.context, address(self.rows), address(self.block) + 16)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -127,8 +126,7 @@ def negamax(
         for first, last in order.layers():
             for start in range(first, last, _SLICE * threads):
                 end = min(last, start + _SLICE * threads)
-                with table.lock:
-                    run_all(pool, start, end)
+                run_all(pool, start, end)
                 if progress is not None and not progress(end, len(order)):
                     return None
     finally:
@@ -172,15 +170,14 @@ def negamax_from(table: Table, options: Options, touched: Iterable[int]) -> int 
         changed: npt.NDArray[np.uint8] = np.zeros(len(rows), np.uint8)
         block[1] = address(changed)
         done = 0
-        with table.lock:
-            while done < len(rows):
-                done = int(
-                    kernels().negamax_rows(
-                        table.context, address(rows), done, len(rows), address(margins), options.rule, address(block)
-                    )
+        while done < len(rows):
+            done = int(
+                kernels().negamax_rows(
+                    table.context, address(rows), done, len(rows), address(margins), options.rule, address(block)
                 )
-                if done < len(rows):
-                    table.grow_wide()
+            )
+            if done < len(rows):
+                table.grow_wide()
         for row in rows[changed != 0].tolist():
             if not wait_above(row):
                 return None
@@ -205,10 +202,9 @@ def reach(table: Table, roots: dict[int, int], *, best_only: bool = False) -> np
         marks[row] |= mark
     order = Order(table)
     for end in range(len(order), 0, -_SLICE):
-        with table.lock:
-            kernels().reach_rows(
-                table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, int(best_only)
-            )
+        kernels().reach_rows(
+            table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, int(best_only)
+        )
     return marks
 
 

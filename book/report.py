@@ -62,9 +62,8 @@ def summary(book: Book) -> Summary:
     """Count everything in one pass."""
     counts = np.zeros((4, _GROUPS), np.uint64)
     for start in range(0, len(book), _SLICE):
-        with book.table.lock:
-            end = min(len(book), start + _SLICE)
-            kernels().tally_rows(book.table.context, start, end, address(counts))
+        end = min(len(book), start + _SLICE)
+        kernels().tally_rows(book.table.context, start, end, address(counts))
     rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
     levels: Counter[int] = Counter()

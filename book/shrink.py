@@ -64,9 +64,8 @@ def keep_only(book: Book, keep: npt.NDArray[np.bool_], *, negamax: bool = True) 
     losers: Marks = np.zeros(len(book), np.uint8)
     kept = keep.astype(np.uint8)
     for start in range(0, len(book), _SLICE):
-        with book.table.lock:
-            end = min(len(book), start + _SLICE)
-            kernels().list_losers(book.table.context, start, end, address(kept), address(losers))
+        end = min(len(book), start + _SLICE)
+        kernels().list_losers(book.table.context, start, end, address(kept), address(losers))
     for row in np.flatnonzero(losers).tolist():
         changed = _leaf_from_lost(book, row, keep)
         if changed is not None:

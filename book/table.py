@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -32,6 +33,10 @@ FINISHED = 2
 
 OTHER_PASSES = 4
 """The side to move has a move, the other one has none."""
+
+_STEP = 1 << 12
+_TURN_S = 0.002
+_PAUSE_S = 50e-6
 
 _COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS = range(1, 9)
 _RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
@@ -66,12 +71,15 @@ class State(NamedTuple):
 class Table:
     """A set of canonical positions, each with its record; rows are numbered 0.. without holes.
 
-    All methods may be called from any thread; each takes `lock` for as long as it runs, which is short. Removing
-    positions renumbers rows.
+    One thread at a time may change it or go over all of it; look-ups (`find`, `entry`, `links` and the like) may come
+    from any thread meanwhile. `lock` keeps them from seeing positions come and go half: it is held for milliseconds at
+    most, and between two look-ups that belong together by whoever looks. Records change under them, a number at a
+    time. Removing positions renumbers rows; ``removals`` counts that, and is odd while it goes on.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.removals = 0
         self._kernels = kernels()
         self._context: Words = np.zeros(16, np.uint64)
         self._context_at = address(self._context)
@@ -138,13 +146,24 @@ class Table:
 
     def reserve(self, count: int) -> None:
         """Make the index large enough for ``count`` positions in all."""
-        with self.lock:
-            # Segments fill unevenly, by about the square root of their share.
-            share = count / SEGMENTS
-            slots = int((share + 3 * share**0.5) / 0.8) + 1
-            for number in range(SEGMENTS):
-                if slots > int(self._descriptors[number, 2]):
-                    self._resize_segment(number, slots)
+        # Segments fill unevenly, by about the square root of their share.
+        share = count / SEGMENTS
+        slots = int((share + 3 * share**0.5) / 0.8) + 1
+        for number, _ in self._turns(SEGMENTS, 1):
+            if slots > int(self._descriptors[number, 2]):
+                self._resize_segment(number, slots)
+
+    def _turns(self, count: int, step: int, *, backwards: bool = False) -> Iterator[tuple[int, int]]:
+        """Ranges of ``step`` numbers below ``count``, each to be worked on under the lock that is held meanwhile."""
+        starts = range(0, count, step)
+        begun = time.monotonic()
+        for start in reversed(starts) if backwards else starts:
+            with self.lock:
+                yield start, min(count, start + step)
+            if time.monotonic() - begun > _TURN_S:
+                # The lock is not fair: who takes it again at once would have it all the time.
+                time.sleep(_PAUSE_S)
+                begun = time.monotonic()
 
     def grow_wide(self) -> None:
         """Double the room for counts of 2^32 and more."""
@@ -233,8 +252,9 @@ class Table:
         """The rows (-1: not here) of canonical positions, given as an array of shape (n, 2)."""
         keys = np.ascontiguousarray(keys, np.uint64)
         rows = np.empty(len(keys), np.int64)
-        with self.lock:
-            self._kernels.find_rows(self._context_at, address(keys), len(keys), address(rows))
+        for start, end in self._turns(len(keys), CHUNK_ROWS):
+            places = address(keys) + 16 * start, end - start, address(rows) + 8 * start
+            self._kernels.find_rows(self._context_at, *places)
         return rows
 
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
@@ -251,35 +271,40 @@ class Table:
         unless ``overwrite``."""
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(2, np.uint64)
-        done = 0
-        with self.lock:
-            while True:
+        for start, end in self._turns(len(records), _STEP):
+            done = start
+            while done < end:
                 done = int(
                     self._kernels.insert_records(
-                        self._context_at, address(records), done, len(records), int(overwrite), address(out)
+                        self._context_at, address(records), done, end, int(overwrite), address(out)
                     )
                 )
                 reason = int(out.view(np.int64)[0])
-                if reason == 0:
-                    return int(out[1])
-                self.make_room(reason)
+                if reason:
+                    self.make_room(reason)
+        return int(out[1])
 
     def remove(self, marked: Bytes) -> int:
         """Remove the rows whose byte in ``marked`` (one for each row) is not 0; answers how many. Renumbers rows."""
+        if len(marked) != len(self):
+            raise ValueError(f"{len(marked)} marks for {len(self)} rows")
+        marked = np.ascontiguousarray(marked, np.uint8)
+        gone = 0
+        self.removals += 1
+        for start, end in self._turns(len(marked), _STEP, backwards=True):
+            gone += int(self._kernels.remove_rows(self._context_at, address(marked), start, end))
         with self.lock:
-            if len(marked) != len(self):
-                raise ValueError(f"{len(marked)} marks for {len(self)} rows")
-            gone = int(self._kernels.remove_rows(self._context_at, address(np.ascontiguousarray(marked, np.uint8))))
             needed = -(-len(self) // CHUNK_ROWS)
             del self._chunks[needed:]
             if self._results:
                 del self._results[needed:]
             self._context[_ROOM] = len(self._chunks) * CHUNK_ROWS
-            for number in range(SEGMENTS):
-                capacity, used = (int(value) for value in self._descriptors[number, 2:])
-                if capacity > max(MIN_SLOTS, 2 * used):
-                    self._resize_segment(number, max(MIN_SLOTS, used * 4 // 3 + 1))
-            return gone
+        for number, _ in self._turns(SEGMENTS, 1):
+            capacity, used = (int(value) for value in self._descriptors[number, 2:])
+            if capacity > max(MIN_SLOTS, 2 * used):
+                self._resize_segment(number, max(MIN_SLOTS, used * 4 // 3 + 1))
+        self.removals += 1
+        return gone
 
     # ------------------------------------------------------------------------------------------------ records
 
@@ -349,26 +374,22 @@ class Table:
     def kinds(self) -> Bytes:
         """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
         kinds = np.empty(len(self), np.uint8)
-        for start in range(0, len(self), CHUNK_ROWS):
-            with self.lock:
-                end = min(len(self), start + CHUNK_ROWS)
-                self._kernels.list_kinds(self._context_at, start, end, address(kinds) + start)
+        self._kernels.list_kinds(self._context_at, 0, len(self), address(kinds))
         return kinds
 
     def by_empties(self) -> Words:
         """How many positions have 0..64 empty squares."""
         counts: Words = np.zeros(65, np.uint64)
-        with self.lock:
-            self._kernels.count_empties(self._context_at, address(counts))
+        self._kernels.count_empties(self._context_at, address(counts))
         return counts
 
     def insert_children(self, start: int, end: int) -> None:
         """Add every position that one legal move, or a forced pass, from rows ``start..end`` leads to."""
         reason = np.zeros(1, np.int64)
-        while start < end:
-            with self.lock:
-                stop = min(end, start + CHUNK_ROWS)
-                start = int(self._kernels.insert_children(self._context_at, start, stop, address(reason)))
+        for first, last in self._turns(end - start, _STEP):
+            at = start + first
+            while at < start + last:
+                at = int(self._kernels.insert_children(self._context_at, at, start + last, address(reason)))
                 if reason[0]:
                     self.make_room(int(reason[0]))
 
@@ -424,12 +445,12 @@ class Table:
         with self.lock:
             while len(self._results) < len(self._chunks):
                 self._add_result_chunk()
-            numbers = rows >> CHUNK_BITS
-            for number in np.unique(numbers).tolist():
-                here = numbers == number
-                places = rows[here] & CHUNK_ROWS - 1
-                for name, values in (("won", won), ("drawn", drawn), ("lost", lost)):
-                    np.add.at(self._results[number][name], places, values[here])
+        numbers = rows >> CHUNK_BITS
+        for number in np.unique(numbers).tolist():
+            here = numbers == number
+            places = rows[here] & CHUNK_ROWS - 1
+            for name, values in (("won", won), ("drawn", drawn), ("lost", lost)):
+                np.add.at(self._results[number][name], places, values[here])
 
     def replay(
         self, player: int, opponent: int, moves: bytes, least_empties: int = 0

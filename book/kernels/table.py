@@ -250,12 +250,15 @@ def unindex(ctx, segment, hole):
     st64(segment + U(24), ld64(segment + U(24)) - U(1))
 
 
-@kernel("i64(u64,u64)")
-def remove_rows(ctx, marks):
-    """Remove every row whose byte at ``marks`` is not 0; the last row takes its place. Answers how many."""
-    row = ld64(ctx + COUNT)
+@kernel("i64(u64,u64,i64,i64)")
+def remove_rows(ctx, marks, start, end):
+    """Remove every row ``start..end`` whose byte at ``marks`` is not 0; the last row takes its place.
+
+    Of several ranges the later ones come first. Answers how many.
+    """
+    row = i2u(end)
     gone = 0
-    while row > U(0):
+    while row > i2u(start):
         row -= U(1)
         if ldu8(marks + row) == U(0):
             continue
