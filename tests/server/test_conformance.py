@@ -1,0 +1,615 @@
+"""The wire protocol, written down from its contract alone: every operation, every error code, both kinds of socket."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+import referee
+import zmq
+from served import CODES, PRETENDING, Peer, Served, serving, until
+
+EMPTY_BOARD = "-" * 64
+START = "---------------------------OX------XO--------------------------- X"
+BASIC = {"ping", "hello", "metrics", "status", "text", "analyze", "legal", "book.get", "jobs", "cancel", "shutdown"}
+BOOK = {
+    *("book.store", "book.deviate", "book.enhance", "book.fill", "book.fix", "book.negamax", "book.deepen"),
+    *("book.reduce", "book.merge", "book.import", "book.export", "book.save", "book.load"),
+}
+ENDLESS = {"level": 60, "book": "ignore"}
+
+
+def moves_of(cells: referee.Cells) -> list[str]:
+    return sorted(referee.name(move).lower() for move in referee.legal_moves(cells))
+
+
+def line_of(seed: int, plies: int) -> str:
+    return "".join(referee.name(move).lower() for move in referee.random_moves(seed, plies))
+
+
+# --- the envelope
+
+
+def test_ids_are_echoed(admin: Peer) -> None:
+    for wanted in (0, 1, 2**64 - 1, "", "x", "ü" * 32, "a" * 64):
+        assert admin.ask("ping", id=wanted)["id"] == wanted
+    for bad in ("a" * 65, "ü" * 33, -1, 1.5, True, None, [1], {"a": 1}, b"x"):
+        admin.request("ping", id=bad)
+        reply = admin.reply()
+        assert (reply["id"], reply["type"], reply["error"]["code"]) == (None, "error", "bad_request")
+    admin.send(msgpack.packb({"v": 1, "op": "ping"}))
+    assert admin.reply()["id"] is None
+
+
+def test_a_delimiter_comes_back_when_it_was_sent(admin: Peer) -> None:
+    body = msgpack.packb({"v": 1, "id": 1, "op": "ping"})
+    admin.socket.send_multipart([b"", body])
+    frames = admin.socket.recv_multipart()
+    assert (len(frames), frames[0]) == (2, b"")
+    admin.socket.send_multipart([b"", b"moves"])
+    frames = admin.socket.recv_multipart()
+    assert (len(frames), frames[0]) == (2, b"")
+    admin.send(body)
+    assert admin.reply()["type"] == "final"
+
+
+@pytest.mark.parametrize("frames", [[b"", b""], [b"a", b"b"], [b"", b"moves", b"x"], [b""] * 100])
+def test_other_numbers_of_frames_are_answered_or_counted(admin: Peer, frames: list[bytes]) -> None:
+    admin.socket.send_multipart(frames)
+    admin.socket.send_multipart([b"", msgpack.packb({"v": 1, "id": "after", "op": "ping"})])
+    while True:
+        answer = admin.socket.recv_multipart()
+        if answer[-1] and answer[-1][0] >= 0x80 and msgpack.unpackb(answer[-1])["id"] == "after":
+            return
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x81",
+        b"\x80\x80",
+        b"\xde\xff\xff",
+        b"\xdf\xff\xff\xff\xff",
+        b"\x81\xa1v",
+        b"\x81\xa1\xff\x01",
+        b"\x81\x01\x01",
+        b"\x81\xa1a\xc1",
+        b"\x81\xa1a" * 5000 + b"\x80",
+        b"\x81\xa4args" + b"\x91" * 100_000 + b"\x90",
+        b"\x81\xa1a\xd4\x05\x00",
+        b"\x82\xa1v\x01\xa1v\x01",
+        b"\x80",
+    ],
+)
+def test_what_is_no_request_is_a_bad_request(admin: Peer, body: bytes) -> None:
+    admin.send(body)
+    reply = admin.reply()
+    assert (reply["type"], reply["id"], reply["error"]["code"]) == ("error", None, "bad_request")
+
+
+def test_one_mebibyte_is_the_limit(admin: Peer) -> None:
+    def request(size: int) -> bytes:
+        empty = msgpack.packb({"v": 1, "id": 7, "op": "ping", "args": {"x": b"\0" * 70_000}})
+        return msgpack.packb({"v": 1, "id": 7, "op": "ping", "args": {"x": b"\0" * (70_000 + size - len(empty))}})
+
+    for size in (1 << 20, (1 << 20) + 1):
+        body = request(size)
+        assert len(body) == size
+        admin.send(body)
+        reply = admin.reply()
+        if size == 1 << 20:
+            assert (reply["type"], reply["id"]) == ("final", 7)
+        else:
+            assert (reply["type"], reply["error"]["code"]) == ("error", "too_large")
+
+
+def test_the_version_of_the_protocol(admin: Peer) -> None:
+    for version in (0, 2, 10**6):
+        assert admin.refused("ping", v=version) == "unsupported_version"
+    for version in ("1", None, 1.0, True):
+        assert admin.refused("ping", v=version) in ("bad_request", "unsupported_version")
+
+
+def test_unknown_operations(admin: Peer) -> None:
+    for op in ("", "Ping", "book", "book.", "book.nonsense", "a" * 5000, "ping\n"):
+        assert admin.refused(op) == "unknown_op"
+    for op in (None, 3, ["ping"], {"a": 1}):
+        assert admin.refused(op) == "bad_request"
+
+
+def test_unknown_arguments_give_a_warning(admin: Peer) -> None:
+    reply = admin.ask("legal", {"bord": START, "moves": "f5"})
+    assert (reply["type"], len(reply["data"]["moves"])) == ("final", 3)
+    assert any("bord" in warning for warning in reply["warnings"])
+    assert "warnings" not in admin.ask("legal", {"moves": "f5"})
+
+
+def test_arguments_are_a_map(admin: Peer) -> None:
+    for op in admin.final("hello")["ops"]:
+        for args in (3, "x", [1], True, b"x"):
+            assert admin.refused(op, args) == "bad_request", (op, args)
+
+
+# --- the operations
+
+
+def test_hello_names_every_operation(admin: Peer, editor: Peer) -> None:
+    data = admin.final("hello")
+    assert data.keys() >= {"name", "version", "protocol", "role", "ops", "features", "limits"}
+    assert set(data["ops"]) >= BASIC | BOOK
+    assert data["protocol"] == 1 or 1 in data["protocol"]
+    assert data["role"] == "admin"
+    assert editor.final("hello")["role"] == "editor"
+    assert data["limits"].keys() >= {"in_flight", "backlog", "grace_s"}
+    assert all(isinstance(feature, str) for feature in data["features"])
+
+
+def test_ping_is_answered_whatever_is_searching(admin: Peer) -> None:
+    busy = [admin.request("analyze", {"moves": line_of(seed, 3), **ENDLESS}) for seed in range(4)]
+    for _ in range(20):
+        assert admin.final("ping") == {}
+    for number in busy:
+        assert admin.final("cancel", {"target": number}) == {"cancelled": True}
+
+
+def test_status_and_metrics(admin: Peer) -> None:
+    data = admin.final("status")
+    assert data.keys() >= {"uptime_s", "threads", "queued", "running", "nodes", "book", "memory_mb"}
+    assert data["book"].keys() >= {"path", "positions", "dirty"}
+    assert (data["threads"], data["queued"], data["running"]) == (2, 0, 0)
+    text = admin.final("metrics")["text"]
+    assert text.endswith("# EOF\n")
+    for line in text.splitlines()[:-1]:
+        sample = r"[a-zA-Z_:][a-zA-Z0-9_:]*(\{[^{}]*\})? [0-9.eE+-]+(inf|nan)?"
+        assert re.fullmatch(rf"# (HELP|TYPE|UNIT) \S+ .*|{sample}", line), line
+
+
+def test_legal_moves_are_the_referees(admin: Peer) -> None:
+    for seed in range(20):
+        plies = 3 * seed
+        cells = referee.random_position(seed, plies)
+        data = admin.final("legal", {"moves": line_of(seed, plies)})
+        assert sorted(data["moves"]) == (moves_of(cells) or ([] if referee.game_over(cells) else ["pa"]))
+        assert data["over"] == referee.game_over(cells)
+        assert re.fullmatch("[XO-]{64} ?[XO]", data["board"])
+        assert data["discs"] == [data["board"][:64].count("X"), data["board"][:64].count("O")]
+        again = admin.final("legal", {"board": data["board"]})
+        assert again == data
+        assert admin.final("legal", {"board": data["board"].replace(" ", "")}) == data
+
+
+def line_before_a_pass() -> tuple[str, str]:
+    """Moves after which the side to move has to pass, and the move that follows the pass."""
+    for seed in range(200):
+        cells, played = referee.start(), ""
+        for move in referee.random_moves(seed, 60):
+            if not referee.legal_moves(cells):
+                return played, referee.name(move).lower()
+            cells = referee.play(cells, move)
+            played += referee.name(move).lower()
+    raise AssertionError("no line with a pass")
+
+
+def test_forced_passes_may_be_left_out(admin: Peer) -> None:
+    before, move = line_before_a_pass()
+    assert admin.final("legal", {"moves": before})["moves"] == ["pa"]
+    assert [found["move"] for found in admin.final("analyze", {"moves": before, "level": 1})["moves"]] == ["pa"]
+    lines = [before + passing + move for passing in ("", "pa", "ps")]
+    answers = [admin.final("legal", {"moves": line}) for line in lines]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def analysis_is_sound(data: dict[str, Any], legal: list[str]) -> None:
+    assert data.keys() >= {"board", "moves", "nodes", "time_ms", "canonical"}
+    for move in data["moves"]:
+        assert move.keys() >= {
+            "move",
+            "score",
+            "lower",
+            "upper",
+            "depth",
+            "selectivity",
+            "exact",
+            "source",
+            "pv",
+            "nodes",
+        }
+        assert move["move"] in legal
+        assert move["pv"].startswith(move["move"]) or move["source"] == "book"
+        assert -64 <= move["lower"] <= move["score"] <= move["upper"] <= 64
+        assert move["source"] in ("book", "search")
+        assert isinstance(move["exact"], bool)
+    scores = [move["score"] for move in data["moves"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_analyses(admin: Peer) -> None:
+    legal = admin.final("legal", {"moves": "f5d6"})["moves"]
+    for limits in ({"level": 2}, {"depth": 4}, {"depth": 4, "selectivity": 73}, {"nodes": 2000}, {"time_ms": 20}):
+        data = admin.final("analyze", {"moves": "f5d6", "book": "ignore", **limits})
+        analysis_is_sound(data, legal)
+        assert len(data["moves"]) == 1
+        assert re.fullmatch("[XO-]{64} ?[XO]", data["board"])
+    data = admin.final("analyze", {"moves": "f5d6", "level": 1, "multipv": 60})
+    analysis_is_sound(data, legal)
+    assert sorted(move["move"] for move in data["moves"]) == sorted(legal)
+    data = admin.final("analyze", {"moves": "f5d6", "level": 1, "allow": legal[:2], "multipv": 5})
+    assert sorted(move["move"] for move in data["moves"]) == sorted(legal[:2])
+    data = admin.final("analyze", {"moves": "f5d6", "level": 1, "avoid": legal[1:]})
+    assert [move["move"] for move in data["moves"]] == legal[:1]
+
+
+def test_solved_positions_have_the_referees_scores(admin: Peer) -> None:
+    for seed in range(8):
+        plies = 50
+        cells = referee.random_position(seed, plies)
+        data = admin.final("analyze", {"moves": line_of(seed, plies), "depth": 60, "book": "ignore", "multipv": 64})
+        scores = {referee.name(move).lower(): score for move, score in referee.solve_moves(cells).items()}
+        assert {move["move"]: move["score"] for move in data["moves"]} == scores
+        assert all(move["exact"] for move in data["moves"])
+
+
+def test_a_position_where_the_game_is_over(admin: Peer) -> None:
+    data = admin.final("analyze", {"board": "X" * 64 + " X", "level": 1})
+    assert data["moves"] == []
+
+
+def test_mirrored_positions_have_one_canonical_position(admin: Peer) -> None:
+    found = {admin.final("analyze", {"moves": move, "level": 1})["canonical"] for move in ("f5", "e6", "d3", "c4")}
+    assert len(found) == 1
+
+
+def test_plies_of_a_game(admin: Peer) -> None:
+    replies = admin.replies(admin.request("analyze", {"moves": "f5d6c3d3c4", "plies": [0, 2, 5], "level": 1}))
+    *partials, final = replies
+    assert sorted(partial["data"]["ply"] for partial in partials) == [0, 2, 5]
+    assert all(partial["type"] == "partial" and partial["data"]["done"] is True for partial in partials)
+    assert [data["ply"] for data in final["data"]["plies"]] == [0, 2, 5]
+    for ply, data in zip((0, 4, 10), final["data"]["plies"], strict=True):
+        analysis_is_sound(data, admin.final("legal", {"moves": "f5d6c3d3c4"[:ply]})["moves"])
+
+
+def test_partials_of_an_analysis(admin: Peer) -> None:
+    legal = admin.final("legal", {"moves": "f5d6c3"})["moves"]
+    number = admin.request("analyze", {"moves": "f5d6c3", "partial_ms": 10, **ENDLESS})
+    for _ in range(3):
+        reply = admin.reply()
+        assert (reply["id"], reply["type"]) == (number, "partial")
+        analysis_is_sound(reply["data"], legal)
+    admin.final("cancel", {"target": number})
+
+
+def test_priority_goes_first(admin: Peer) -> None:
+    endless = [admin.request("analyze", {"moves": line_of(seed, 4), **ENDLESS}) for seed in range(2)]
+    until(lambda: admin.final("status")["running"] == 2)
+    low = admin.request("analyze", {"moves": line_of(50, 5), "level": 1, "book": "ignore", "priority": 0})
+    high = admin.request("analyze", {"moves": line_of(51, 5), "level": 1, "book": "ignore", "priority": 5})
+    admin.request("cancel", {"target": endless[0]})
+    order = []
+    while len(order) < 2:
+        reply = admin.reply()
+        if reply["id"] in (low, high):
+            order.append(reply["id"])
+    assert order == [high, low]
+    admin.final("cancel", {"target": endless[1]})
+
+
+def test_bad_positions(admin: Peer) -> None:
+    ops = ("legal", "analyze", "book.get")
+    for board in ("", "X", EMPTY_BOARD[1:] + " X", EMPTY_BOARD + " Z", EMPTY_BOARD, "é" * 65, "\0" * 65, START[:-1]):
+        for op in ops:
+            assert admin.refused(op, {"board": board}) == "bad_position", (op, board)
+    for op in ops:
+        for moves in ("a1", "f5f5", "f5d6c3a1", "pa", "f5pa"):
+            assert admin.refused(op, {"moves": moves}) == "illegal_move", (op, moves)
+        for moves in ("z9", "f", "f5d", "f5\0"):
+            assert admin.refused(op, {"moves": moves}) in ("bad_request", "illegal_move"), (op, moves)
+        for board in (3, ["X"], True, b"X" * 64):
+            assert admin.refused(op, {"board": board}) in ("bad_request", "bad_position")
+
+
+@pytest.mark.parametrize(
+    ("argument", "values"),
+    [
+        ("level", [-1, 61, 10**30 % 2**63, "3", 1.5, True, [1]]),
+        ("depth", [-1, 61, "3", True]),
+        ("selectivity", [0, 50, 101, "73"]),
+        ("nodes", [-1, "5", 2**64 - 1, 1.0]),
+        ("time_ms", [-1, "5", 2**63]),
+        ("multipv", [0, -1, 1000, "2"]),
+        ("allow", ["f5", [1], [["f5"]], {"f5": 1}]),
+        ("avoid", ["f5", [1], 3]),
+        ("book", ["maybe", 1, True]),
+        ("partial_ms", [-1, "x", 0.5]),
+        ("priority", ["high", 2**63, 1.5]),
+        ("plies", [3, ["1"], [1.0], [-1], [99], "0"]),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_named(admin: Peer, argument: str, values: list[Any]) -> None:
+    for value in values:
+        args = {"moves": "f5", "depth": 2, argument: value} if argument == "selectivity" else {argument: value}
+        reply = admin.ask("analyze", args)
+        assert reply["type"] == "error", (value, reply)
+        assert reply["error"]["code"] == "bad_request", (value, reply)
+        assert reply["error"]["field"] == argument, (value, reply)
+
+
+def test_moves_to_look_at_have_to_be_legal(admin: Peer) -> None:
+    assert admin.refused("analyze", {"allow": ["a1"], "level": 1}) == "illegal_move"
+    assert admin.refused("analyze", {"allow": ["nonsense"], "level": 1}) in ("illegal_move", "bad_request")
+
+
+# --- cancelling, ids in flight, load
+
+
+def test_cancelling_an_analysis(admin: Peer) -> None:
+    for wanted in (77, "by name"):
+        admin.request("analyze", {"moves": line_of(60, 6), **ENDLESS}, id=wanted)
+        number = admin.request("cancel", {"target": wanted})
+        found = {}
+        while len(found) < 2:
+            reply = admin.reply()
+            if reply["type"] != "partial":
+                found[reply["id"]] = reply
+        assert found[number]["data"] == {"cancelled": True}
+        assert found[wanted]["error"]["code"] == "cancelled"
+        assert admin.final("cancel", {"target": wanted}) == {"cancelled": False}
+    assert admin.refused("cancel", {}) == "bad_request"
+    assert admin.refused("cancel", {"target": [1]}) == "bad_request"
+    assert admin.refused("cancel", {"job": 10**9}) == "not_found"
+
+
+def test_nobody_cancels_the_request_of_another(admin: Peer, editor: Peer) -> None:
+    admin.request("analyze", {"moves": line_of(61, 6), **ENDLESS}, id="mine")
+    assert editor.final("cancel", {"target": "mine"}) == {"cancelled": False}
+    assert admin.final("cancel", {"target": "mine"}) == {"cancelled": True}
+
+
+def test_an_id_in_flight_cannot_be_used_again(admin: Peer) -> None:
+    admin.request("analyze", {"moves": line_of(62, 6), **ENDLESS}, id="same")
+    admin.request("ping", id="same")
+    reply = admin.reply()
+    assert (reply["id"], reply["type"], reply["error"]["code"]) == ("same", "error", "duplicate_id")
+    admin.request("cancel", {"target": "same"}, id="other")
+    replies = [admin.reply(), admin.reply()]
+    assert {(reply["id"], reply["type"]) for reply in replies} == {("same", "error"), ("other", "final")}
+    assert admin.ask("ping", id="same")["type"] == "final"
+
+
+def test_too_many_in_flight_are_busy(admin: Peer) -> None:
+    most = admin.final("hello")["limits"]["in_flight"]
+    wanted = {admin.request("analyze", {"moves": line_of(63, 6), **ENDLESS}) for _ in range(most + 1)}
+    reply = admin.reply()
+    assert (reply["id"] in wanted, reply["type"], reply["error"]["code"]) == (True, "error", "busy")
+    wanted.remove(reply["id"])
+    for number in list(wanted):
+        admin.request("cancel", {"target": number}, id=f"c{number}")
+    while wanted:
+        reply = admin.reply()
+        if reply["id"] in wanted and reply["type"] != "partial":
+            wanted.remove(reply["id"])
+            assert reply["error"]["code"] == "cancelled"
+
+
+# --- text
+
+
+def test_text_frames_are_one_answer_each(admin: Peer) -> None:
+    assert "f5" in admin.text("moves").lower()
+    admin.text("play f5")
+    assert "f5" not in admin.text("moves").lower()
+    assert admin.text("") == ""
+    assert "nonsense" in admin.text("nonsense")
+    for odd in (b"\xff\xfe", b"moves\0", b"\n", b"moves\nmoves", b"\x00", b"x" * 100_000):
+        admin.send(odd)
+        admin.receive().decode()
+    assert admin.final("ping") == {}
+
+
+def test_text_frames_of_a_client_are_answered_in_order(admin: Peer) -> None:
+    for line in ("init", "moves", "play f5", "moves", "undo", "moves"):
+        admin.send(line.encode())
+    answers = [admin.receive().decode() for _ in range(6)]
+    assert answers[1] == answers[5] != answers[3]
+
+
+def test_every_client_has_a_board_of_its_own(daemon: Served, admin: Peer) -> None:
+    with Peer(daemon.ipc) as other:
+        admin.text("init")
+        before = other.text("moves")
+        admin.text("play f5")
+        assert other.text("moves") == before != admin.text("moves")
+
+
+def test_the_text_operation_shares_the_board(admin: Peer) -> None:
+    admin.final("text", {"line": "init"})
+    data = admin.final("text", {"line": "play f5"})
+    assert data.keys() >= {"out", "err"}
+    assert data["err"] == ""
+    assert admin.final("text", {"line": "moves"})["out"] == admin.text("moves")
+    assert "nonsense" in admin.final("text", {"line": "nonsense"})["err"]
+    assert admin.refused("text", {}) == "bad_request"
+    assert admin.refused("text", {"line": 3}) == "bad_request"
+    assert "f5" not in admin.final("text", {"line": "moves"})["out"].lower()
+
+
+def test_stop_ends_a_search_of_the_same_client(admin: Peer) -> None:
+    admin.text("level 60")
+    admin.send(b"hint")
+    admin.send(b"stop")
+    admin.receive()
+    admin.receive()
+    admin.text("level 1")
+
+
+# --- the book
+
+
+def test_look_ups_and_stores(admin: Peer) -> None:
+    line = line_of(70, 8)
+    assert admin.final("book.get", {"moves": line})["found"] is False
+    replies = admin.replies(admin.request("book.store", {"moves": line}))
+    for partial in replies[:-1]:
+        assert partial["data"].keys() >= {"job", "phase", "done", "total", "eta_s", "positions"}
+    data = replies[-1]["data"]
+    assert data.keys() >= {"job", "added", "changed", "positions", "time_s"}
+    assert data["added"] > 0
+    look = admin.final("book.get", {"moves": line})
+    assert look.keys() >= {
+        "found",
+        "level",
+        "score",
+        "lower",
+        "upper",
+        "wins",
+        "draws",
+        "losses",
+        "lines",
+        "grade",
+        "links",
+        "leaf",
+    }
+    assert look["found"] is True
+    assert look["leaf"].keys() >= {"move", "score", "level"}
+    before = admin.final("book.get", {"moves": line[:-2]})
+    assert {link["move"] for link in before["links"]} >= {line[-2:]}
+    assert all(link.keys() >= {"move", "score"} for link in before["links"])
+    answer = admin.final("analyze", {"moves": line[:-2], "book": "only"})
+    assert {move["source"] for move in answer["moves"]} == {"book"}
+    assert admin.final("book.get", {"moves": line_of(71, 30)})["found"] is False
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("book.deviate", {"relative": 0, "absolute": 0}),
+        ("book.enhance", {"midgame-error": 0, "endcut-error": 0}),
+        ("book.fill", {"plies": 1}),
+        ("book.fix", {}),
+        ("book.negamax", {}),
+        ("book.deepen", {"level": 1}),
+        ("book.reduce", {"depth": 30, "per-move": 129, "cumulative": 129}),
+        ("book.export", {"file": "export.txt"}),
+        ("book.import", {"file": "export.txt"}),
+        ("book.merge", {"file": "export.txt"}),
+        ("book.save", {"file": "other.book"}),
+        ("book.load", {"file": "shared.book"}),
+    ],
+)
+def test_book_jobs(admin: Peer, op: str, args: dict[str, Any]) -> None:
+    data = admin.final(op, args)
+    assert data.keys() >= {"job", "added", "changed", "positions", "time_s"}, data
+    assert data["positions"] >= 1
+
+
+def test_files_that_are_not_there(admin: Peer) -> None:
+    for op in ("book.load", "book.import", "book.merge"):
+        assert admin.refused(op, {"file": "nowhere"}) == "not_found"
+
+
+def test_jobs_are_listed_watched_and_cancelled(daemon: Served, admin: Peer, editor: Peer) -> None:
+    with zmq.Context() as context, context.socket(zmq.SUB) as events:
+        events.connect(daemon.events(daemon.ipc))
+        events.subscribe("job.")
+        number = admin.request("book.learn", {"depth": 40, "per-move": 10, "cumulative": 20, "leaf": 10, "level": 12})
+        first = admin.reply()
+        assert (first["id"], first["type"]) == (number, "partial")
+        job = first["data"]["job"]
+        listed = {entry["job"]: entry for entry in editor.final("jobs")["jobs"]}
+        assert listed[job].keys() >= {"job", "op", "client", "state", "done", "total", "started"}
+        assert (listed[job]["op"], listed[job]["state"]) == ("book.learn", "running")
+        assert events.poll(20_000)
+        topic, body = events.recv_multipart()
+        assert topic.decode() == f"job.{job}"
+        assert isinstance(msgpack.unpackb(body), dict)
+        assert editor.final("book.get", {"moves": "f5"}).keys() >= {"found"}
+        assert editor.final("cancel", {"job": job}) == {"cancelled": True}
+    while (reply := admin.reply())["type"] == "partial":
+        assert reply["id"] == number
+    assert reply["error"]["code"] == "cancelled"
+    assert admin.final("cancel", {"job": job}) == {"cancelled": False}
+
+
+# --- every operation whatever it is, and the REQ socket
+
+
+def test_every_operation_ends_in_one_final_or_error(admin: Peer) -> None:
+    harmless = [op for op in admin.final("hello")["ops"] if op not in ("shutdown", "book.new", "book.enumerate")]
+    for op in harmless:
+        for args in (None, {}, {"file": "../x", "line": 3, "job": -1, "depth": "x", "moves": "f5", "level": 1}):
+            replies = admin.replies(admin.request(op, args))
+            assert replies[-1]["type"] in ("final", "error"), op
+            assert replies[-1].get("error", {}).get("code") != "internal", (op, args, replies[-1])
+    admin.final("book.load", {"file": "shared.book"})
+
+
+def test_a_req_socket_gets_the_last_reply_alone(daemon: Served) -> None:
+    with Peer(daemon.ipc, zmq.REQ) as peer:
+        assert peer.final("ping") == {}
+        ops = peer.final("hello")["ops"]
+        data = peer.final("analyze", {"moves": "f5d6c3", "plies": [0, 1, 2], "level": 1})
+        assert [found["ply"] for found in data["plies"]] == [0, 1, 2]
+        assert peer.final("analyze", {"moves": line_of(80, 9), "level": 12, "partial_ms": 1, "book": "ignore"})["moves"]
+        assert peer.final("book.store", {"moves": line_of(81, 6)})["job"]
+        assert "F5" in peer.text("moves").upper()
+        assert peer.text("") == ""
+        for op in ops:
+            if op not in ("shutdown", "book.new", "book.enumerate"):
+                assert peer.ask(op, {"depth": 1, "moves": "a1"})["type"] in ("final", "error")
+        for body, code in ((b"\x81", "bad_request"), (b"\x80", "bad_request"), (bytes([0x81]) + b"\0" * (1 << 20), "")):
+            peer.send(body)
+            reply = peer.reply()
+            assert reply["error"]["code"] == (code or "too_large")
+        peer.final("book.load", {"file": "shared.book"})
+
+
+# --- roles, ends, and what only a daemon of its own can show
+
+
+def test_an_editor_neither_ends_the_daemon_nor_names_files(editor: Peer) -> None:
+    assert editor.refused("shutdown") == "forbidden"
+    for op in ("book.save", "book.load", "book.import", "book.export", "book.merge"):
+        assert editor.refused(op, {"file": "shared.book"}) == "forbidden", op
+
+
+def test_shutting_down(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        endless = peer.request("analyze", ENDLESS)
+        until(lambda: peer.final("status")["running"] == 1)
+        end = peer.request("shutdown")
+        late = peer.request("analyze", {"level": 1})
+        found = {}
+        while len(found) < 3:
+            reply = peer.reply()
+            if reply["type"] != "partial":
+                assert reply["id"] not in found
+                found[reply["id"]] = reply
+        assert found[end]["type"] == "final"
+        assert found[late]["error"]["code"] == "shutting_down"
+        assert found[endless].get("error", {}).get("code") in (None, "cancelled", "shutting_down")
+        assert served.process.wait(20) == 0
+        assert not (served.runtime / "connection.json").exists()
+
+
+def test_without_a_book_nothing_is_found(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        reply = peer.ask("book.get", {"moves": "f5"})
+        assert reply.get("data", {}).get("found") is False or reply["error"]["code"] == "not_found"
+        assert peer.refused("book.store", {"moves": "f5"}) == "not_found"
+        assert peer.final("status")["book"]["positions"] == 0
+
+
+def test_an_engine_that_cannot_be_had_is_internal(tmp_path: Path) -> None:
+    with serving(tmp_path, program=PRETENDING, FAIL="1") as served, Peer(served.ipc) as peer:
+        reply = peer.ask("analyze", {"level": 1})
+        assert (reply["type"], reply["error"]["code"]) == ("error", "internal")
+        assert "Traceback" not in reply["error"]["message"]
+        assert peer.final("ping") == {}
+
+
+def test_every_code_of_the_contract_is_shown_here() -> None:
+    text = Path(__file__).read_text()
+    assert {code for code in CODES if f'"{code}"' not in text} == set()
