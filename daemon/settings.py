@@ -42,6 +42,14 @@ class Settings:
         self.ponder = False
         self.book_usage = True
         self.book_file = ""
+        self.book_randomness = 0
+        self.book_choice = "value"
+        self.book_seed = 0
+        self.book_reject = 0
+        self.book_least_level = -1
+        self.book_check = False
+        self.book_tasks = 0
+        self.auto_store = False
         self._idle: dict[str, Value] = {}
 
     @property

@@ -22,7 +22,7 @@ class Option(NamedTuple):
     """An option.
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
-    ``selectivity``, ``text`` or ``path``. ``idle`` options are read and checked for the sake of Edax's users but
+    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are read and checked for the sake of Edax's users but
     change nothing here.
     """
 
@@ -34,6 +34,7 @@ class Option(NamedTuple):
     high: int = 0
     idle: bool = False
     edax: bool = True
+    choices: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -49,6 +50,8 @@ class Option(NamedTuple):
             return "on or off"
         if self.kind == "time":
             return "a time such as 2.5 (seconds), 5:00 or 1:30:00, at least 0.01 s and less than 100 days, or infinite"
+        if self.kind == "choice":
+            return f"one of {' '.join(self.choices)}"
         if self.kind == "selectivity":
             return "0 to 5 or 73, 87, 95, 98, 99 or 100 (percent)"
         return "a file name" if self.kind == "path" else "a text"
@@ -84,10 +87,25 @@ OPTIONS = (
     Option("auto-swap", (), "bool", "Swap sides in modes 0 and 1 when a game is over."),
     Option("auto-quit", (), "bool", "Leave when a game is over."),
     Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in GTP, NBoard and XBoard."),
-    Option("book-usage", (), "bool", "Play from the book; there is none in this version."),
-    Option("book-file", (), "path", "Opening book; not read in this version, which says so once."),
-    _idle("book-randomness", "int", "Discs that a book move may be worse than the best.", 0, 64),
-    _idle("auto-store", "bool", "Store games in the book."),
+    Option("book-usage", (), "bool", "Play from the book."),
+    Option("book-file", (), "path", "Opening book, of any format; opened once the first prompt is there."),
+    Option("book-randomness", (), "int", "Discs that a book move may be worse than the best.", 0, 128),
+    Option(
+        "book-choice",
+        (),
+        "choice",
+        "What decides among book moves: their value, the results of games, or the results within the randomness.",
+        edax=False,
+        choices=("value", "results", "mixed"),
+    ),
+    Option("book-seed", (), "int", "Makes the choices of book moves repeatable; 0 does not.", 0, 10**9, edax=False),
+    Option("book-reject", (), "int", "How often in 100 to leave the book, to learn something new.", 0, 100, edax=False),
+    Option("book-least-level", (), "int", "Lowest level of a score to play by; -1 is any.", -1, 60, edax=False),
+    Option("book-check", (), "bool", "See whether a move that the book does not know is better.", edax=False),
+    Option(
+        "book-tasks", (), "int", "Threads for the searches of book commands; 0: all processors.", 0, 256, edax=False
+    ),
+    Option("auto-store", (), "bool", "Store each finished game in the book."),
     _idle("name", "text", "Name told to a game server."),
     _idle("cpu", "flag", "Bind threads to processors."),
     _idle("info", "flag", "Debugging output."),
@@ -133,6 +151,8 @@ def parse_value(option: Option, text: str) -> Value:
         value = True if lower in _YES else False if lower in _NO else None
     elif option.kind == "time":
         value = _parse_time(text)
+    elif option.kind == "choice":
+        value = text.lower() if text.lower() in option.choices else None
     elif option.kind == "selectivity":
         value = _parse_selectivity(text)
     elif text:
