@@ -15,7 +15,10 @@ _PLAIN = frozenset("XO-")
 
 
 class Line(NamedTuple):
-    """A position and what led to it: ``positions[k]`` is the board after ``k`` of ``moves``, passes counted."""
+    """A position and what led to it: ``positions[k]`` is the board after ``k`` of the moves that were given.
+
+    ``moves`` holds them with the forced passes that were left out.
+    """
 
     positions: list[Position]
     moves: list[int]
@@ -46,7 +49,6 @@ def _play(line: Line, move: int, number: int) -> None:
     position = line.last
     if move != rules.PASS and not rules.flips(position.player, position.opponent, move) and position.must_pass:
         position = position.after(rules.PASS)
-        line.positions.append(position)
         line.moves.append(rules.PASS)
     try:
         line.positions.append(position.after(move))

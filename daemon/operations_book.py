@@ -1,0 +1,125 @@
+"""The operations on the book: look-ups at once, and the commands of the text protocol as jobs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.book_commands import find_book_command, values_by_name
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.messages import RequestError
+from desdaemon.protocol.notation import move_text
+from desdaemon.protocol.wire_positions import read_line
+
+from .books import Books, Caller, Forbidden, NoBook
+from .jobs import CANCELLED, FAILED, Job, Jobs
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from desdaemon.protocol.messages import Operation
+
+    from .books import Look
+    from .health import Health
+    from .operations import Data, Request
+
+
+class BookOperations:
+    """See the module."""
+
+    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health) -> None:
+        """``settings`` are those that the searches of jobs follow."""
+        self.books = books
+        self.jobs = jobs
+        self._settings = settings
+        self._health = health
+
+    def status(self) -> Data:
+        """The book's part of the status."""
+        book = self.books.book
+        return {
+            "path": os.path.basename(self.books.file),  # noqa: PTH119
+            "positions": len(book) if book is not None else 0,
+            "dirty": any(not job.over for job in self.jobs.listed()),
+        }
+
+    def get(self, request: Request) -> None:
+        """`book.get`."""
+        position = read_line(request.values).last
+        look = self.books.look_up(position.player, position.opponent)
+        if look is None:
+            request.final({"found": False})
+            return
+        request.final(look_data(look, self.books.grade(position.player, position.opponent)))
+
+    def command(self, request: Request, operation: Operation) -> None:
+        """Any other operation on the book; its job outlives the client."""
+        line = read_line(request.values)
+        command = find_book_command(operation.name.removeprefix("book."))
+        assert command is not None
+        client = request.client
+        initial = line.positions[0]
+        caller = Caller(client.name, self._settings, initial, tuple(line.moves), client.remote)
+        job = self.books.run(command, values_by_name(command, request.values), caller)
+        if job.over and job.id == 0:
+            self._end(request, job)
+            return
+        request.job = job
+        request.cancel = job.cancel
+        job.watch(lambda job: self._tell(request, job))
+
+    def _tell(self, request: Request, job: Job) -> None:
+        if job.over:
+            self._end(request, job)
+            return
+        request.partial(progress_data(job))
+
+    def _end(self, request: Request, job: Job) -> None:
+        if job.state == FAILED:
+            error = _explained(job.failure)
+            if error.code == "internal":
+                self._health.log.error("job failed", job=job.id, op=job.op, error=job.error)
+            request.fail(error)
+        elif job.state == CANCELLED:
+            request.fail(RequestError("cancelled", f"the job {job.id} was cancelled"))
+        else:
+            request.final({**job.result, "job": job.id})
+
+
+def _explained(failure: Exception | None) -> RequestError:
+    if isinstance(failure, RequestError):
+        return failure
+    if isinstance(failure, Forbidden):
+        return RequestError("forbidden", str(failure), "file")
+    if isinstance(failure, NoBook):
+        return RequestError("not_found", str(failure))
+    if isinstance(failure, FileNotFoundError):
+        return RequestError("not_found", f"{os.path.basename(str(failure.filename))}: no such file")  # noqa: PTH119
+    if isinstance(failure, BadInput | OSError | ValueError):
+        return RequestError("bad_request", str(failure))
+    return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
+
+
+def progress_data(job: Job) -> Data:
+    """How far a job is."""
+    data: Data = job.progress._asdict()
+    data["rate"] = round(data["rate"], 3)
+    return data
+
+
+def look_data(look: Look, grade: str) -> Data:
+    """What `book.get` answers about a position of the book."""
+    leaf = look.leaf
+    return {
+        "found": True,
+        "level": look.level,
+        "score": look.score,
+        "lower": look.lower,
+        "upper": look.upper,
+        "wins": look.wins,
+        "draws": look.draws,
+        "losses": look.losses,
+        "lines": look.lines,
+        "grade": grade,
+        "links": [{"move": move_text(link.move).lower(), "score": link.score} for link in look.links],
+        "leaf": {"move": move_text(leaf.move).lower(), "score": leaf.score, "level": look.leaf_level} if leaf else None,
+    }

@@ -1,0 +1,55 @@
+"""Folders of the daemon, and the fence around the files that remote clients may name."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+
+def data_folder() -> str:
+    """Where remote clients' files are unless an option says otherwise; it may not exist yet."""
+    parent = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return str(Path(parent).expanduser() / "desdaemon")
+
+
+def keys_folder() -> str:
+    """Where the keys are unless an option says otherwise; it may not exist yet."""
+    parent = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return str(Path(parent).expanduser() / "desdaemon" / "keys")
+
+
+def private_folder(path: str) -> str:
+    """Make a folder that only this user can enter, if need be; raises `BadInput` where it is somebody else's."""
+    try:
+        Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = Path(path).lstat()
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a folder that can be made") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise BadInput(f"{quoted(path)}: expected a folder of this user")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        Path(path).chmod(0o700)
+    return path
+
+
+def confined(name: str, folder: str) -> str:
+    """The file inside ``folder`` that a remote client means; raises `BadInput`.
+
+    Absolute names, ``..``, and links that lead out of the folder are refused, whether the file is there or not.
+    """
+    if not name or "\0" in name:
+        raise BadInput(f"{quoted(name)}: expected the name of a file")
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts or name.startswith("~"):
+        raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
+    root = Path(folder).resolve()
+    try:
+        found = (root / path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise BadInput(f"{quoted(name)}: expected the name of a file") from None
+    if not found.is_relative_to(root):
+        raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
+    return str(found)

@@ -1,0 +1,314 @@
+"""Lines of the text protocol from clients: a board, a game and options for each, and what each role may say.
+
+A client's lines are carried out one after the other, those of different clients beside each other; their searches
+take the scheduler's slots and borrow the daemon's engines.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon.protocol.book_commands import find_book_command
+from desdaemon.protocol.commands import find_command, split_line
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.messages import ADMIN, READER, RequestError, allows
+from desdaemon.protocol.options import find_option
+
+from .loader import Engine, EngineConfig, EngineSource
+from .paths import confined
+from .session import Session
+from .settings import Settings
+from .text import TextDialect
+from .workers import Engines, step_back
+
+if TYPE_CHECKING:
+    from .books import Books
+    from .health import Health
+    from .operations import Client, Request
+    from .scheduler import Scheduler
+
+MOST_THREADS = 64
+"""So many clients' lines are carried out at a time; waiting for a search counts."""
+
+_COMMANDS = {
+    READER: (
+        "init new setboard play undo redo go hint stop force eval moves analyze hmirror vmirror rotate symmetry "
+        "version options help quit"
+    ),
+    ADMIN: "load save solve perft count",
+}
+ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
+"""The least role for a command of the text protocol; one that is not here cannot be given from afar."""
+
+FILE_COMMANDS = frozenset(("load", "save", "solve"))
+"""Those whose argument is a file."""
+
+SHARED_OPTIONS = frozenset(("n-tasks", "hash-table-size"))
+"""Options of the engine, which is everybody's: they are accepted and change nothing."""
+
+
+class Transcript:
+    """Keeps what a command prints: ``out`` and ``err``, and both in order in ``all``."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.err: list[str] = []
+        self.all: list[str] = []
+
+    def write(self, text: str) -> None:
+        """See `output.Output`."""
+        self.out.append(text)
+        self.all.append(text)
+
+    def error(self, line: str) -> None:
+        """See `output.Output`."""
+        self.err.append(line + "\n")
+        self.all.append(line + "\n")
+
+    def flush(self) -> None:
+        """See `output.Output`."""
+
+    def take(self) -> Printed:
+        """What was printed since the last call."""
+        printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
+        for kept in (self.out, self.err, self.all):
+            kept.clear()
+        return printed
+
+
+class Printed(NamedTuple):
+    """What a line printed: answers, complaints, and both as they came."""
+
+    out: str
+    err: str
+    all: str
+
+
+class LentEngines(EngineSource):
+    """The daemon's engines as a session sees them: lent for each search."""
+
+    def __init__(self, engines: Engines, most_threads: int) -> None:
+        super().__init__(_never)
+        self._engines = engines
+        self._most_threads = most_threads
+
+    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
+        """Nothing: the engine is made when it is used."""
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+        """See `EngineSource.get`."""
+        threads = min(config.threads, self._most_threads)
+        engine = self._engines.borrow(threads)
+        self._engines.give_back(engine, threads)
+        return Engine(_LentSearcher(self._engines, threads), engine.new_control)
+
+    @property
+    def busy(self) -> bool:
+        """See `EngineSource.busy`."""
+        return False
+
+
+def _never(config: EngineConfig) -> Engine:
+    raise AssertionError
+
+
+class _LentSearcher:
+    """A search that is borrowed for each call."""
+
+    def __init__(self, engines: Engines, threads: int) -> None:
+        self._engines = engines
+        self._threads = threads
+
+    def search(self, *position: Any, **options: Any) -> Any:
+        """See `loader.Searcher`."""
+        return self._with(lambda searcher: searcher.search(*position, **options))
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        """See `loader.Searcher`."""
+        score: float = self._with(lambda searcher: searcher.evaluate(player, opponent))
+        return score
+
+    def clear(self) -> None:
+        """Nothing: the memory is everybody's."""
+
+    def _with(self, use: Callable[[Any], Any]) -> Any:
+        engine = self._engines.borrow(self._threads)
+        try:
+            return use(engine.searcher)
+        finally:
+            self._engines.give_back(engine, self._threads)
+
+
+class _Line:
+    """A line that waits or is carried out."""
+
+    def __init__(self, text: str, number: int, done: Callable[[Printed], None]) -> None:
+        self.text = text
+        self.number = number
+        self.done = done
+        self.cancelled = False
+
+
+class _Room:
+    """What a client has: a dialogue, and the lines that wait. Numbers are even; a cancel counts as the one after."""
+
+    def __init__(self, dialect: TextDialect, transcript: Transcript) -> None:
+        self.dialect = dialect
+        self.transcript = transcript
+        self.lines: deque[_Line] = deque()
+        self.busy = False
+        self.number = 0
+
+
+class Texts:
+    """All the text dialogues."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        scheduler: Scheduler,
+        books: Books,
+        health: Health,
+        data_folder: str,
+    ) -> None:
+        """``settings`` are what each client begins with."""
+        self.waiting = 0
+        self._settings = settings
+        self._engines = LentEngines(engines, scheduler.slots)
+        self._scheduler = scheduler
+        self._books = books
+        self._health = health
+        self._data_folder = data_folder
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
+
+    def request(self, request: Request) -> None:
+        """The operation `text`. Raises `RequestError`."""
+        line = self.checked(request.client, request.values["line"])
+
+        def done(printed: Printed) -> None:
+            request.final({"out": printed.out, "err": printed.err})
+
+        request.cancel = self.put(request.client, line, done)
+
+    def checked(self, client: Client, text: str) -> str:
+        """A line, as it may be carried out for a client; raises `RequestError`."""
+        text = text.rstrip("\r\n")
+        if any(c < " " and c != "\t" for c in text):
+            raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
+        if not client.remote:
+            return text
+        return checked_line(text, client.role, self._data_folder)
+
+    def put(self, client: Client, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
+        """Have a line carried out in its turn and ``done`` called with what it printed; returns what cancels it.
+
+        ``done`` is not called for a line that was cancelled before its turn.
+        """
+        with self._lock:
+            room = client.texts
+            if room is None:
+                room = client.texts = self._room(client)
+            room.number += 2
+            item = _Line(line, room.number, done)
+            room.lines.append(item)
+            self.waiting += 1
+            begin = not room.busy
+            room.busy = True
+        command = find_command(split_line(line)[0])
+        if command is not None and command.name == "stop":
+            room.dialect.session.interrupt.stop(item.number)
+        if begin:
+            self._threads.submit(self._carry_out, client, room)
+
+        def cancel() -> None:
+            item.cancelled = True
+            room.dialect.session.interrupt.stop(item.number + 1, only=item.number, abandon=True)
+
+        return cancel
+
+    def _room(self, client: Client) -> _Room:
+        transcript = Transcript()
+        settings = copy.deepcopy(self._settings)
+        session = Session(settings, self._engines, books=self._books, scheduler=self._scheduler)
+        session.name, session.remote = client.name, client.remote
+        return _Room(TextDialect(session, transcript), transcript)
+
+    def _carry_out(self, client: Client, room: _Room) -> None:
+        while True:
+            with self._lock:
+                if not room.lines:
+                    room.busy = False
+                    return
+                item = room.lines.popleft()
+                self.waiting -= 1
+            if item.cancelled:
+                continue
+            dialect = room.dialect
+            dialect.session.interrupt.begin(item.number)
+            try:
+                dialect.execute(item.text)
+                dialect.settle()
+            except Exception:
+                self._health.mistake("text")
+                dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
+            if dialect.successor:
+                dialect.successor = ""
+                dialect.warn(f"{quoted(item.text)}: no other protocol can be spoken here")
+            printed = room.transcript.take()
+            if dialect.leaving is not None:
+                fresh = self._room(client)
+                room.dialect, room.transcript = fresh.dialect, fresh.transcript
+            item.done(_without(printed, self._data_folder) if client.remote else printed)
+
+    def forget(self, client: Client) -> None:
+        """The client's board, game and options are not needed any more."""
+        room, client.texts = client.texts, None
+        if room is not None:
+            room.dialect.session.interrupt.stop_all()
+
+    def close(self) -> None:
+        """End what runs and begin nothing more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _without(printed: Printed, folder: str) -> Printed:
+    """The names of files as the client knows them."""
+    return Printed(*(text.replace(f"{folder}/", "") for text in printed))
+
+
+def checked_line(line: str, role: str, data_folder: str) -> str:
+    """A line that a client of that role may have carried out, its files confined; raises `RequestError`.
+
+    What is no command at all is left to the dialogue, which says so.
+    """
+    word, rest = split_line(line)
+    option = find_option(word.lstrip("-"))
+    if option is not None and rest:
+        if option.kind == "path":
+            raise RequestError("forbidden", f"{option.name}: cannot be set from afar", "line")
+        if option.name in SHARED_OPTIONS:
+            return "# " + line
+    command = find_command(word)
+    if command is None:
+        return line
+    needed = ROLES.get(command.name)
+    if command.name == "book":
+        found = find_book_command(rest.split(" ", 1)[0].lower())
+        needed = found.role if found else READER
+    if needed is None:
+        raise RequestError("forbidden", f"{command.name}: cannot be asked for from afar", "line")
+    if not allows(role, needed):
+        raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
+    if command.name in FILE_COMMANDS and rest:
+        try:
+            return f"{word} {confined(rest, data_folder)}"
+        except BadInput as error:
+            raise RequestError("forbidden", str(error), "line") from None
+    return line

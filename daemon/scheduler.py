@@ -1,0 +1,272 @@
+"""Who searches next: the one queue of all work of the process.
+
+`Queue` decides and knows neither threads nor clocks; `Scheduler` is the same queue for threads. Work waits in lanes:
+a better lane goes first, and may take slots back from work of a worse one that has said how to be interrupted. Inside
+a lane clients take turns; a client's own work goes by priority, then in the order of arrival. Who waits long rises a
+lane.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import NamedTuple
+
+from .loader import Abandoned
+
+AGEING_S = 30.0
+"""After so long a wait, work counts as one lane better."""
+
+_POLL_S = 0.01
+
+
+class Lane(IntEnum):
+    """What work is for: somebody who waits for a move, an analysis, or a book job."""
+
+    INTERACTIVE = 0
+    BATCH = 1
+    BACKGROUND = 2
+
+
+class Item:
+    """A piece of work: waiting, then running on ``slots`` slots. ``lane`` is its present one.
+
+    ``start`` is called, from any thread, when its turn has come, and must return at once; then the slots are its own
+    until it is released. ``preempt`` is called, from any thread, when it should give them back soon.
+    """
+
+    def __init__(
+        self,
+        lane: int,
+        client: Hashable,
+        slots: int,
+        priority: int,
+        start: Callable[[], None],
+        preempt: Callable[[], None] | None,
+    ) -> None:
+        self.lane = lane
+        self.client = client
+        self.slots = slots
+        self.priority = priority
+        self.start = start
+        self.preempt = preempt
+        self.since = 0.0
+        self.waiting = False
+        self.running = False
+        self.preempted = False
+
+
+class Decision(NamedTuple):
+    """What is to happen now: work to start, and running work to interrupt, which then has to be released."""
+
+    start: list[Item]
+    preempt: list[Item]
+
+
+class _Turns:
+    """The work of one lane."""
+
+    def __init__(self) -> None:
+        self.clients: OrderedDict[Hashable, list[tuple[int, int, Item]]] = OrderedDict()
+        self.arrivals: deque[Item] = deque()
+
+    def add(self, item: Item, order: int) -> None:
+        heapq.heappush(self.clients.setdefault(item.client, []), (-item.priority, order, item))
+        if item.lane:
+            self.arrivals.append(item)
+
+    def next(self) -> Item | None:
+        """Whose turn it is; what no longer waits here is dropped on the way."""
+        while self.clients:
+            client, heap = next(iter(self.clients.items()))
+            if heap and heap[0][2].waiting:
+                return heap[0][2]
+            if heap:
+                heapq.heappop(heap)
+            if not heap:
+                del self.clients[client]
+        return None
+
+    def served(self, item: Item) -> None:
+        """The item whose turn it was has gone; its client is the last now."""
+        heap = self.clients[item.client]
+        heapq.heappop(heap)
+        if heap:
+            self.clients.move_to_end(item.client)
+        else:
+            del self.clients[item.client]
+
+    def oldest(self) -> Item | None:
+        while self.arrivals and not self.arrivals[0].waiting:
+            self.arrivals.popleft()
+        return self.arrivals[0] if self.arrivals else None
+
+
+class Queue:
+    """The decisions, for one thread at a time; every time is in seconds, of any clock."""
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self.free = slots
+        self.waiting = 0
+        self.running: list[Item] = []
+        self._lanes = [_Turns() for _ in Lane]
+        self._order = 0
+
+    def add(self, item: Item, now: float) -> None:
+        """Work that waits from now on."""
+        item.slots = min(item.slots, self.slots)
+        item.since = now
+        item.waiting = True
+        item.preempted = False
+        self.waiting += 1
+        self._enter(item)
+
+    def _enter(self, item: Item) -> None:
+        self._order += 1
+        self._lanes[item.lane].add(item, self._order)
+
+    def remove(self, item: Item) -> bool:
+        """Forget work that still waits; False when it does not."""
+        if not item.waiting:
+            return False
+        item.waiting = False
+        self.waiting -= 1
+        return True
+
+    def release(self, item: Item) -> None:
+        """Work that ran is over, or has been interrupted."""
+        if item.running:
+            item.running = False
+            self.running.remove(item)
+            self.free += item.slots
+
+    def decide(self, now: float) -> Decision:
+        """Start what can be started, and make room for what should run instead of something worse."""
+        self._age(now)
+        decision = Decision([], [])
+        while (item := self._next()) is not None:
+            if item.slots <= self.free:
+                self._lanes[item.lane].served(item)
+                item.waiting = False
+                item.running = True
+                self.waiting -= 1
+                self.free -= item.slots
+                self.running.append(item)
+                decision.start.append(item)
+                continue
+            self._make_room(item, decision.preempt)
+            break
+        return decision
+
+    def _age(self, now: float) -> None:
+        for lane in range(1, len(self._lanes)):
+            turns = self._lanes[lane]
+            while (oldest := turns.oldest()) is not None and now - oldest.since >= AGEING_S:
+                turns.arrivals.popleft()
+                heap = turns.clients[oldest.client]
+                heap[:] = [entry for entry in heap if entry[2] is not oldest]
+                heapq.heapify(heap)
+                if not heap:
+                    del turns.clients[oldest.client]
+                oldest.lane = lane - 1
+                oldest.since = now
+                self._enter(oldest)
+
+    def _next(self) -> Item | None:
+        return next((item for turns in self._lanes if (item := turns.next()) is not None), None)
+
+    def _make_room(self, item: Item, preempt: list[Item]) -> None:
+        coming = self.free + sum(running.slots for running in self.running if running.preempted)
+        worse = [
+            running
+            for running in self.running
+            if running.lane > item.lane and running.preempt is not None and not running.preempted
+        ]
+        if coming + sum(running.slots for running in worse) < item.slots:
+            return
+        # The worst lane first, and of that what has run the shortest.
+        for _, _, running in sorted(((found.lane, at, found) for at, found in enumerate(worse)), reverse=True):
+            if coming >= item.slots:
+                return
+            running.preempted = True
+            coming += running.slots
+            preempt.append(running)
+
+
+class Scheduler:
+    """Shares the search threads of the process out. Every method may be called from any thread."""
+
+    def __init__(self, slots: int) -> None:
+        """``slots``: how many threads may search at a time."""
+        self.slots = slots
+        self._queue = Queue(slots)
+        self._lock = threading.Lock()
+
+    @property
+    def queued(self) -> int:
+        """How much work waits."""
+        return self._queue.waiting
+
+    @property
+    def running(self) -> int:
+        """How much work runs."""
+        return len(self._queue.running)
+
+    def add(self, item: Item) -> None:
+        """Work that waits from now on; it may be started before this returns. It may be added again once released."""
+        self._change(lambda: self._queue.add(item, time.monotonic()))
+
+    def withdraw(self, item: Item) -> bool:
+        """Forget work whose turn has not come; False when it has."""
+        with self._lock:
+            removed = self._queue.remove(item)
+        if removed:
+            self._change(lambda: None)
+        return removed
+
+    def release(self, item: Item) -> None:
+        """Give the slots back; more than once does no harm."""
+        self._change(lambda: self._queue.release(item))
+
+    def _change(self, change: Callable[[], None]) -> None:
+        with self._lock:
+            change()
+            decision = self._queue.decide(time.monotonic())
+        for item in decision.preempt:
+            assert item.preempt is not None
+            item.preempt()
+        for item in decision.start:
+            item.start()
+
+    @contextmanager
+    def lease(
+        self,
+        lane: int,
+        *,
+        client: Hashable,
+        slots: int = 1,
+        priority: int = 0,
+        preempt: Callable[[], None] | None = None,
+        abandoned: Callable[[], bool] = lambda: False,
+    ) -> Iterator[None]:
+        """Wait for the turn of this thread's work, which ends with the block; see `Item`.
+
+        Raises `Abandoned` as soon as ``abandoned`` says so.
+        """
+        turn = threading.Event()
+        item = Item(lane, client, slots, priority, turn.set, preempt)
+        self.add(item)
+        try:
+            while not turn.wait(_POLL_S):
+                if abandoned() and self.withdraw(item):
+                    raise Abandoned
+            yield
+        finally:
+            self.withdraw(item)
+            self.release(item)

@@ -1,0 +1,93 @@
+"""The threads that analyses run on, each with a search of its own, all with the same weights."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from .loader import Engine, EngineConfig, EngineFailure
+
+NICENESS = 19
+"""Of search threads: they take what processor time is left, so that requests are answered at once."""
+
+Work = Callable[[Engine], None]
+
+
+def step_back() -> None:
+    """Let this thread go after all others, where the system knows how."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+    except (AttributeError, OSError):
+        return
+
+
+class Engines:
+    """Searches that are lent out; a returned one is lent again. All calls from any thread."""
+
+    def __init__(self, build: Callable[[EngineConfig], Engine], hash_bits: int, eval_file: str = "") -> None:
+        """``build`` as for `EngineSource`; ``hash_bits`` sizes the table of each search."""
+        self._build = build
+        self._hash_bits = hash_bits
+        self._eval_file = eval_file
+        self._idle: dict[int, list[Engine]] = {}
+        self._lock = threading.Lock()
+
+    def borrow(self, threads: int = 1) -> Engine:
+        """A search with so many threads, made where none is idle; raises `EngineFailure`."""
+        with self._lock:
+            idle = self._idle.setdefault(threads, [])
+            if idle:
+                return idle.pop()
+        try:
+            return self._build(EngineConfig(threads, self._hash_bits, self._eval_file))
+        except EngineFailure:
+            raise
+        except MemoryError:
+            raise EngineFailure(f"not enough memory for a table of 2^{self._hash_bits} entries") from None
+        except Exception as error:
+            raise EngineFailure(f"the engine cannot be loaded: {type(error).__name__}: {error}") from error
+
+    def give_back(self, engine: Engine, threads: int = 1) -> None:
+        """The end of a `borrow`."""
+        with self._lock:
+            self._idle[threads].append(engine)
+
+
+class Workers:
+    """Threads that carry out what they are handed, made as they are needed."""
+
+    def __init__(self, engines: Engines) -> None:
+        self._engines = engines
+        self._waiting: deque[tuple[Work, Callable[[EngineFailure], None]]] = deque()
+        self._lock = threading.Condition()
+        self._free = 0
+
+    def put(self, work: Work, failed: Callable[[EngineFailure], None]) -> None:
+        """Have ``work`` done soon, or ``failed`` called where there is no engine; returns at once."""
+        with self._lock:
+            self._waiting.append((work, failed))
+            if self._free >= len(self._waiting):
+                self._lock.notify()
+                return
+        threading.Thread(target=self._run, name="search", daemon=True).start()
+
+    def _run(self) -> None:
+        step_back()
+        while True:
+            with self._lock:
+                while not self._waiting:
+                    self._free += 1
+                    self._lock.wait()
+                    self._free -= 1
+                work, failed = self._waiting.popleft()
+            try:
+                engine = self._engines.borrow()
+            except EngineFailure as error:
+                failed(error)
+                continue
+            try:
+                work(engine)
+            finally:
+                self._engines.give_back(engine)
