@@ -1,0 +1,90 @@
+"""How a daemon ends, and that there is only one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from served import PATIENCE_S, REAL, ROOT, Peer, Served, until
+
+ENDLESS = {"level": 60, "book": "ignore"}
+
+
+@pytest.fixture
+def lone(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path)
+    yield served
+    served.end()
+
+
+def load(peer: Peer) -> list[object]:
+    """A search without end, and a book job."""
+    peer.final("book.new", {"level": 8, "depth": 30})
+    peer.final("book.save", {"file": "kept.book"})
+    analysis = peer.request("analyze", ENDLESS)
+    job = peer.request("book.learn", {"depth": 30, "per-move": 20, "cumulative": 40, "leaf": 20, "level": 8})
+    until(lambda: peer.final("status")["running"] >= 1)
+    return [analysis, job]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_within_five_seconds_and_everybody_is_told(lone: Served, how: signal.Signals) -> None:
+    with Peer(lone.ipc) as peer:
+        wanted = set(load(peer))
+        lone.process.send_signal(how)
+        assert lone.process.wait(5) == 0
+        while wanted:
+            reply = peer.reply()
+            if reply["id"] in wanted and reply["type"] != "partial":
+                assert reply["error"]["code"] in ("cancelled", "shutting_down")
+                wanted.remove(reply["id"])
+    assert not (lone.runtime / "connection.json").exists()
+    lone.start()
+    with Peer(lone.ipc) as peer:
+        peer.final("book.load", {"file": "kept.book"})
+        assert peer.final("book.verify")["changed"] == 0
+
+
+def test_two_interrupts_end_it_at_once(lone: Served) -> None:
+    with Peer(lone.ipc) as peer:
+        load(peer)
+        lone.process.send_signal(signal.SIGINT)
+        lone.process.send_signal(signal.SIGINT)
+        lone.process.wait(5)
+    lone.start()
+    with Peer(lone.ipc) as peer:
+        peer.final("book.load", {"file": "kept.book"})
+        assert peer.final("book.verify")["changed"] == 0
+
+
+def test_a_second_daemon_says_who_holds_the_endpoint(lone: Served) -> None:
+    second = subprocess.run(
+        [*REAL, "serve", "-l", "1"],
+        cwd=ROOT,
+        env=lone.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        stdin=subprocess.DEVNULL,
+    )
+    assert second.returncode != 0
+    assert str(lone.process.pid) in second.stderr
+    assert second.stdout == ""
+    with Peer(lone.ipc) as peer:
+        assert peer.final("ping") == {}
+
+
+def test_what_a_killed_daemon_left_behind_hinders_nobody(lone: Served) -> None:
+    lone.kill()
+    assert (lone.runtime / "connection.json").exists()
+    lone.start()
+    with Peer(lone.ipc) as peer:
+        assert peer.final("ping") == {}
+
+
+def test_only_its_user_can_reach_it(lone: Served) -> None:
+    assert lone.runtime.stat().st_mode & 0o777 == 0o700
+    assert (lone.runtime / "connection.json").stat().st_mode & 0o777 == 0o600

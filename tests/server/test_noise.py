@@ -1,0 +1,137 @@
+"""Whatever bytes come: the daemon lives, stays small, and answers the others at once."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from noise import Noise
+from served import CODES, Peer, Served, checked, serving, until
+
+GROWTH_MB = 64
+BATCH = 500
+
+
+def is_map(body: bytes) -> bool:
+    return bool(body) and (0x80 <= body[0] <= 0x8F or body[0] in (0xDE, 0xDF))
+
+
+def hear(peer: Peer) -> int:
+    """Read all that has come; how many replies. Each has the form of the contract, and none is `internal`."""
+    count = 0
+    while peer.socket.poll(0):
+        body = peer.socket.recv_multipart()[-1]
+        count += 1
+        if is_map(body):
+            reply = checked(body)
+            assert reply.get("error", {}).get("code") in {None, *CODES} - {"internal"}, reply
+        else:
+            body.decode()
+    return count
+
+
+def end_jobs(admin: Peer) -> None:
+    for entry in admin.final("jobs")["jobs"]:
+        if entry["state"] in ("queued", "running"):
+            admin.final("cancel", {"job": entry["job"]})
+
+
+def disturb(served: Served, messages: int, seed: int) -> None:
+    with Peer(served.ipc) as admin:
+        admin.final("book.new", {"level": 1, "depth": 10})
+        small = 0.0
+        heard = 0
+        for batch in range(0, messages, BATCH):
+            # A client is gone now and then; on TCP one may do less than on the ipc socket, so both are tried.
+            with Peer(served.tcp if batch // BATCH % 2 else served.ipc) as peer:
+                noise = Noise(seed + batch)
+                for number in range(BATCH):
+                    peer.socket.send_multipart(noise.message())
+                    if number % 50 == 0:
+                        assert admin.final("ping") == {}
+                        heard += hear(peer)
+                assert admin.final("ping") == {}
+                heard += hear(peer)
+            end_jobs(admin)
+            if batch >= messages // 5:
+                small = small or served.memory_mb
+        assert served.process.poll() is None
+        assert heard > messages // 4
+        until(lambda: admin.final("status")["running"] == 0)
+        assert served.memory_mb < small + GROWTH_MB
+    assert "Traceback" not in served.log.read_text()
+
+
+@pytest.fixture
+def lone(tmp_path: Path) -> Iterator[Served]:
+    """A daemon that may be disturbed, for its clients are forgotten soon."""
+    with serving(tmp_path, "--bind", "tcp://127.0.0.1:0", "--limit", "grace_s=1") as served:
+        yield served
+
+
+def test_three_thousand_messages(lone: Served) -> None:
+    disturb(lone, 3_000, seed=1)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_messages(lone: Served) -> None:
+    disturb(lone, 100_000, seed=10**6)
+
+
+def test_a_client_that_never_reads(lone: Served) -> None:
+    with Peer(lone.ipc) as deaf, Peer(lone.ipc) as other:
+        deaf.socket.rcvhwm = 1
+        other.final("ping")
+        before = lone.memory_mb
+        for number in range(20_000):
+            deaf.request("hello", id=number)
+            if number % 1000 == 0:
+                assert other.final("ping") == {}
+        assert other.final("ping") == {}
+        assert lone.memory_mb < before + GROWTH_MB
+
+
+def test_a_client_that_floods(lone: Served) -> None:
+    with Peer(lone.ipc) as flood, Peer(lone.ipc) as other:
+        for number in range(3_000):
+            flood.request("analyze", {"level": 60, "book": "ignore"}, id=number)
+        began = time.monotonic()
+        assert other.final("analyze", {"level": 1})["moves"]
+        assert time.monotonic() - began < 30
+        codes = set()
+        while flood.socket.poll(200):
+            codes.add(flood.reply().get("error", {}).get("code"))
+        assert codes == {"busy"}
+    with Peer(lone.ipc) as other:
+        until(lambda: other.final("status")["running"] == 0)
+
+
+def test_a_thousand_connections(lone: Served) -> None:
+    with Peer(lone.ipc) as other:
+        for number in range(1_000):
+            if number == 200:
+                before = lone.memory_mb
+            with Peer(lone.ipc if number % 2 else lone.tcp) as peer:
+                if number % 3:
+                    peer.request("analyze", {"level": 60, "book": "ignore"})
+                if number % 5 == 0:
+                    peer.final("ping")
+        assert other.final("ping") == {}
+        until(lambda: other.final("status")["running"] == 0)
+        assert lone.memory_mb < before + GROWTH_MB
+
+
+def test_bytes_that_are_not_zeromq(lone: Served) -> None:
+    host, port = lone.tcp.removeprefix("tcp://").rsplit(":", 1)
+    for content in (b"", b"GET / HTTP/1.0\r\n\r\n", b"\xff" * 100_000, b"\xff\0\0\0\0\0\0\0\1\x7f\3\1NULL", b"\0" * 64):
+        with socket.create_connection((host, int(port))) as raw:
+            raw.settimeout(0.2)
+            with contextlib.suppress(OSError):
+                raw.sendall(content)
+                raw.recv(100)
+    with Peer(lone.tcp) as peer:
+        assert peer.final("ping") == {}

@@ -1,0 +1,227 @@
+"""Keys and roles, and files outside the data folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving
+
+from desdaemon.clients import Client, DaemonError
+from desdaemon.protocol.book_commands import BOOK_COMMANDS
+from desdaemon.protocol.commands import COMMANDS
+from desdaemon.protocol.messages import OPERATIONS
+from desdaemon.protocol.options import OPTIONS
+
+
+def keys(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*REAL, "keys", *arguments, "--keys", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A daemon with keys, and three clients that it knows."""
+    folder = tmp_path_factory.mktemp("k")
+    for role in ("reader", "editor", "admin"):
+        done = keys(folder / "keys", "new", role, "--role", role, "-o", str(folder / f"{role}.key"))
+        assert done.returncode == 0, done.stderr
+    with serving(folder, "--keys", str(folder / "keys"), "--bind", "tcp://127.0.0.1:0") as served:
+        with Peer(served.ipc) as admin:
+            admin.final("book.new", {"level": 1, "depth": 10})
+            admin.final("book.save", {"file": "kept.book"})
+        yield served
+
+
+def key_file(served: Served, name: str) -> Path:
+    return served.data.parent / f"{name}.key"
+
+
+def client(served: Served, name: str) -> Client:
+    return Client.connect(served.tcp, key=key_file(served, name))
+
+
+def test_the_role_comes_with_the_key(locked: Served) -> None:
+    for role in ("reader", "editor", "admin"):
+        assert key_file(locked, role).stat().st_mode & 0o777 == 0o600
+        with client(locked, role) as found:
+            assert found.hello.role == role
+            assert found.ping() < 60_000
+            assert found.analyze(level=1).result().moves
+
+
+def test_a_reader_changes_nothing_and_ends_nothing(locked: Served) -> None:
+    with client(locked, "reader") as reader:
+        before = reader.status()["book"]["positions"]
+        assert reader.book_get(moves="f5").found in (True, False)
+        for op, args in (("book.store", {"moves": "f5d6"}), ("shutdown", {}), ("cancel", {"job": 1})):
+            with pytest.raises(DaemonError) as caught:
+                reader.request(op, args)
+            assert caught.value.code == "forbidden", op
+        for operation in OPERATIONS:
+            if operation.role != "reader":
+                with pytest.raises(DaemonError) as caught:
+                    reader.request(operation.name, {"depth": 1, "file": "kept.book"})
+                assert caught.value.code == "forbidden", operation.name
+        for line in ("book store", "book deviate 1 1", "book load kept.book", "save x.txt"):
+            reader.text("play f5")
+            out, err = reader.text(line)
+            assert "forbidden" in (out + err).lower() or "role" in (out + err).lower(), (line, out, err)
+        assert reader.status()["book"]["positions"] == before
+
+
+def test_an_editor_changes_the_book_and_names_no_files(locked: Served) -> None:
+    with client(locked, "editor") as editor:
+        assert editor.book("store", moves="f5d6c3").result().added > 0
+        for op in ("shutdown", "book.save", "book.load"):
+            with pytest.raises(DaemonError, match="forbidden"):
+                editor.request(op, {"file": "kept.book"})
+
+
+def test_no_key_a_strange_key_and_a_wrong_server_key_are_refused(locked: Served) -> None:
+    stranger = [part.decode() for part in zmq.curve_keypair()]
+    good = json.loads(key_file(locked, "reader").read_text())
+    file = locked.data.parent / "other.key"
+    with pytest.raises(DaemonError) as caught:
+        Client.connect(locked.tcp, timeout_s=10)
+    assert caught.value.code in ("forbidden", "no_daemon")
+    changes: list[dict[str, Any]] = [
+        {"public_key": stranger[0], "secret_key": stranger[1]},
+        {"server_public_key": stranger[0]},
+    ]
+    for change in changes:
+        file.write_text(json.dumps({**good, **change}))
+        file.chmod(0o600)
+        with pytest.raises(DaemonError) as caught:
+            Client.connect(locked.tcp, key=file, timeout_s=3)
+        assert caught.value.code in ("forbidden", "no_daemon")
+    with client(locked, "reader") as reader:
+        assert reader.ping() < 60_000
+
+
+def test_nothing_is_said_to_those_without_a_key(locked: Served) -> None:
+    with zmq.Context() as context, context.socket(zmq.DEALER) as bare, context.socket(zmq.SUB) as events:
+        bare.linger = events.linger = 0
+        bare.connect(locked.tcp)
+        bare.send(b"moves")
+        events.connect(locked.events(locked.tcp))
+        events.subscribe("")
+        assert not bare.poll(500)
+        assert not events.poll(100)
+
+
+def test_a_revoked_key_opens_nothing(locked: Served) -> None:
+    folder = locked.data.parent
+    assert keys(folder / "keys", "new", "guest", "-o", str(folder / "guest.key")).returncode == 0
+    with client(locked, "guest") as guest:
+        assert guest.hello.role == "reader"
+    assert "guest" in keys(folder / "keys", "list").stdout
+    assert keys(folder / "keys", "revoke", "guest").returncode == 0
+    assert "guest" not in keys(folder / "keys", "list").stdout
+    with pytest.raises(DaemonError):
+        Client.connect(locked.tcp, key=folder / "guest.key", timeout_s=3)
+
+
+def test_secret_files_are_secret(locked: Served) -> None:
+    for file in (locked.data.parent / "keys").rglob("*"):
+        assert file.stat().st_mode & 0o077 == 0, file
+
+
+@pytest.mark.parametrize("endpoint", ["tcp://0.0.0.0:0", "tcp://*:0"])
+def test_it_listens_elsewhere_with_keys_only(tmp_path: Path, endpoint: str) -> None:
+    done = subprocess.run(
+        [*REAL, "serve", "--bind", endpoint, "--keys", str(tmp_path / "none")],
+        cwd=ROOT,
+        env={"DESDAEMON_RUNTIME_DIR": str(tmp_path / "run"), "PATH": "", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode != 0
+    assert "keys" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# --- files
+
+OUTSIDE = (
+    "../secret",
+    "../../secret",
+    "/etc/passwd",
+    "link",
+    "link/../x",
+    "folder/../../secret",
+    "./../secret",
+    "x\0y",
+)
+
+
+def outside_names(served: Served) -> list[str]:
+    secret = served.data.parent / "secret"
+    secret.write_text("f5d6c3\n")
+    for name, target in (("link", secret), ("out", served.data.parent)):
+        if not (served.data / name).is_symlink():
+            (served.data / name).symlink_to(target)
+    return [*OUTSIDE, str(secret), "out/secret", "~/secret", "~root/secret", "file://" + str(secret), "*", "../*"]
+
+
+def state_outside(served: Served) -> dict[str, tuple[int, int]]:
+    """Every file beside the data folder that a client has no business with."""
+    parent = served.data.parent
+    skip = (served.data, served.runtime, served.log, parent / "keys")
+    return {
+        str(file): (file.stat().st_size, file.stat().st_mtime_ns)
+        for file in parent.rglob("*")
+        if file.is_file() and not any(file.is_relative_to(folder) for folder in skip)
+    }
+
+
+def test_no_operation_leaves_the_data_folder(locked: Served) -> None:
+    names = outside_names(locked)
+    before = state_outside(locked)
+    with Peer(locked.ipc) as admin:
+        for command in BOOK_COMMANDS:
+            for parameter in command.parameters:
+                if parameter.kind not in ("path", "paths"):
+                    continue
+                for name in names:
+                    args = {other.name: 1 for other in command.parameters if other.kind == "int"}
+                    args |= {other.name: "kept.book" for other in command.parameters if other.kind == "path"}
+                    value = [name] if parameter.kind == "paths" else name
+                    reply = admin.ask(command.op, {**args, parameter.name: value})
+                    escapes = name not in ("~/secret", "~root/secret", "*") and not name.startswith("file:")
+                    assert reply["type"] == "error" or not escapes, (command.op, name, reply)
+                    if escapes:
+                        assert reply["error"]["code"] in ("forbidden", "bad_request"), (command.op, name, reply)
+                        assert "f5d6c3" not in reply["error"]["message"]
+        admin.final("book.load", {"file": "kept.book"})
+    assert state_outside(locked) == before
+
+
+def test_no_text_command_leaves_the_data_folder(locked: Served) -> None:
+    names = [name for name in outside_names(locked) if "\0" not in name]
+    before = state_outside(locked)
+    filed = [command.name for command in COMMANDS if "file" in command.parameters]
+    filed += [f"book {command.name}" for command in BOOK_COMMANDS if any("path" in p.kind for p in command.parameters)]
+    filed += [option.name for option in OPTIONS if option.kind == "path"]
+    assert {"load", "save", "solve", "book load", "eval-file", "book-file"} <= set(filed)
+    with Peer(locked.ipc) as admin:
+        for word in filed:
+            for name in names:
+                data = admin.final("text", {"line": f"{word} {name}"})
+                assert "root:" not in data["out"] + data["err"]
+                assert "f5d6c3" not in data["out"].lower(), (word, name)
+        admin.final("text", {"line": "book load kept.book"})
+    assert state_outside(locked) == before
