@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.notation import START, parse_board, parse_moves, play_moves
+
 # Sent again after a lost connection: they change nothing, neither in the book nor in the client's own game.
 REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs"))
 
@@ -44,9 +47,16 @@ def analyze_args(board: str | None, moves: str, limits: Mapping[str, Any]) -> di
 def game_args(board: str | None, moves: str, plies: Iterable[int] | None, limits: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `analyze` for plies of a game: ply n is the position after n moves; None is all of them.
 
-    A forced pass that ``moves`` leaves out is no ply of its own here, so name plies yourself for games that have one.
+    Passes count as moves, also those that ``moves`` leaves out.
     """
     if plies is None:
-        compact = "".join(moves.replace(",", " ").split())
-        plies = range(len(compact) // 2 + 1)
+        plies = range(_length(board, moves) + 1)
     return {**analyze_args(board, moves, limits), "plies": list(plies)}
+
+
+def _length(board: str | None, moves: str) -> int:
+    """The moves of a game, passes counted; of one that cannot be read 0, for the daemon says better what is wrong."""
+    try:
+        return len(play_moves(START if board is None else parse_board(board), parse_moves(moves)))
+    except BadInput:
+        return 0

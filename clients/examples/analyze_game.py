@@ -1,0 +1,53 @@
+"""Analyses every position of a game, each as soon as it is done, and tells where the game was lost.
+
+python analyze_game.py f5d6c3d3c4f4e3 --level 12
+python analyze_game.py f5d6c3d3c4f4e3 --endpoint tcp://host:6464 --key me.key
+"""
+
+# ruff: noqa: T201
+from __future__ import annotations
+
+import argparse
+from itertools import pairwise
+
+from desdaemon.clients import DaemonError, connect
+from desdaemon.clients.results import Analysed
+
+
+def shown(found: Analysed, played: str) -> str:
+    """A line about one position."""
+    best = found.best
+    if best is None:
+        return f"{found.ply:>3}  the game is over"
+    proof = "exact" if best.exact else f"{best.depth}@{best.selectivity}%"
+    return f"{found.ply:>3}  played {played or '--'}  best {best.move} {best.score:+d}  {proof}  {best.pv}"
+
+
+def main() -> None:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("moves")
+    parser.add_argument("--level", type=int, default=12)
+    parser.add_argument("--endpoint")
+    parser.add_argument("--key")
+    named = parser.parse_args()
+    played = [named.moves[at : at + 2] for at in range(0, len(named.moves), 2)] + [""]
+    try:
+        with connect(named.endpoint, key=named.key) as client:
+            analysis = client.analyze_game(named.moves, level=named.level)
+            for found in analysis:
+                print(shown(found, played[found.ply or 0]), flush=True)
+            worst, at = 0, 0
+            plies = analysis.result()
+            for before, after in pairwise(plies):
+                if before.best and after.best:
+                    loss = before.best.score + after.best.score
+                    if loss > worst:
+                        worst, at = loss, before.ply or 0
+            if worst:
+                print(f"The largest loss was {worst} discs, by move {at + 1}, {played[at]}.")
+    except DaemonError as error:
+        raise SystemExit(str(error)) from None
+
+
+main()

@@ -1,0 +1,22 @@
+// Analyses every position of a game: node analyze_game.js f5d6c3d3c4 [LEVEL] [ENDPOINT] [KEYFILE]
+
+import { Daemon } from "./desdaemon.js"
+
+const [moves = "f5d6c3d3c4f4e3", level = "10", endpoint, keyFile] = process.argv.slice(2)
+const daemon = new Daemon(endpoint, keyFile)
+try {
+  const { name, version, role } = await daemon.request("hello")
+  console.log(`${name} ${version}, role ${role}`)
+  const plies = Array.from({ length: moves.length / 2 + 1 }, (_, ply) => ply)
+  const final = await daemon.request("analyze", { moves, plies, level: Number(level) }, ({ ply, moves: [best] }) => {
+    console.log(`${ply}: ${best ? `${best.move} ${best.score} ${best.pv}` : "the game is over"}`)
+  })
+  console.log(`${final.plies.length} positions in ${final.time_ms} ms`)
+  const look = await daemon.request("book.get", { moves })
+  console.log(look.found ? `in the book: ${look.score}` : "not in the book")
+} catch (error) {
+  console.error(`${error.code ?? "error"}: ${error.message}`)
+  process.exitCode = 1
+} finally {
+  daemon.close()
+}
