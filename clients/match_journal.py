@@ -35,8 +35,8 @@ class Journal:
             old = Path(path).read_bytes() if os.path.lexists(path) else b""
             whole = old[: old.rfind(b"\n") + 1]
             if whole:
-                self._recover(whole.decode("utf-8", "backslashreplace").splitlines(), terms)
-            elif old:
+                self._recover(whole.decode("utf-8", "backslashreplace").split("\n")[:-1], terms)
+            elif not b'{"match":'.startswith(old[:9]):
                 raise BadInput(f"{quoted(path)}: expected the journal of a match")
             self._file = Path(path).open("r+b" if whole else "wb")  # noqa: SIM115  it stays open
             self._file.truncate(len(whole))

@@ -104,7 +104,8 @@ def report(games: dict[int, Finished], names: tuple[str, str], terms: str, test:
     lines += ["", f"pairs with 0, ½, 1, 1½, 2 points: {' '.join(map(str, account.pairs))}"]
     rating = statistics.elo(account.pairs, account.singles)
     if rating:
-        lines.append(f"Elo {_rating(rating)}, {names[0]} is the stronger with {100 * rating.superiority:.1f} %")
+        likely = 100 * rating.superiority
+        lines.append(f"Elo of {names[0]}: {_rating(rating)}; the stronger one with {likely:.1f} % probability")
     if test:
         decided = {-1: "undecided", 0: "the first hypothesis", 1: "the second hypothesis"}[test.accepted]
         lines.append(f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {decided}")
