@@ -56,7 +56,7 @@ def test_data_files_are_declared(project: dict[str, Any]) -> None:
     for name, directory in directories.items():
         patterns = declared.get(name, [])
         for path in (ROOT / directory).rglob("*"):
-            nested = any(part in path.parts for part in ("__pycache__", ".ruff_cache"))
+            nested = any(part in path.parts for part in ("__pycache__", ".ruff_cache", "examples"))
             relative = path.relative_to(ROOT / directory).as_posix()
             inner = any(
                 other != directory and other.startswith(directory) and path.is_relative_to(ROOT / other)
