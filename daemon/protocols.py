@@ -20,6 +20,7 @@ MODULES = {
     "gtp": "gtp",
     "nboard": "nboard",
     "xboard": "xboard",
+    "cassio": "cassio",
     "json": "json_lines",
 }
 """Every protocol but the text protocol, and the module that speaks it."""

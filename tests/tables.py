@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from desdaemon.protocol import commands, gtp, nboard, xboard
+from desdaemon.protocol import cassio, commands, gtp, nboard, xboard
 from desdaemon.protocol.commands import Command
 from desdaemon.protocol.options import OPTIONS, Option
 from desdaemon.settings import Settings
@@ -79,6 +79,7 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
     ("protocols.md", "xboard"): command_table(xboard.COMMANDS),
+    ("protocols.md", "cassio"): command_table(cassio.COMMANDS),
 }
 """By document and by the name between ``<!-- name -->`` and ``<!-- /name -->``."""
 
