@@ -82,11 +82,13 @@ class Look(NamedTuple):
     """What the book knows of a position; scores in discs for the side to move, moves on the board that was asked for.
 
     ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
+    Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
+    of no use).
     """
 
     level: int
     human: bool
-    score: int
+    score: int | None
     lower: int
     upper: int
     wins: int
@@ -96,6 +98,12 @@ class Look(NamedTuple):
     links: list[BookMove]
     leaf: BookMove | None
     leaf_level: int
+
+    @property
+    def moves(self) -> list[BookMove]:
+        """Links and leaf, best first."""
+        found = self.links if self.leaf is None else [*self.links, self.leaf]
+        return sorted(found, key=lambda move: -move.score)
 
 
 class Run(NamedTuple):
@@ -263,12 +271,14 @@ class Books:
             entry = book.entry(player, opponent)
             if entry is None:
                 return None
-            moves = book.moves_on(player, opponent)
+            moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
         leaf = [BookMove(move.move, move.score) for move in moves if not move.linked]
         return Look(
             entry.level,
             entry.human,
-            *entry[6:9],
+            entry.score if -64 <= entry.score <= 64 else None,
+            entry.lower,
+            entry.upper,
             *entry[2:6],
             [BookMove(move.move, move.score) for move in moves if move.linked],
             leaf[0] if leaf else None,
@@ -279,8 +289,17 @@ class Books:
         """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
         from desdaemon.book.grade import grade
 
-        book = self.book
-        return grade(book, player, opponent) if book is not None else ""
+        while (book := self.book) is not None:
+            removals = book.table.removals
+            try:
+                found = grade(book, player, opponent)
+            except (IndexError, KeyError):
+                # Positions that were removed meanwhile.
+                found = ""
+            if removals == book.table.removals and not removals % 2:
+                return found
+            time.sleep(_POLL_S)
+        return ""
 
     def line(self, player: int, opponent: int) -> list[int]:
         """The best line through the book from a position; empty outside it."""
@@ -303,7 +322,8 @@ class Books:
             settings.book_reject / 100,
             settings.book_least_level,
         )
-        chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
+        with book.table.lock:
+            chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
         return BookMove(chosen.move, chosen.score) if chosen is not None else None
 
     def _generator(self, seed: int) -> Random:

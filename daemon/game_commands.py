@@ -127,6 +127,7 @@ def command_help() -> list[str]:
         names = ", ".join((command.name, *command.aliases))
         lines.append(_entry(f"{names} {command.parameters}".rstrip(), command.help))
     lines.append(_entry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."))
+    lines.append(_entry("{...}", "Go on with one JSON object a line, of which this is the first."))
     return lines
 
 
@@ -143,7 +144,9 @@ def option_help() -> list[str]:
 
 
 def _values(option: Option) -> str:
-    return f"{option.low}..{option.high}" if option.kind == "int" else _KIND_VALUES[option.kind]
+    if option.kind == "int":
+        return f"{option.low}..{option.high}"
+    return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]
 
 
 def _entry(head: str, help: str) -> str:
@@ -152,12 +155,23 @@ def _entry(head: str, help: str) -> str:
 
 def _help(text: TextDialect, argument: str) -> None:
     topic = argument.lower()
+    if topic == "book":
+        from .book_commands import book_help
+
+        text.say("\n".join(book_help()))
+        return
     if topic not in ("", "commands", "options"):
-        raise BadInput(f"help {quoted(argument)}: expected commands, options or nothing")
+        raise BadInput(f"help {quoted(argument)}: expected commands, options, book or nothing")
     lines = [] if topic == "options" else command_help()
     if not topic:
         lines.append("")
     text.say("\n".join(lines + ([] if topic == "commands" else option_help())))
+
+
+def _book(text: TextDialect, argument: str) -> None:
+    from .book_commands import carry_out
+
+    carry_out(text, argument)
 
 
 def _quit(text: TextDialect, argument: str) -> None:
@@ -169,8 +183,13 @@ def _nboard(text: TextDialect, argument: str) -> None:
     text.successor = "nboard"
 
 
-def _protocol_version(text: TextDialect, argument: str) -> None:
-    text.successor = "gtp"
+def _other(protocol: str) -> Callable[[TextDialect, str], None]:
+    """The line is the first one of another protocol."""
+
+    def go_over(text: TextDialect, argument: str) -> None:
+        text.successor = protocol
+
+    return go_over
 
 
 HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
@@ -184,6 +203,7 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "save": _save,
     "force": _force,
     "moves": _moves,
+    "book": _book,
     "stop": _stop,
     "hmirror": _hmirror,
     "vmirror": _vmirror,
@@ -193,6 +213,8 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "options": _options,
     "help": _help,
     "nboard": _nboard,
-    "protocol_version": _protocol_version,
+    "protocol_version": _other("gtp"),
+    "xboard": _other("xboard"),
+    "engine-protocol": _other("cassio"),
     "quit": _quit,
 }

@@ -83,12 +83,14 @@ def _go(text: TextDialect, argument: str) -> None:
     if position.over:
         text.say("\n*** Game Over ***")
         return
-    searching = not position.must_pass and session.opening_move() is None
-    show = text.session.settings.verbose > 0 and searching
+    show = text.session.settings.verbose > 0
     table = SearchTable(text, position.black_to_move)
-    if show:
-        text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
-    move, result = session.choose(table.progress)
+
+    def on_search() -> None:
+        if show:
+            text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+
+    move, result = session.choose(table.progress, on_search)
     if show and result:
         table.finish(result)
         text.say(edax.TABLE_RULE)
@@ -106,16 +108,33 @@ def _hint(text: TextDialect, argument: str) -> None:
         text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
     if not position.over:
         table = SearchTable(text, position.black_to_move)
-        choices = max(1, position.moves.bit_count())
-        result = session.search(
-            position,
-            session.limits(position),
-            multipv=min(wanted, choices, MOST_HINTS),
-            progress=table.progress,
-        )
-        table.finish(result)
+        known = _book_hints(text, position, wanted)
+        rest = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
+        wanted -= len(known)
+        if wanted > 0 and (rest or not known):
+            result = session.search(
+                position,
+                session.limits(position),
+                multipv=min(wanted, max(1, rest.bit_count()), MOST_HINTS),
+                allow=rest if known else rules.FULL,
+                progress=table.progress,
+            )
+            table.finish(result)
     if show:
         text.say(edax.TABLE_RULE)
+
+
+def _book_hints(text: TextDialect, position: Position, wanted: int) -> list[int]:
+    """Show the moves that the book knows, best first, ``wanted`` at most; which they were."""
+    look = text.session.look_up(position)
+    if look is None or text.session.books is None:
+        return []
+    shown = look.moves[:wanted]
+    for move, score in shown:
+        after = position.after(move)
+        line = (move, *text.session.books.line(after.player, after.opponent))
+        text.say(edax.book_line(score, line, position.black_to_move, text.session.settings.width))
+    return [known.move for known in shown]
 
 
 def _eval(text: TextDialect, argument: str) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Line, Result
     from desdaemon.protocol.games import GameRecord
 
+    from .books import Books, Look
     from .clock import Clock
 
 Progress = Callable[[int, "Line"], None]
@@ -72,12 +73,16 @@ class Session:
         settings: Settings,
         engines: EngineSource,
         *,
-        books: object | None = None,
+        books: Books | None = None,
         scheduler: Slots | None = None,
     ) -> None:
         """``books`` and ``scheduler`` are shared with other sessions; without a scheduler a search begins at once."""
         self.settings = settings
         self.engines = engines
+        self.name = "text"
+        """Of whoever holds the dialogue, for lists of jobs."""
+        self.remote = False
+        """Whether they sit elsewhere: then the files they name are inside the data folder."""
         self.books = books
         self.scheduler = scheduler
         self.game = Game()
@@ -282,11 +287,46 @@ class Session:
                     progress=progress,
                 )
 
-    def choose(self, progress: Progress | None = None) -> tuple[int, Result | None]:
+    # The book
+
+    def open_book(self, on_note: Callable[[str], None]) -> None:
+        """Begin to open the book that the options name, if they name one; ``on_note`` is told what is odd about it."""
+        if self.books is not None and self.settings.book_file:
+            self.books.prepare(self.settings.book_file, self.settings, on_note)
+
+    def look_up(self, position: Position) -> Look | None:
+        """What the book says of a position; None where it is not to be used. Waits until its file is open."""
+        if self.books is None or not self.settings.book_usage:
+            return None
+        with self.interrupt.searching(bounded=True) as search:
+            self.books.ready(lambda: search.stopped)
+        return self.books.look_up(position.player, position.opponent)
+
+    def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
+        """The book's move, or with the option ``book-check`` a better one outside the book; None to search."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return None
+        chosen = self.books.choose(position.player, position.opponent, self.settings)
+        if chosen is None:
+            return None
+        others = position.moves & ~sum(1 << link.move for link in look.links)
+        if self.settings.book_check and others and look.leaf_level < self.settings.level:
+            result = self.search(position, self.limits(position), allow=others, patient=False)
+            if result.lines and result.lines[0].score > chosen.score:
+                return result.lines[0].move, result
+        return chosen.move, None
+
+    # Moves
+
+    def choose(
+        self, progress: Progress | None = None, on_search: Callable[[], None] | None = None
+    ) -> tuple[int, Result | None]:
         """The engine's move on the board, and the search behind it if there was one; its time is charged.
 
-        The game must not be over. A pass and a move of the opening line need no search, and a clock is not
-        spent on a single move. Where the clock does not allow to wait for the engine, a move is made without it.
+        The game must not be over. A pass, a move of the opening line and one of the book need no search, and a clock
+        is not spent on a single move; ``on_search`` is called before there is one. Where the clock does not allow to
+        wait for the engine, a move is made without it.
         """
         position = self.game.position
         if position.must_pass:
@@ -294,6 +334,11 @@ class Session:
         forced = self.opening_move()
         if forced is not None:
             return forced, None
+        booked = self._book_move(position)
+        if booked is not None:
+            return booked
+        if on_search is not None:
+            on_search()
         begun = time.monotonic()
         limits = self.limits(position)
         timed = self.settings.timed or position.black_to_move in self.clocks

@@ -16,8 +16,10 @@ from typing import NoReturn
 
 from desdaemon.protocol.errors import quoted
 
+from .books import Books
 from .dialogue import Item
 from .interrupt import Interrupt
+from .jobs import Jobs
 from .listen import Listener, TextListener
 from .loader import EngineFailure, EngineSource
 from .output import Descriptors
@@ -165,20 +167,26 @@ def guard_stdout() -> int:
 def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> int:
     """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status."""
     output = Descriptors(guard_stdout(), 2)
-    session = Session(settings, engines)
+    books = Books(Jobs())
+    session = Session(settings, engines, books=books)
     lines = Lines()
 
     def converse(protocol: str, first: Item | None = None) -> int:
         if protocol != "text":
+            if first is None:
+                session.open_book(on_note)
             return spoken(protocol).dialect(session, output).run(lines, first)
         dialect = TextDialect(session, output)
 
         def on_prompt() -> None:
             session.prepare(on_failure)
-            dialect.mention_book()
+            dialect.open_book()
 
         status = dialect.run(lines, on_prompt)
         return converse(dialect.successor, dialect.last) if dialect.successor else status
+
+    def on_note(note: str) -> None:
+        output.error(f"WARNING: {note}")
 
     def on_failure(message: str) -> None:
         lines.fail(Item(0, None, message, UNUSABLE))
@@ -186,7 +194,11 @@ def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> 
     def dialogue() -> int:
         listener = _listener(protocol, session.interrupt)
         threading.Thread(target=read_lines, args=(0, lines, listener), name="reader", daemon=True).start()
-        return converse(protocol)
+        status = converse(protocol)
+        books.jobs.close()
+        for note in books.close():
+            on_note(note)
+        return status
 
     return run_beside_signals(dialogue, session.interrupt, engines, output)
 

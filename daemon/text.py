@@ -41,7 +41,6 @@ class TextDialect:
         self.last: Item | None = None
         self._played_on = False
         self._games_left = session.settings.repeat
-        self._book_told = False
         self._handlers: dict[str, Callable[[TextDialect, str], None]] = {
             **GAME_HANDLERS,
             **SEARCH_HANDLERS,
@@ -83,6 +82,9 @@ class TextDialect:
             self._confess(line)
 
     def _dispatch(self, line: str) -> None:
+        if line.startswith("{"):
+            self.successor = "json"
+            return
         word, rest = split_line(line)
         if self.session.settings.echo:
             self.say(f" {word} {rest}")
@@ -118,7 +120,8 @@ class TextDialect:
         self.session.set_option(option, value or "on")
         if option.name == "repeat":
             self._games_left = self.session.settings.repeat
-        self.mention_book()
+        if option.name == "book-file":
+            self.open_book()
 
     def _change_weights(self, option: Option, value: str) -> None:
         before = self.session.settings.eval_file
@@ -129,11 +132,9 @@ class TextDialect:
             self.session.settings.eval_file = before
             raise BadInput(str(error)) from None
 
-    def mention_book(self) -> None:
-        """Say once that a book file was named in vain."""
-        if self.session.settings.book_file and not self._book_told:
-            self._book_told = True
-            self.warn(f"book-file = {quoted(self.session.settings.book_file)}: books are not read by this version")
+    def open_book(self) -> None:
+        """Begin to open the book that the options name."""
+        self.session.open_book(self.warn)
 
     def played(self) -> None:
         """To be called by whoever played a move: the game may be over now."""
@@ -186,6 +187,8 @@ class TextDialect:
     def _game_over(self, ending: bool) -> bool:
         """What the options want at the end of a game; True when a new one was begun."""
         settings = self.session.settings
+        if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
+            self.execute("book store")
         if settings.auto_swap and settings.mode in (0, 1):
             settings.mode = 1 - settings.mode
         if self._games_left > 1:

@@ -41,6 +41,7 @@ COMMANDS = (
         "Count the positions after d discs, symmetric ones once: 1 as they are after the move, 2 with forced "
         "passes made, 3 without finished games; all three by default.",
     ),
+    Command("book", ("b",), "command ...", "Use, grow and look at the opening book, see `help book`."),
     Command("hmirror", (), "", "Mirror game and board, A-H."),
     Command("vmirror", (), "", "Mirror game and board, 1-8."),
     Command("rotate", (), "90|180|270", "Turn game and board clockwise."),
@@ -52,9 +53,11 @@ COMMANDS = (
     ),
     Command("version", ("v",), "", "Show name and version."),
     Command("options", (), "", "Show the value of every option."),
-    Command("help", ("?",), "[commands|options]", "Show the commands and options."),
+    Command("help", ("?",), "[commands|options|book]", "Show the commands and options, or those of the book."),
     Command("nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."),
     Command("protocol_version", (), "", "Go on in GTP, of which this is the first command."),
+    Command("xboard", (), "", "Go on in XBoard's protocol."),
+    Command("engine-protocol", (), "command", "Go on in Cassio's protocol, of which this is the first line."),
     Command("quit", ("q", "exit"), "", "Leave, when all that came before is done."),
 )
 
@@ -68,10 +71,14 @@ def find_command(word: str) -> Command | None:
 
 def successor(line: str) -> str:
     """The protocol that a line of the text protocol goes over to, "" when it is an ordinary line."""
+    if line.lstrip().startswith("{"):
+        return "json"
     word, rest = split_line(line)
-    if word == "protocol_version" and not rest:
-        return "gtp"
-    return "nboard" if word == "nboard" and whole_number(rest) in (1, 2) else ""
+    if word == "nboard":
+        return "nboard" if whole_number(rest) in (1, 2) else ""
+    if word == "engine-protocol":
+        return "cassio"
+    return {"protocol_version": "gtp", "xboard": "xboard"}.get(word, "") if not rest else ""
 
 
 def split_line(line: str) -> tuple[str, str]:

@@ -22,8 +22,8 @@ class Option(NamedTuple):
     """An option.
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
-    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are read and checked for the sake of Edax's users but
-    change nothing here.
+    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are read and checked for the
+    sake of Edax's users but change nothing here.
     """
 
     name: str
