@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from desdaemon.book.errors import BookError
+from desdaemon.book.errors import BookError, NotInBook, OutOfRange
 from desdaemon.protocol.errors import BadInput
 
 from . import (
@@ -27,9 +27,12 @@ WORK: dict[str, Work] = {
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """The book library's errors as `BadInput`: their messages say what was wrong with what."""
+def explained(name: str) -> Iterator[None]:
+    """The book library's errors as `BadInput`, in the course of the command ``name``."""
     try:
         yield
+    except (NotInBook, OutOfRange) as error:
+        # These name neither a file nor a command.
+        raise BadInput(f"book {name}: {error}") from error
     except BookError as error:
         raise BadInput(str(error)) from error

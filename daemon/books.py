@@ -356,7 +356,7 @@ class Books:
 
         begun = time.monotonic()
         run.job.before_notice = self._commit
-        with explained():
+        with explained(run.command.name):
             before = len(self.book) if self.book is not None else 0
             result = WORK[run.command.name](run)
             self._commit()

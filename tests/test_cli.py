@@ -147,7 +147,7 @@ def test_every_option_has_a_default_of_its_own_kind() -> None:
         value = getattr(settings, option.key)
         if option.kind == "int":
             assert option.low <= value <= option.high
-        assert isinstance(value, {"bool": bool, "path": str, "text": str}.get(option.kind, int))
+        assert isinstance(value, {"bool": bool, "path": str, "text": str, "choice": str}.get(option.kind, int))
 
 
 def test_unknown_words_are_refused_before_anything_is_done() -> None:

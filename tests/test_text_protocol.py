@@ -219,18 +219,12 @@ def test_levels_and_other_options_are_set_and_shown() -> None:
 def test_every_option_of_edax_can_be_named() -> None:
     dialogue = Dialogue()
     values = {"bool": "on", "flag": "on", "time": "1:00", "selectivity": "1", "path": "x", "text": "x"}
+    values["choice"] = "value"
     for option in OPTIONS:
         if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose"):
             continue
         number = option.low if option.name == "alpha" else option.high
         dialogue.say(f"{option.name} {number if option.kind == 'int' else values[option.kind]}")
-
-
-def test_a_book_file_is_mentioned_once() -> None:
-    dialogue = Dialogue()
-    assert "books are not read" in dialogue.both("book-file x.dat")[1]
-    assert dialogue.both("book-file y.dat") == ("", "")
-    assert dialogue.both("book-usage on") == ("", "")
 
 
 def test_level_reaches_the_search() -> None:
