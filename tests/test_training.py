@@ -330,12 +330,12 @@ def test_labels_of_other_positions_are_refused(tmp_path):
     found, record = label(path, out)
     store.save(out, found, {**record, "positions": "0" * 16})
     with pytest.raises(store.TrainingError, match="labels of positions"):
-        dataset.Dataset(path, [out], dataset.Mixture())
+        dataset.Datasets([path], [out], dataset.Mixture())
 
 
 def test_an_exact_label_is_never_replaced_and_silences_results(tmp_path):
     path, rows = late_positions(tmp_path)
-    data = dataset.Dataset(path, [], dataset.Mixture())
+    data = dataset.Dataset(*store.load(path), dataset.Mixture())
     row = int(np.flatnonzero((rows["plies"] == 55) & ~np.isnan(rows["results"]) & ~rows["held"])[0])
     data.add(np.array([row]), np.array([24], np.int8), np.array([dataset.EXACT], np.uint8))
     data.add(np.array([row]), np.array([-10], np.int8), np.array([4], np.uint8))

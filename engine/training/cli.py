@@ -49,6 +49,22 @@ def _make_games(options: argparse.Namespace, _command: str) -> None:
     games.make(options.count, options.out, opening=options.random, noise=options.noise, seed=options.seed)
 
 
+def _self_play(options: argparse.Namespace, _command: str) -> None:
+    from . import self_play
+
+    self_play.run(
+        options.out,
+        count=options.count,
+        weights=options.weights,
+        depth=options.depth,
+        first_random=options.random[0],
+        last_random=options.random[1],
+        seed=options.seed,
+        workers=options.workers,
+        seconds=options.seconds,
+    )
+
+
 def _positions(options: argparse.Namespace, _command: str) -> None:
     from . import positions
 
@@ -205,6 +221,16 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--noise", type=int, default=4, help="how much chance there is in the later moves")
     made.add_argument("--seed", type=int, default=1)
 
+    made = stage("self-play", _self_play, "games of the engine from random openings; goes on where it was ended")
+    made.add_argument("count", type=int)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--weights", type=Path, required=True)
+    made.add_argument("--depth", type=int, default=4, help="plies")
+    made.add_argument("--random", type=_plies, default=(4, 14), metavar="FIRST-LAST", help="random moves at the start")
+    made.add_argument("--seconds", type=float, default=0.0, help="stop after so long (0: never)")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, workers=True)
+
     made = stage("positions", _positions, "games to positions: of the games, perturbed ones, all openings")
     made.add_argument("games", type=Path)
     made.add_argument("--out", type=Path, required=True)
@@ -233,7 +259,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, required=True)
 
     made = stage("fit", _fit, "positions and labels to weights")
-    made.add_argument("positions", type=Path)
+    made.add_argument("positions", type=Path, nargs="+")
     made.add_argument("--labels", type=Path, nargs="*", default=[])
     made.add_argument("--out", type=Path, required=True)
     made.add_argument("--name", required=True, help="kept in the weights' record")

@@ -19,6 +19,10 @@ EXACT = 255
 """In a label file: the depth of an exact score."""
 
 
+BALANCED = 1000
+"""Rows of each parity that a ply's kind of position needs before their means are compared."""
+
+
 class Mixture(NamedTuple):
     """Strengths of the kinds of labels (a row's label is the mean of its own, weighted by these)."""
 
@@ -32,24 +36,11 @@ class Mixture(NamedTuple):
 
 
 class Dataset:
-    """Rows of a positions file with the labels of any number of label files (later files win)."""
+    """Rows of a positions file and their labels (later ones win)."""
 
-    def __init__(self, source: Path, labels: list[Path], mixture: Mixture) -> None:
-        arrays, self.record = load(source)
-        self._set(arrays, mixture)
-        self.label_records: list[dict[str, Any]] = []
-        for path in labels:
-            found, record = load(path)
-            if record.get("positions") != self.record["digest"]:
-                raise TrainingError(
-                    f"{path}: labels of positions {record.get('positions')}, "
-                    f"{source} has positions {self.record['digest']}"
-                )
-            self.add(found["rows"], found["values"], found["depths"])
-            self.label_records.append(record)
-
-    def _set(self, arrays: Arrays, mixture: Mixture) -> None:
+    def __init__(self, arrays: Arrays, record: dict[str, Any], mixture: Mixture) -> None:
         self.arrays = arrays
+        self.record = record
         self.mixture = mixture
         self.starts = np.searchsorted(arrays["plies"], np.arange(PLIES + 1))
         count = len(arrays["plies"])
@@ -67,11 +58,29 @@ class Dataset:
         """Rows of a ply."""
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
+    def balanced(self, part: slice) -> NDArray[np.float32]:
+        """Labels of some rows, those of odd and of even depth brought to one mean for each kind of position.
+
+        A search keeps the best of what it sees, errors included: the scores of odd depths, whose last move is the side
+        to move's, are too high on average, those of even depths too low. Rows are labelled in random order, so each
+        kind's two means differ by that alone.
+        """
+        values, depths = self.values[part].astype(np.float32), self.depths[part]
+        searched = (values != NO_LABEL) & (depths != EXACT)
+        for kind in range(len(positions.KINDS)):
+            own = searched & (self.arrays["kinds"][part] == kind)
+            odd, even = own & (depths % 2 == 1), own & (depths % 2 == 0)
+            if min(odd.sum(), even.sum()) >= BALANCED:
+                half = (values[odd].mean(dtype=np.float64) - values[even].mean(dtype=np.float64)) / 2
+                values[odd] -= np.float32(half)
+                values[even] += np.float32(half)
+        return values
+
     def rows(self, ply: int, held: bool = False) -> Rows:
         """The rows of a ply that have a label of any kind, held-out ones or the others."""
         part, mixture = self.ply(ply), self.mixture
         arrays = {name: array[part] for name, array in self.arrays.items()}
-        values, depths = self.values[part].astype(np.float32), self.depths[part]
+        values, depths = self.balanced(part), self.depths[part]
         exact = depths == EXACT
         searched = np.where(exact, mixture.exact, mixture.search) * (values != NO_LABEL)
         played = ~np.isnan(arrays["results"]) & ~exact
@@ -87,3 +96,28 @@ class Dataset:
             label.astype(np.float32),
             (strength[chosen] * kind).astype(np.float32),
         )
+
+
+class Datasets:
+    """Several positions files as one, with any number of label files of theirs."""
+
+    def __init__(self, sources: list[Path], labels: list[Path], mixture: Mixture) -> None:
+        self.parts = [Dataset(*load(source), mixture) for source in sources]
+        self.label_records: list[dict[str, Any]] = []
+        for path in labels:
+            found, record = load(path)
+            owners = [part for part in self.parts if part.record["digest"] == record.get("positions")]
+            if not owners:
+                known = ", ".join(f"{s} has {p.record['digest']}" for s, p in zip(sources, self.parts, strict=True))
+                raise TrainingError(f"{path}: labels of positions {record.get('positions')}; {known}")
+            owners[0].add(found["rows"], found["values"], found["depths"])
+            self.label_records.append(record)
+
+    def rows(self, ply: int, held: bool = False) -> Rows:
+        """The labelled rows of a ply of all files, held-out ones or the others."""
+        return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
+
+    def labelled_by_depth(self) -> dict[str, int]:
+        """How many rows have a label of each depth; "0" is none."""
+        depths = np.concatenate([part.depths for part in self.parts])
+        return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}

@@ -6,18 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from desdaemon.engine.weights_file import read_packed, write_shipped
 
 from . import features, ridge
-from .dataset import Dataset, Mixture
+from .dataset import Datasets, Mixture
 from .positions import read_truth
 from .store import Progress
 from .validate import openings, table
 
 
-def held_out_errors(data: Dataset, weights: features.Weights, plies: range, threads: int) -> dict[str, float]:
+def held_out_errors(data: Datasets, weights: features.Weights, plies: range, threads: int) -> dict[str, float]:
     """Root mean square error (discs) against the labels of held-out rows, by ply."""
     found = {}
     for ply in plies:
@@ -29,7 +27,7 @@ def held_out_errors(data: Dataset, weights: features.Weights, plies: range, thre
 
 
 def run(
-    source: Path,
+    sources: list[Path],
     label_files: list[Path],
     out: Path,
     *,
@@ -47,7 +45,7 @@ def run(
     With `start`, plies outside first..last are taken from that file, and the others begin from it.
     """
     progress = Progress("fit")
-    data = Dataset(source, label_files, mixture)
+    data = Datasets(sources, label_files, mixture)
     begin = ridge.unpack(read_packed(start)[0]) if start else None
     weights = ridge.fit(data.rows, options, start=begin, first=first, last=last, said=progress)
     # Validation is of the numbers that are stored, rounded.
@@ -55,13 +53,12 @@ def run(
     weights = ridge.unpack(packed)
     truth = read_truth(truth_files)
     validation = table(weights, truth)
-    labelled = np.unique(data.depths, return_counts=True)
     record: dict[str, Any] = {
         "name": name,
         "command": command,
-        "positions": data.record,
+        "positions": [part.record for part in data.parts],
         "labels": data.label_records,
-        "labelled_rows_by_depth": {str(k): int(n) for k, n in zip(*labelled, strict=True)},
+        "labelled_rows_by_depth": data.labelled_by_depth(),
         "mixture": mixture._asdict(),
         "options": options._asdict(),
         "plies": [first, last],

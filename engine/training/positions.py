@@ -3,6 +3,7 @@
 Rows are canonical boards (the smallest of eight images), side to move first, sorted by ply. Kinds:
 
     human      positions of the games
+    self-play  the same, of games that the engine played against itself
     perturbed  1 to 3 random moves off positions of the games: what a search looks at and good players avoid
     opening    every position up to a ply
 
@@ -149,8 +150,8 @@ def _rows(
     }
 
 
-def human(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
-    """The games' positions of one ply."""
+def played(visits: Visits, held: NDArray[np.bool_], ply: int, kind: int = HUMAN) -> Arrays:
+    """The games' positions of one ply, of kind HUMAN or SELF_PLAY."""
     rows = visits.ply(ply)
     return _rows(
         visits.players[rows],
@@ -158,7 +159,7 @@ def human(visits: Visits, held: NDArray[np.bool_], ply: int) -> Arrays:
         held[visits.games[rows]],
         visits.results[rows],
         ply,
-        HUMAN,
+        kind,
     )
 
 
@@ -204,8 +205,10 @@ def merge(parts: list[Arrays]) -> Arrays:
     return {name: array[first] for name, array in joined.items()}
 
 
-def gather(games: Arrays, *, count: int, opening_plies: int, seed: int, truth: list[Truth]) -> Arrays:
-    """All rows: human, `count` perturbed a ply, openings; never a board of the truth files."""
+def gather(
+    games: Arrays, *, count: int, opening_plies: int, seed: int, truth: list[Truth], kind: int = HUMAN
+) -> Arrays:
+    """All rows: the games' (of kind `kind`), `count` perturbed a ply, openings; never a board of the truth files."""
     progress = Progress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
@@ -216,7 +219,7 @@ def gather(games: Arrays, *, count: int, opening_plies: int, seed: int, truth: l
     forbidden = np.concatenate(known) if known else np.empty(0, np.uint64)
     whole = []
     for ply in range(61):
-        parts = [human(visits, held, ply)]
+        parts = [played(visits, held, ply, kind)]
         if count and ply:
             parts.append(perturbed(visits, held, ply, count, seed))
         if ply < len(opened):
@@ -233,7 +236,9 @@ def gather(games: Arrays, *, count: int, opening_plies: int, seed: int, truth: l
 def run(source: Path, out: Path, *, count: int, opening_plies: int, seed: int, truth_files: list[Path]) -> None:
     """Read games, write positions."""
     games, made = load(source)
-    arrays = gather(games, count=count, opening_plies=opening_plies, seed=seed, truth=read_truth(truth_files))
+    kind = SELF_PLAY if made["stage"] == "self-play" else HUMAN
+    truth = read_truth(truth_files)
+    arrays = gather(games, count=count, opening_plies=opening_plies, seed=seed, truth=truth, kind=kind)
     record = {
         "stage": "positions",
         "games": made,

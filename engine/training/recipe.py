@@ -160,7 +160,7 @@ class Run:
         out = self.folder / f"{name}.xz"
         if self._missing(out):
             fit.run(
-                source,
+                [source],
                 self.label_files,
                 out,
                 name=name,
