@@ -6,6 +6,7 @@ so that client and daemon share its processors. ``--minutes`` adds a mixed load 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -23,6 +24,7 @@ import zmq
 from .arguments import Parser
 from .bench_daemon import BenchDaemon, Peer, random_line
 from .bench_load import mixed_load
+from .errors import DaemonError
 
 _CLIENTS = 200
 _IDLE = 1_000
@@ -56,6 +58,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="a tenth of the requests, to see whether it works")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
     named = parser.parse_args(arguments)
+    try:
+        figures, samples = _measure(named)
+    except DaemonError as error:
+        sys.stderr.write(f"desdaemon bench server: {error}\n")
+        return 1
+    if named.json:
+        content = {"machine": machine(), "figures": [figure._asdict() for figure in figures], "memory": samples}
+        sys.stdout.write(json.dumps(content) + "\n")
+    else:
+        sys.stdout.write(table(figures, samples))
+    return int(not all(figure.reached for figure in figures))
+
+
+def _measure(named: argparse.Namespace) -> tuple[list[Figure], list[tuple[float, float]]]:
     figures: list[Figure] = []
     for name, measure in MEASUREMENTS.items():
         if name in (named.only or MEASUREMENTS):
@@ -70,12 +86,7 @@ def main(arguments: list[str]) -> int:
             samples = load.samples
             figures.append(Figure("mixed load, growth of memory", load.growth_mb, "MB", 32, note=load.summary))
             figures.append(Figure("mixed load, ping p99", load.ping_p99_ms, "ms"))
-    if named.json:
-        content = {"machine": machine(), "figures": [figure._asdict() for figure in figures], "memory": samples}
-        sys.stdout.write(json.dumps(content) + "\n")
-    else:
-        sys.stdout.write(table(figures, samples))
-    return int(not all(figure.reached for figure in figures))
+    return figures, samples
 
 
 def machine() -> dict[str, str | int]:

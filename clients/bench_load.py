@@ -73,9 +73,8 @@ class _Crowd:
         async with await AsyncClient.connect(self.daemon.ipc) as client:
             while not self.over:
                 await client.book("store", moves=random_line(dice, 8))
-                job = client.book(
-                    "learn", moves=random_line(dice, 6), depth=20, per_move=2, cumulative=4, leaf=2, level=1
-                )
+                window = {"depth": 20, "per_move": 2, "cumulative": 4, "leaf": 2, "level": 1}
+                job = client.book("learn", moves=random_line(dice, 6), **window)
                 await job.wait(2)
                 await job.cancel()
                 self.counts["book jobs"] += 2
