@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from .errors import DaemonError, NoDaemon
 
 CONNECTED, LOST = "connected", "lost"
 
+_KEY_LINE = re.compile(r'^\s*(public-key|secret-key|server-key)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _Z85_LENGTH = 40
 _HEARTBEAT_MS, _SILENCE_MS = 5_000, 15_000
 _RETRY_MS, _SLOWEST_RETRY_MS = 50, 1_000
@@ -81,14 +82,12 @@ def _alive(pid: int) -> bool:
 def _read_keys(path: Path, server_key: str | None) -> Keys:
     try:
         mode = path.stat().st_mode
-        found = json.loads(path.read_text(encoding="utf-8"))
-        keys = Keys(found["public_key"], found["secret_key"], server_key or found["server_public_key"])
-        usable = all(isinstance(key, str) and len(key) == _Z85_LENGTH for key in keys)
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DaemonError("forbidden", f"{path}: {error.strerror}: expected a key file") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        usable = False
-    if not usable:
+    found = dict(_KEY_LINE.findall(text))
+    keys = Keys(found.get("public-key", ""), found.get("secret-key", ""), server_key or found.get("server-key", ""))
+    if not all(len(key) == _Z85_LENGTH for key in keys):
         raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise DaemonError("forbidden", f"{path}: others can read this secret key; make a new one, or `chmod 600` it")

@@ -50,8 +50,10 @@ def command_of(text: str) -> list[str]:
 class EngineProcess:
     """A running program. Every wait ends: with what was waited for, or with `EngineFault`."""
 
-    def __init__(self, command: list[str], log: Path | None = None) -> None:
+    def __init__(self, command: list[str], log: Path | None = None, *, quiet: bool = True) -> None:
         """Start it, in a process group of its own; ``log`` takes the dialogue and its standard error.
+
+        Without a log the latter is dropped, or left where it is when not ``quiet``.
 
         Raises `BadInput` where there is no such program.
         """
@@ -61,7 +63,7 @@ class EngineProcess:
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._log or subprocess.DEVNULL,
+                stderr=self._log or (subprocess.DEVNULL if quiet else None),
                 start_new_session=True,
             )
         except OSError as error:

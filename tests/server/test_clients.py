@@ -220,12 +220,12 @@ def test_key_files_that_cannot_be_used(tmp_path: Path) -> None:
     file = tmp_path / "me.key"
     with pytest.raises(DaemonError, match="forbidden"):
         connect("tcp://127.0.0.1:1", key=file)
-    for content in ("", "[]", "{}", '{"public_key": 1, "secret_key": 2, "server_public_key": 3}'):
+    for content in ("", "[]", 'public-key = "short"', "\0" * 500):
         file.write_text(content)
         with pytest.raises(DaemonError, match="expected a key file"):
             connect("tcp://127.0.0.1:1", key=file)
     key = "a" * 40
-    file.write_text(f'{{"public_key": "{key}", "secret_key": "{key}", "server_public_key": "{key}"}}')
+    file.write_text("".join(f'{name}-key = "{key}"\n' for name in ("public", "secret", "server")))
     file.chmod(0o644)
     with pytest.raises(DaemonError, match="others can read"):
         connect("tcp://127.0.0.1:1", key=file)

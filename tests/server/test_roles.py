@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zmq
@@ -35,7 +34,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A daemon with keys, and three clients that it knows."""
     folder = tmp_path_factory.mktemp("k")
     for role in ("reader", "editor", "admin"):
-        done = keys(folder / "keys", "new", role, "--role", role, "-o", str(folder / f"{role}.key"))
+        done = keys(folder / "keys", "new", role, "--role", role, "--file", str(folder / f"{role}.key"))
         assert done.returncode == 0, done.stderr
     with serving(folder, "--keys", str(folder / "keys"), "--bind", "tcp://127.0.0.1:0") as served:
         with Peer(served.ipc) as admin:
@@ -91,17 +90,16 @@ def test_an_editor_changes_the_book_and_names_no_files(locked: Served) -> None:
 
 def test_no_key_a_strange_key_and_a_wrong_server_key_are_refused(locked: Served) -> None:
     stranger = [part.decode() for part in zmq.curve_keypair()]
-    good = json.loads(key_file(locked, "reader").read_text())
+    good = key_file(locked, "reader").read_text()
     file = locked.data.parent / "other.key"
     with pytest.raises(DaemonError) as caught:
         Client.connect(locked.tcp, timeout_s=10)
     assert caught.value.code in ("forbidden", "no_daemon")
-    changes: list[dict[str, Any]] = [
-        {"public_key": stranger[0], "secret_key": stranger[1]},
-        {"server_public_key": stranger[0]},
-    ]
-    for change in changes:
-        file.write_text(json.dumps({**good, **change}))
+    for names in (("public", "secret"), ("server",)):
+        changed = good
+        for name, key in zip(names, stranger, strict=False):
+            changed = re.sub(rf'{name}-key = ".*"', lambda found: f'{name}-key = "{key}"', changed)  # noqa: B023
+        file.write_text(changed)
         file.chmod(0o600)
         with pytest.raises(DaemonError) as caught:
             Client.connect(locked.tcp, key=file, timeout_s=3)
@@ -123,7 +121,7 @@ def test_nothing_is_said_to_those_without_a_key(locked: Served) -> None:
 
 def test_a_revoked_key_opens_nothing(locked: Served) -> None:
     folder = locked.data.parent
-    assert keys(folder / "keys", "new", "guest", "-o", str(folder / "guest.key")).returncode == 0
+    assert keys(folder / "keys", "new", "guest", "--file", str(folder / "guest.key")).returncode == 0
     with client(locked, "guest") as guest:
         assert guest.hello.role == "reader"
     assert "guest" in keys(folder / "keys", "list").stdout

@@ -21,10 +21,11 @@ export class Daemon {
   // `endpoint` such as tcp://host:6464; `keyFile` as `desdaemon keys new` writes it.
   constructor(endpoint = localEndpoint(), keyFile = undefined) {
     if (keyFile) {
-      const keys = JSON.parse(readFileSync(keyFile, "utf8"))
-      this.#socket.curvePublicKey = keys.public_key
-      this.#socket.curveSecretKey = keys.secret_key
-      this.#socket.curveServerKey = keys.server_public_key
+      const lines = readFileSync(keyFile, "utf8").matchAll(/^([a-z-]+) = "(.*)"$/gm)
+      const keys = Object.fromEntries(Array.from(lines, ([, name, key]) => [name, key]))
+      this.#socket.curvePublicKey = keys["public-key"]
+      this.#socket.curveSecretKey = keys["secret-key"]
+      this.#socket.curveServerKey = keys["server-key"]
     }
     this.#socket.connect(endpoint)
     this.#listen()
