@@ -49,6 +49,8 @@ SUB_COMMANDS = (
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.bench"),
     SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench"),
+    SubCommand("serve", "answer clients over sockets", "desdaemon.server"),
+    SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.keys"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),

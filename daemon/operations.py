@@ -6,6 +6,7 @@ exactly one final or error; what takes longer than a moment is done on other thr
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -187,6 +188,25 @@ class Operations:
             self._fail(request, RequestError("internal", "a mistake in the daemon; its log has more"))
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
+    def handle_text(self, client: Client, number: int, line: str, reply: Callable[[str], None]) -> None:
+        """Take a bare line of the text protocol, whose one reply is all that it prints.
+
+        ``number`` counts the client's lines; it keeps them apart from requests, whose ids are not negative.
+        """
+
+        def answer(message: Data) -> None:
+            error = message.get("error")
+            reply(f"WARNING: {error['message']}\n" if error else message["data"]["all"])
+
+        request = Request(client, -1 - number, answer)
+        try:
+            request.values = {"line": line}
+            self.admit(request)
+            self.texts.request(request)
+        except RequestError as error:
+            self._fail(request, error)
+        self.health.handled("line", time.perf_counter() - request.arrived)
+
     def _carry_out(self, request: Request, operation: Operation, args: Data) -> None:
         client = request.client
         if not messages.allows(client.role, operation.role):
@@ -265,18 +285,22 @@ class Operations:
         request.final({"text": self.health.open_metrics(self.analyses.scheduler)})
 
     def _status(self, request: Request) -> None:
+        request.final(self.status())
+
+    def status(self) -> Data:
+        """How the daemon is."""
         scheduler = self.analyses.scheduler
-        request.final(
-            {
-                "uptime_s": self.health.uptime_s,
-                "threads": scheduler.slots,
-                "queued": scheduler.queued,
-                "running": scheduler.running,
-                "nodes": self.health.nodes,
-                "book": self.books.status(),
-                "memory_mb": self.health.memory_mb,
-            }
-        )
+        return {
+            "uptime_s": self.health.uptime_s,
+            "threads": scheduler.slots,
+            "queued": scheduler.queued,
+            "running": scheduler.running,
+            "nodes": self.health.nodes,
+            "book": self.books.status(),
+            "memory_mb": self.health.memory_mb,
+            "clients": self.health.clients,
+            "pid": os.getpid(),
+        }
 
     def _text(self, request: Request) -> None:
         self.admit(request)

@@ -64,6 +64,7 @@ class Analyses:
         self.health = health
         self._level = level
         self._with_partials: set[Analysis] = set()
+        self._pulsing = False
         self._lock = threading.Lock()
 
     def ask(self, request: Request, admit: Callable[[], None]) -> None:
@@ -120,8 +121,9 @@ class Analyses:
     def _begin_partials(self, analysis: Analysis) -> None:
         with self._lock:
             self._with_partials.add(analysis)
-            if len(self._with_partials) > 1:
+            if self._pulsing:
                 return
+            self._pulsing = True
         threading.Thread(target=self._send_partials, name="partials", daemon=True).start()
 
     def _send_partials(self) -> None:
@@ -129,6 +131,7 @@ class Analyses:
             time.sleep(_PULSE_S)
             with self._lock:
                 analyses = list(self._with_partials)
+                self._pulsing = bool(analyses)
             if not analyses:
                 return
             for analysis in analyses:

@@ -48,8 +48,8 @@ ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split
 FILE_COMMANDS = frozenset(("load", "save", "solve"))
 """Those whose argument is a file."""
 
-SHARED_OPTIONS = frozenset(("n-tasks", "hash-table-size"))
-"""Options of the engine, which is everybody's: they are accepted and change nothing."""
+SHARED_OPTIONS = frozenset(("hash-table-size",))
+"""Options of the engine's memory, which is everybody's: they are accepted and change nothing."""
 
 
 class Transcript:
@@ -189,11 +189,12 @@ class Texts:
         self._threads = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
 
     def request(self, request: Request) -> None:
-        """The operation `text`. Raises `RequestError`."""
+        """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
         line = self.checked(request.client, request.values["line"])
+        bare = isinstance(request.id, int) and request.id < 0
 
         def done(printed: Printed) -> None:
-            request.final({"out": printed.out, "err": printed.err})
+            request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
 
         request.cancel = self.put(request.client, line, done)
 

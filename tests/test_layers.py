@@ -22,7 +22,7 @@ LAYERS = {
     "protocol": set(),
 }
 THIRD_PARTY = {
-    "daemon": set(),
+    "daemon": {"zmq"},
     "clients": {"zmq"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
