@@ -215,6 +215,11 @@ class Books:
 
         job.watch(told)
 
+    @property
+    def opening(self) -> bool:
+        """Whether the file of `prepare` is not open yet."""
+        return self._opening is not None and not self._opening.over
+
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
         """The book in use, once the file of `prepare` is open. Raises `Abandoned` as soon as ``abandoned`` says so."""
         job = self._opening

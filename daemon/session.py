@@ -16,7 +16,6 @@ from desdaemon.protocol.notation import (
     board_doubts,
     illegal_move,
     parse_board,
-    parse_moves,
     play_moves,
 )
 from desdaemon.protocol.options import Option
@@ -122,14 +121,6 @@ class Session:
         self._opening = []
         self._clock_from = (0.0, 0.0)
 
-    def play(self, text: str) -> None:
-        """Play all the moves of a line, or none where one is illegal. Raises `BadInput`."""
-        moves = parse_moves(text)
-        if not moves:
-            raise BadInput("play: expected moves such as f5d6c3")
-        for move in play_moves(self.game.position, moves):
-            self.game.play(move)
-
     def play_move(self, move: int) -> None:
         """Play one move, a pass only where it is forced. Raises `BadInput`."""
         try:
@@ -163,11 +154,11 @@ class Session:
 
     # Opening line
 
-    def force(self, text: str) -> None:
+    def force(self, moves: list[int]) -> None:
         """Follow a line from the initial position in `go`; an empty one ends that. Raises `BadInput`."""
         position = self.game.initial
         line = []
-        for move in play_moves(position, parse_moves(text)):
+        for move in play_moves(position, moves):
             line.append((position, move))
             position = position.after(move)
         self._opening = line
@@ -295,11 +286,12 @@ class Session:
             self.books.prepare(self.settings.book_file, self.settings, on_note)
 
     def look_up(self, position: Position) -> Look | None:
-        """What the book says of a position; None where it is not to be used. Waits until its file is open."""
+        """What the book says of a position; None where it is not to be used. Waits until its file is open or a stop."""
         if self.books is None or not self.settings.book_usage:
             return None
-        with self.interrupt.searching(bounded=True) as search:
-            self.books.ready(lambda: search.stopped)
+        if self.books.opening:
+            with self.interrupt.searching(bounded=True) as search, suppress(Abandoned):
+                self.books.ready(lambda: search.stopped)
         return self.books.look_up(position.player, position.opponent)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
@@ -328,19 +320,28 @@ class Session:
         is not spent on a single move; ``on_search`` is called before there is one. Where the clock does not allow to
         wait for the engine, a move is made without it.
         """
+        from .clock import is_bounded
+
         position = self.game.position
         if position.must_pass:
             return rules.PASS, None
         forced = self.opening_move()
         if forced is not None:
             return forced, None
-        booked = self._book_move(position)
-        if booked is not None:
-            return booked
-        if on_search is not None:
-            on_search()
         begun = time.monotonic()
         limits = self.limits(position)
+        # One stop ends both, the wait for the book's file and the search.
+        with self.interrupt.searching(is_bounded(limits)):
+            booked = self._book_move(position)
+            if booked is not None:
+                return booked
+            if on_search is not None:
+                on_search()
+            return self._searched_move(position, limits, begun, progress)
+
+    def _searched_move(
+        self, position: Position, limits: Limits, begun: float, progress: Progress | None
+    ) -> tuple[int, Result | None]:
         timed = self.settings.timed or position.black_to_move in self.clocks
         if timed and position.moves.bit_count() == 1:
             limits = limits._replace(depth=min(1, limits.depth))
