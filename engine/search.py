@@ -28,10 +28,13 @@ _EXACT = len(SELECTIVITIES) - 1
 
 # Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
 _NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
-_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF = range(8, 14)
+_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT = range(8, 15)
 _BUSY_BYTES = 4096 * 8
 _BUCKET_BYTES = 64
 _LINE_BUCKETS = 1 << 13
+
+_OLD = 200
+"""The date from which clearing goes over the whole table: dates end at 255."""
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 
@@ -134,7 +137,7 @@ class _Job:
 class Searcher:
     """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
 
-    ``threads`` share one exact search; ``hash_bits`` sets a transposition table of 2**hash_bits entries of 32 bytes.
+    ``threads`` share one exact search; ``hash_bits`` sets a transposition table of 2**hash_bits entries of 16 bytes.
     Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
     """
 
@@ -145,13 +148,14 @@ class Searcher:
             raise ValueError(f"{threads} threads: at least 1")
         self._engine = library.load(SPEC)
         self._weights = weights if weights is not None else Weights.load()
-        self._table = Block((1 << hash_bits) // 2 * _BUCKET_BYTES)
+        self._table = Block((1 << hash_bits) // 4 * _BUCKET_BYTES)
         self._lines = Block(_LINE_BUCKETS * _BUCKET_BYTES)
         self._busy = Block(_BUSY_BYTES)
         self._edges = Block(1 << 16)
         self._engine.fill_edge_table(self._edges.address)
         self._sigmas = probcut.table(probcut.model())
         self._date = 0
+        self._clearings = 0
         self._control = Control()
         self._contexts = [self._context() for _ in range(threads)]
 
@@ -176,9 +180,14 @@ class Searcher:
         """Forget everything searched before."""
         if self._date == 0:
             return
-        self._table.clear()
-        self._lines.clear()
-        self._date = 0
+        self._clearings += 1
+        # Other keys from now on: the old entries fit no board, and go first because they are older.
+        if self._date > _OLD or self._clearings == 1:
+            self._table.clear()
+            self._lines.clear()
+            self._date = 0
+        for context in self._contexts:
+            context.words[_SALT] = self._clearings % (1 << 32) << 32
 
     def switch_off(self, bits: int) -> None:
         """Leave out parts of the search (`kernels.context.OFF_...`): exact scores must not change, for tests."""

@@ -60,6 +60,16 @@ def _zeros(name, undefined):
 ctz = simple(_zeros("llvm.cttz.i64", 1), u64, u64)
 clz = simple(_zeros("llvm.ctlz.i64", 0), u64, u64)
 
+
+def _emit_folded_product(b, x, y):
+    wide = ir.IntType(128)
+    product = b.mul(b.zext(x, wide), b.zext(y, wide))
+    return b.xor(b.trunc(product, i64), b.trunc(b.lshr(product, const(64, wide)), i64))
+
+
+folded_product = simple(_emit_folded_product, u64, u64, u64)
+"""The two halves of the 128-bit product, XORed."""
+
 # ---------------------------------------------------------------------------------------------------- memory
 
 

@@ -2,11 +2,11 @@
 
 from desdaemon.engine.jit import kernel
 
-from .bits import U, clz, i2u, ld64, st64, u2i
+from .bits import U, clz, folded_product, i2u, ld64, st64, u2i
 
 # Byte offsets in a thread's context block (64 words, zeroed by the caller, who fills in the addresses).
 NODES = 0  # visited so far
-TABLE = 8  # address of the transposition table: 64-byte buckets of two entries
+TABLE = 8  # address of the transposition table: 64-byte buckets of four entries
 TABLE_MASK = 16  # buckets less one
 EDGES = 24  # address of the table of stable edges
 WEIGHTS = 32  # address of the weights, see `evaluate`
@@ -19,44 +19,49 @@ SIGMAS = 80  # address of the ProbCut table, see `midgame`
 LINES = 88  # address of the small table of exact results on principal variations
 LINES_MASK = 96
 SWITCHED_OFF = 104  # bits that switch off parts of the search, for tests
+SALT = 112  # what all keys are XORed with; its low half is 0, so that every board keeps its bucket
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 
-# An entry: three words and one unused. Words 0 and 1 are the board, each XORed with word 2, so that an entry torn by
+# An entry: two words, four to a bucket. The first is the board's key XORed with the second, so that an entry torn by
 # two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal 25(1)).
-# Word 2, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
+# The second, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
 # selectivity index + 64.
 NO_MOVE = 64
 SELECTIVITY_BIAS = 64
 EXACT = 5
 
 
+@kernel("u64(u64,u64,u64)", inline=True)
+def key_of(ctx, p, o):
+    """What tells the board apart in the tables, now: clearing a table is no more than another SALT."""
+    return folded_product(p ^ U(0x9E3779B97F4A7C15), o ^ U(0xC2B2AE3D27D4EB4F)) ^ ld64(ctx + U(SALT))
+
+
 @kernel("u64(u64,u64)", inline=True)
-def hash_board(p, o):
-    h = p * U(0x9E3779B97F4A7C15) ^ (o * U(0xC2B2AE3D27D4EB4F))
-    h ^= h >> U(32)
-    h *= U(0xD6E8FEB86659FD93)
-    return h ^ (h >> U(29))
+def bucket_of(ctx, key):
+    return ld64(ctx + U(TABLE)) + ((key & ld64(ctx + U(TABLE_MASK))) << U(6))
 
 
-@kernel("u64(u64,u64,u64)", inline=True)
-def bucket_of(ctx, p, o):
-    return ld64(ctx + U(TABLE)) + ((hash_board(p, o) & ld64(ctx + U(TABLE_MASK))) << U(6))
+@kernel("u64(u64,u64)", inline=True)
+def line_bucket_of(ctx, key):
+    return ld64(ctx + U(LINES)) + ((key & ld64(ctx + U(LINES_MASK))) << U(6))
 
 
-@kernel("u64(u64,u64,u64)", inline=True)
-def line_bucket_of(ctx, p, o):
-    return ld64(ctx + U(LINES)) + ((hash_board(p, o) & ld64(ctx + U(LINES_MASK))) << U(6))
-
-
-@kernel("u64(u64,u64,u64)", inline=True)
-def probe(bucket, p, o):
+@kernel("u64(u64,u64)", inline=True)
+def probe(bucket, key):
     """The board's data word, 0 when it is not there."""
-    d = ld64(bucket + U(16))
-    if (ld64(bucket) ^ d) == p and (ld64(bucket + U(8)) ^ d) == o:
+    d = ld64(bucket + U(8))
+    if ld64(bucket) ^ d == key:
         return d
-    d = ld64(bucket + U(48))
-    if (ld64(bucket + U(32)) ^ d) == p and (ld64(bucket + U(40)) ^ d) == o:
+    d = ld64(bucket + U(24))
+    if ld64(bucket + U(16)) ^ d == key:
+        return d
+    d = ld64(bucket + U(40))
+    if ld64(bucket + U(32)) ^ d == key:
+        return d
+    d = ld64(bucket + U(56))
+    if ld64(bucket + U(48)) ^ d == key:
         return d
     return U(0)
 
@@ -100,22 +105,24 @@ def covers(have, need):
     return 0
 
 
-@kernel("void(u64,u64,u64,u64)")
-def put(bucket, p, o, d):
-    """Write an entry over the same board's, else over the older, then cheaper, of the bucket's two."""
-    d0 = ld64(bucket + U(16))
-    d1 = ld64(bucket + U(48))
-    if (ld64(bucket) ^ d0) == p and (ld64(bucket + U(8)) ^ d0) == o:
-        place = bucket
-    elif (ld64(bucket + U(32)) ^ d1) == p and (ld64(bucket + U(40)) ^ d1) == o:
-        place = bucket + U(32)
-    elif (d0 >> U(32)) & U(0xFFFF) <= (d1 >> U(32)) & U(0xFFFF):
-        place = bucket
-    else:
-        place = bucket + U(32)
-    st64(place, p ^ d)
-    st64(place + U(8), o ^ d)
-    st64(place + U(16), d)
+@kernel("void(u64,u64,u64)")
+def put(bucket, key, d):
+    """Write an entry over the same board's, else over the oldest, then cheapest, of the bucket's four."""
+    place = bucket
+    least = ~U(0)
+    other = bucket
+    for _ in range(4):
+        old = ld64(other + U(8))
+        if ld64(other) ^ old == key:
+            place = other
+            break
+        # Date and cost are what decides; the rest makes it independent of the order of the bucket.
+        if old << U(16) < least:
+            least = old << U(16)
+            place = other
+        other += U(16)
+    st64(place, key ^ d)
+    st64(place + U(8), d)
 
 
 @kernel("u64(i64,i64,u64,u64,u64,u64,u64)", inline=True)
@@ -136,8 +143,8 @@ def log2_cost(nodes):
     return U(64) - clz(nodes)
 
 
-@kernel("void(u64,u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
-def remember(ctx, bucket, p, o, alpha, beta, best, move, nodes, draft, known):
+@kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
+def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
     """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word."""
     lower = -64
     upper = 64
@@ -156,7 +163,7 @@ def remember(ctx, bucket, p, o, alpha, beta, best, move, nodes, draft, known):
     if move != first and (best > alpha or first == U(NO_MOVE)):
         second = first
         first = move
-    put(bucket, p, o, entry(lower, upper, first, second, log2_cost(nodes), ld64(ctx + U(DATE)), draft))
+    put(bucket, key, entry(lower, upper, first, second, log2_cost(nodes), ld64(ctx + U(DATE)), draft))
 
 
 @kernel("void(u64,u64)", inline=True)

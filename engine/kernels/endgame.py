@@ -37,6 +37,7 @@ from .context import (
     count,
     covers,
     draft_of,
+    key_of,
     lower_of,
     make_draft,
     move_of,
@@ -331,7 +332,8 @@ def solve_small(ctx, p, o, alpha, empty, odd, empties):
 def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
     """More than `MOBILITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering."""
     count(ctx, U(1))
-    bucket = bucket_of(ctx, p, o)
+    key = key_of(ctx, p, o)
+    bucket = bucket_of(ctx, key)
     prefetch(bucket)
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
@@ -342,7 +344,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -solve_with_table(ctx, o, p, -alpha - 1, empty, odd, empties)
-    known = probe(bucket, p, o)
+    known = probe(bucket, key)
     draft = make_draft(empties, EXACT)
     first = U(NO_MOVE)
     second = U(NO_MOVE)
@@ -372,19 +374,19 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
         if q == U(0):
             return 64
         if look_ahead:
-            prefetch(bucket_of(ctx, q, r))
+            prefetch(bucket_of(ctx, key_of(ctx, q, r)))
         if x == first:
-            key = 1 << 24
+            rank = 1 << 24
         elif x == second:
-            key = 1 << 23
+            rank = 1 << 23
         else:
-            key = (40 - weighted_mobility(moves(q, r))) << 12
-            key += corner_stability(r) << 9
-            key += (40 - potential_mobility(r, empty ^ here)) << 4
+            rank = (40 - weighted_mobility(moves(q, r))) << 12
+            rank += corner_stability(r) << 9
+            rank += (40 - potential_mobility(r, empty ^ here)) << 4
             if odd & here:
-                key += 1 << 5
-            key += square_rank(x)
-        st64(keys + n * U(8), (i2u(key) << U(8)) | n | (x << U(40)))
+                rank += 1 << 5
+            rank += square_rank(x)
+        st64(keys + n * U(8), (i2u(rank) << U(8)) | n | (x << U(40)))
         st64(flips + n * U(8), f)
         n += U(1)
     if look_ahead:
@@ -395,7 +397,8 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             f = ld64(flips + i * U(8))
             q = o ^ f
             r = p | f | bit(x)
-            child = probe(bucket_of(ctx, q, r), q, r)
+            below_key = key_of(ctx, q, r)
+            child = probe(bucket_of(ctx, below_key), below_key)
             if child and covers(draft_of(child), below):
                 score = -upper_of(child)
                 if score > alpha:
@@ -435,5 +438,5 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             best_move = x
             if score > alpha:
                 break
-    remember(ctx, bucket, p, o, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
     return best

@@ -28,6 +28,7 @@ from .context import (
     count,
     covers,
     draft_of,
+    key_of,
     line_bucket_of,
     lower_of,
     make_draft,
@@ -89,7 +90,8 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     legal &= allowed
     first = hint
     second = U(NO_MOVE)
-    known = probe(bucket_of(ctx, p, o), p, o)
+    key = key_of(ctx, p, o)
+    known = probe(bucket_of(ctx, key), key)
     if known:
         second = move_of(known)
         if first == U(NO_MOVE):
@@ -102,10 +104,11 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
 def known_move(ctx, p, o, depth, selectivity):
     """The best move on record for a position searched at least so far with an exact result, else NO_MOVE."""
     draft = make_draft(depth, selectivity)
-    known = probe(line_bucket_of(ctx, p, o), p, o)
+    key = key_of(ctx, p, o)
+    known = probe(line_bucket_of(ctx, key), key)
     if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
         return move_of(known)
-    known = probe(bucket_of(ctx, p, o), p, o)
+    known = probe(bucket_of(ctx, key), key)
     if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
         return move_of(known)
     return U(NO_MOVE)

@@ -43,7 +43,7 @@ from .context import (
     count,
     covers,
     draft_of,
-    hash_board,
+    key_of,
     line_bucket_of,
     lower_of,
     make_draft,
@@ -218,8 +218,8 @@ def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features,
                     count(ctx, U(1))
                     value = -evaluate(ctx, room, side ^ U(1), empties - 1)
                 key += (64 + value) << 9
-                bucket = bucket_of(ctx, q, r)
-                if probe(bucket, q, r):
+                known = key_of(ctx, q, r)
+                if probe(bucket_of(ctx, known), known):
                     key += 1 << 10
         st64(pairs + (n << U(4)), (i2u(key) << U(8)) | x)
         st64(pairs + (n << U(4)) + U(8), f)
@@ -258,7 +258,8 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
         f = flip(x, p, o)
         q = o ^ f
         r = p | f | bit(x)
-        known = probe(bucket_of(ctx, q, r), q, r)
+        key = key_of(ctx, q, r)
+        known = probe(bucket_of(ctx, key), key)
         if known and covers(draft_of(known), below):
             score = -upper_of(known)
             if score > alpha:
@@ -278,7 +279,8 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     count(ctx, U(1))
     if depth > empties:
         depth = empties
-    bucket = bucket_of(ctx, p, o)
+    key = key_of(ctx, p, o)
+    bucket = bucket_of(ctx, key)
     prefetch(bucket)
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
@@ -289,7 +291,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -search(ctx, o, p, -alpha - 1, depth, selectivity, side ^ U(1), empties, features)
-    known = probe(bucket, p, o)
+    known = probe(bucket, key)
     draft = make_draft(depth, selectivity)
     first = U(NO_MOVE)
     second = U(NO_MOVE)
@@ -341,7 +343,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         sign = U(0)
         mark = U(0)
         if busy and best != -INFINITE:
-            sign = hash_board(q, r) ^ i2u(alpha)
+            sign = key_of(ctx, q, r) ^ i2u(alpha)
             mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
             if fresh and poll64(mark) == sign:
                 st64(later + (waiting << U(4)), x)
@@ -360,7 +362,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
             best_move = x
             if score > alpha:
                 break
-    remember(ctx, bucket, p, o, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
     return best
 
 
@@ -379,10 +381,10 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -pv_search(ctx, o, p, -beta, -alpha, depth, selectivity, side ^ U(1), empties, features)
-    bucket = bucket_of(ctx, p, o)
-    line_bucket = line_bucket_of(ctx, p, o)
+    key = key_of(ctx, p, o)
+    bucket = bucket_of(ctx, key)
     draft = make_draft(depth, selectivity)
-    known = probe(bucket, p, o)
+    known = probe(bucket, key)
     first = U(NO_MOVE)
     second = U(NO_MOVE)
     if known:
@@ -396,7 +398,7 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         first = move_of(known)
         second = second_move_of(known)
     else:
-        line = probe(line_bucket, p, o)
+        line = probe(line_bucket_of(ctx, key), key)
         if line:
             first = move_of(line)
             second = second_move_of(line)
@@ -438,7 +440,7 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
         sign = U(0)
         mark = U(0)
         if busy and best != -INFINITE:
-            sign = hash_board(q, r) ^ i2u(low)
+            sign = key_of(ctx, q, r) ^ i2u(low)
             mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
             if fresh and poll64(mark) == sign:
                 st64(later + (waiting << U(4)), x)
@@ -469,10 +471,11 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     if keep:
         nodes = ld64(ctx + U(NODES)) - nodes_before
         draft = make_draft(depth, selectivity)
-        bucket = bucket_of(ctx, p, o)
-        remember(ctx, bucket, p, o, alpha, beta, best, best_move, nodes, draft, probe(bucket, p, o))
-        bucket = line_bucket_of(ctx, p, o)
-        remember(ctx, bucket, p, o, alpha, beta, best, best_move, nodes, draft, probe(bucket, p, o))
+        key = key_of(ctx, p, o)
+        bucket = bucket_of(ctx, key)
+        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
+        bucket = line_bucket_of(ctx, key)
+        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
     st64(ctx + U(BEST), best_move)
     return best
 

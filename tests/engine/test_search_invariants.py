@@ -78,7 +78,7 @@ def test_tiny_and_large_tables_agree_on_longer_endgames(weights: Weights) -> Non
 
 @pytest.mark.slow
 def test_a_megabyte_and_a_gigabyte_agree(weights: Weights) -> None:
-    small, large = (Searcher(hash_bits=bits, weights=weights) for bits in (15, 25))
+    small, large = (Searcher(hash_bits=bits, weights=weights) for bits in (16, 26))
     for board in longer(53, 20, 18):
         lines = [searcher.search(*board, TO_THE_END).lines[0] for searcher in (small, large)]
         assert lines[0].score == lines[1].score
