@@ -39,11 +39,6 @@ def _set_board(text: TextDialect, argument: str) -> None:
         text.warn(f"setboard: {doubt}")
 
 
-def _play(text: TextDialect, argument: str) -> None:
-    text.session.play(argument)
-    text.played()
-
-
 def _undo(text: TextDialect, argument: str) -> None:
     if not text.session.undo():
         text.warn("undo: the game has no move to take back")
@@ -65,10 +60,6 @@ def _save(text: TextDialect, argument: str) -> None:
     from .game_files import write_game
 
     write_game(argument, text.session)
-
-
-def _force(text: TextDialect, argument: str) -> None:
-    text.session.force(argument)
 
 
 def _moves(text: TextDialect, argument: str) -> None:
@@ -196,12 +187,10 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "init": _init,
     "new": _new,
     "setboard": _set_board,
-    "play": _play,
     "undo": _undo,
     "redo": _redo,
     "load": _load,
     "save": _save,
-    "force": _force,
     "moves": _moves,
     "book": _book,
     "stop": _stop,

@@ -116,7 +116,7 @@ class NBoardDialect(LineDialect):
 
         record = parse_ggf(rest)
         self.session.game.start(record.initial)
-        self.session.force("")
+        self.session.force([])
         self.session.clocks.clear()
         for black, terms in ((True, record.black_clock), (False, record.white_clock)):
             if terms != ClockTerms(0.0, 0.0):

@@ -31,9 +31,6 @@ class TextDialect:
     """
 
     def __init__(self, session: Session, output: Output) -> None:
-        from .game_commands import HANDLERS as GAME_HANDLERS
-        from .search_commands import HANDLERS as SEARCH_HANDLERS
-
         self.session = session
         self.output = output
         self.leaving: int | None = None
@@ -41,10 +38,7 @@ class TextDialect:
         self.last: Item | None = None
         self._played_on = False
         self._games_left = session.settings.repeat
-        self._handlers: dict[str, Callable[[TextDialect, str], None]] = {
-            **GAME_HANDLERS,
-            **SEARCH_HANDLERS,
-        }
+        self._handlers = handlers()
 
     # Answers
 
@@ -242,6 +236,13 @@ class TextDialect:
         self.output.write(f"\n{diagram}\n\n")
         if game.position.over:
             self.output.write(f"\n{GAME_OVER}\n")
+
+
+def handlers() -> dict[str, Callable[[TextDialect, str], None]]:
+    """What carries out each command of the table."""
+    from . import game_commands, line_commands, search_commands
+
+    return {**game_commands.HANDLERS, **line_commands.HANDLERS, **search_commands.HANDLERS}
 
 
 def _nothing() -> None:

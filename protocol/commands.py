@@ -20,7 +20,9 @@ COMMANDS = (
     Command("init", ("i",), "", "Set up the opening position and forget the opening line of `force`."),
     Command("new", ("n",), "", "Start again from the current initial position; the clocks are reset."),
     Command("setboard", (), "board", "Set up an initial position: 64 squares (X O -) and the side to move, or FEN."),
-    Command("play", (), "moves", "Play a sequence of moves; forced passes may be left out."),
+    Command(
+        "play", (), "moves|opening", "Play a sequence of moves, or an opening by its name; passes may be left out."
+    ),
     Command("undo", ("u",), "", "Take back a move (two in modes 0 and 1)."),
     Command("redo", ("r",), "", "Play the move taken back again (two in modes 0 and 1)."),
     Command("go", (), "", "Search and play a move for the side to move."),
@@ -28,7 +30,10 @@ COMMANDS = (
     Command("stop", (), "", "End the search that is running, then switch to mode 3."),
     Command("load", (), "file", "Load the first game of a file: .txt, .ggf, .sgf or .pgn."),
     Command("save", (), "file", "Write the game to a file: .txt, .ggf, .sgf or .pgn; one that exists is replaced."),
-    Command("force", (), "[moves]", "Opening line from the initial position that go follows; none clears it."),
+    Command("force", (), "[moves|opening]", "Line from the initial position that go follows; none clears it."),
+    Command("opening", (), "[language]", "Name of the opening: english, french or japanese."),
+    Command("ouverture", (), "", "Its French name."),
+    Command("seek", (), "board", "Look for a line from the initial position to a board."),
     Command("eval", (), "", "Show the static evaluation, in discs, for the side to move."),
     Command("moves", (), "", "Show the legal moves."),
     Command("analyze", ("analyse", "a"), "[n]", "Look back over the last n moves (default: the whole game)."),

@@ -64,7 +64,7 @@ def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(tasks: str, s
 def test_moves_that_need_no_search_take_no_slot() -> None:
     turnstile = Turnstile()
     asking = session(turnstile)
-    asking.force("f5")
+    asking.force([37])
     assert asking.choose()[1] is None
     assert turnstile.leases == []
 

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon import __version__
-from desdaemon.game_commands import HANDLERS as GAME_HANDLERS
 from desdaemon.protocol import edax, rules
 from desdaemon.protocol.commands import COMMANDS
 from desdaemon.protocol.notation import START, Position, board_text, moves_text, parse_board
 from desdaemon.protocol.options import OPTIONS
-from desdaemon.search_commands import HANDLERS as SEARCH_HANDLERS
+from desdaemon.text import handlers
 
 OPENING = "---------------------------OX------XO--------------------------- X"
 # White has to pass; Black ends the game with h8.
@@ -26,7 +25,7 @@ BOTH_STUCK = "X" * 32 + "-" * 32 + " X"
 
 
 def test_the_table_and_the_handlers_name_the_same_commands() -> None:
-    assert {command.name for command in COMMANDS} == GAME_HANDLERS.keys() | SEARCH_HANDLERS.keys()
+    assert {command.name for command in COMMANDS} == handlers().keys()
     names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
     names += [name for option in OPTIONS for name in (option.name, *option.aliases)]
     # `n` alone is `new`, with a number it sets the threads; `q` leaves, but -q on a command line is quiet.
