@@ -19,6 +19,8 @@ from desdaemon.protocol.errors import BadInput, quoted
 OWN = "self"
 """Stands for this program at the beginning of an engine's command line; it speaks GTP unless told otherwise."""
 
+OWN_COMMAND = [sys.executable, "-m", "desdaemon"]
+
 _CHOOSE_PROTOCOL = ("gtp", "nboard", "protocol")
 
 _MOST_KEPT = 1 << 20
@@ -43,7 +45,7 @@ def command_of(text: str) -> list[str]:
         raise BadInput(f"engine {quoted(text)}: expected a command line")
     if words[0] == OWN:
         chosen = any(word.lstrip("-").partition("=")[0] in _CHOOSE_PROTOCOL for word in words[1:])
-        return [sys.executable, "-m", "desdaemon", *([] if chosen else ["-gtp"]), *words[1:]]
+        return [*OWN_COMMAND, *([] if chosen else ["-gtp"]), *words[1:]]
     return words
 
 

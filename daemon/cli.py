@@ -52,6 +52,7 @@ SUB_COMMANDS = (
     SubCommand("serve", "answer clients over sockets", "desdaemon.server"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.keys"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
+    SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analyze"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),

@@ -1,0 +1,103 @@
+"""How the page of an analysis looks, and the script that steps through it."""
+
+STYLE = """
+:root{color-scheme:light dark;--page:#f5f3ee;--card:#fffefb;--ink:#1f2321;--soft:#5d655f;--edge:#dcd8cd;
+--felt:#2f8061;--grid:#1d5a43;--frame:#23302a;--letter:#b9cabf;--accent:#1f5fbf;--black-area:#3a403c;
+--white-area:#e4dfd1;--blunder:#b3261e;--mistake:#b75a00;--inaccuracy:#8a6d00;--solved:#eef3ee;--row:#f4efe2}
+@media(prefers-color-scheme:dark){:root{--page:#141716;--card:#1c201e;--ink:#e9e8e3;--soft:#a2aaa4;--edge:#343a37;
+--felt:#2a6e54;--grid:#174535;--frame:#0d1110;--letter:#8fa399;--accent:#8ab6ff;--black-area:#000;
+--white-area:#cfcabb;--blunder:#ff8078;--mistake:#ffab5e;--inaccuracy:#e6c84e;--solved:#202a26;--row:#262b28}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:1180px;padding:1.5rem clamp(.8rem,3vw,2rem) 3rem;background:var(--page);color:var(--ink);
+font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
+h1{margin:0;font-size:clamp(1.3rem,3.2vw,1.9rem);line-height:1.25}h2{margin:.2rem 0 .6rem;font-size:1.1rem}
+header p{margin:.3rem 0 1.2rem;color:var(--soft)}header strong{color:var(--ink)}.against{color:var(--soft);
+font-weight:400;font-size:.8em}
+main{display:grid;grid-template-columns:minmax(280px,430px) minmax(0,1fr);gap:1.2rem;align-items:start}
+section{background:var(--card);border:1px solid var(--edge);border-radius:12px;padding:1rem}
+main+section,section+section{margin-top:1.2rem}main section{margin:0}
+@media(max-width:820px){main{grid-template-columns:1fr}}
+svg{display:block;width:100%;height:auto}
+.frame{fill:var(--frame)}.felt{fill:var(--felt)}.lines{stroke:var(--grid);stroke-width:1.5;fill:none}
+.point{fill:var(--grid)}.coordinate{fill:var(--letter);font-size:13px;text-anchor:middle}
+.disc.black{fill:#161817;stroke:#000}.disc.white{fill:#f7f5ee;stroke:#8d8f88}.disc.none{fill:none;stroke:none}
+.mark{fill:none;stroke-width:4}.mark.played circle{stroke:#ffb020}.mark.best path{stroke:#fff;stroke-linecap:round;
+stroke-width:5;paint-order:stroke;filter:drop-shadow(0 0 2px #000)}
+.stone{display:inline-block;width:.72em;height:.72em;border-radius:50%;margin-right:.4em;border:1px solid #000}
+.stone.black{background:#161817;border-color:#888}.stone.white{background:#f7f5ee;border-color:#777}
+.steps{display:flex;gap:.4rem;align-items:center;margin-top:.8rem}.steps[hidden]{display:none}
+.steps input{flex:1;min-width:0;accent-color:var(--accent)}
+button{font:inherit;min-width:2.6rem;min-height:2.4rem;color:var(--ink);background:var(--page);
+border:1px solid var(--edge);border-radius:8px;cursor:pointer;font-size:1.25rem;line-height:1}
+button:hover{border-color:var(--accent)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+.told{min-height:3em;margin:.7rem 0 0}
+.legend{color:var(--soft);font-size:.88rem;margin:.5rem 0 1rem}
+.key.blunder{color:var(--blunder)}.key.mistake{color:var(--mistake)}.key.inaccuracy{color:var(--inaccuracy)}
+#graph{cursor:crosshair;touch-action:manipulation}.grid{stroke:var(--edge);stroke-width:1;fill:none}
+.zero{stroke:var(--soft);stroke-width:1.2;fill:none}.solved{fill:var(--solved)}
+.tick,.side{fill:var(--soft);font-size:12px}.tick.value{text-anchor:end}.tick.ply{text-anchor:middle}
+.area.black{fill:var(--black-area);opacity:.85}.area.white{fill:var(--white-area);opacity:.9}
+.score{fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round}
+.cursor{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:3 3;fill:none}
+.blot{stroke:var(--card);stroke-width:1.5}.blot.blunder{fill:var(--blunder)}.blot.mistake{fill:var(--mistake)}
+.blot.inaccuracy{fill:var(--inaccuracy)}
+.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th,td{padding:.28rem .6rem;text-align:right;border-bottom:1px solid var(--edge);white-space:nowrap}
+thead th{white-space:normal;vertical-align:bottom;font-size:.82rem;color:var(--soft);font-weight:600}
+th:first-child{text-align:left}
+.summary td,.summary th{padding:.4rem .45rem}.summary thead th{font-size:.78rem}
+.moves td:nth-child(2),.moves th:nth-child(2),.moves td:nth-child(7),td.line,.moves th:last-child{text-align:left}
+.line{font-family:ui-monospace,"DejaVu Sans Mono",monospace;font-size:.86em;color:var(--soft)}
+tr.blunder td:nth-child(6),tr.blunder td:nth-child(7){color:var(--blunder);font-weight:600}
+tr.mistake td:nth-child(6),tr.mistake td:nth-child(7){color:var(--mistake);font-weight:600}
+tr.inaccuracy td:nth-child(6),tr.inaccuracy td:nth-child(7){color:var(--inaccuracy)}
+tr[aria-current]{background:var(--row)}a{color:var(--accent)}
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:1.2rem}figure{margin:0}
+figcaption{font-size:.9rem;margin-top:.5rem}figcaption strong{font-weight:600}figcaption .line{display:block}
+@media print{.steps{display:none}body{max-width:none}}
+"""
+"""Colours are named once, for light and for dark."""
+
+SCRIPT = """
+(()=>{
+const places=JSON.parse(document.getElementById("data").textContent),last=places.length-1;
+const board=document.getElementById("board"),discs=board.querySelectorAll(".disc");
+const slider=document.getElementById("ply"),told=document.getElementById("told");
+const graph=document.getElementById("graph"),cursor=document.getElementById("cursor");
+const left=+graph.dataset.left,right=+graph.dataset.right,plies=Math.max(1,+graph.dataset.plies);
+let now=last;
+function mark(kind,square){
+  const at=square<64?[46+square%8*48,46+(square>>3)*48]:[-99,-99];
+  board.querySelector(".mark."+kind).setAttribute("transform","translate("+at[0]+" "+at[1]+")");
+}
+function show(to){
+  now=Math.min(last,Math.max(0,to));
+  const place=places[now];
+  discs.forEach((disc,at)=>{disc.setAttribute("class","disc "+{X:"black",O:"white","-":"none"}[place.board[at]])});
+  mark("played",place.played);mark("best",place.best);
+  slider.value=now;slider.setAttribute("aria-valuetext",place.told);told.textContent=place.told;
+  board.setAttribute("aria-label",place.told);
+  cursor.setAttribute("transform","translate("+(left+Math.min(now,plies)*(right-left)/plies)+" 0)");
+  document.querySelectorAll("tr[aria-current]").forEach(row=>row.removeAttribute("aria-current"));
+  const row=document.querySelector('tr[data-row="'+(now+1)+'"]');
+  if(row)row.setAttribute("aria-current","true");
+}
+const ways={first:()=>0,back:()=>now-1,on:()=>now+1,last:()=>last};
+document.getElementById("steps").hidden=false;
+document.querySelectorAll("[data-to]").forEach(b=>b.addEventListener("click",()=>show(ways[b.dataset.to]())));
+slider.addEventListener("input",()=>show(+slider.value));
+graph.addEventListener("click",event=>{
+  const box=graph.getBoundingClientRect(),x=(event.clientX-box.left)*graph.viewBox.baseVal.width/box.width;
+  show(Math.round((x-left)*plies/(right-left)));
+});
+document.querySelectorAll("[data-ply]").forEach(link=>link.addEventListener("click",()=>show(link.dataset.ply-1)));
+document.addEventListener("keydown",event=>{
+  const to={ArrowLeft:"back",ArrowRight:"on",Home:"first",End:"last"}[event.key];
+  if(!to||event.target===slider||event.altKey||event.ctrlKey||event.metaKey)return;
+  event.preventDefault();show(ways[to]());
+});
+const asked=/^#([0-9]+)$/.exec(location.hash);
+show(asked?asked[1]-1:last);
+})();
+"""
