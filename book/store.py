@@ -206,7 +206,7 @@ class Store:
         self._mapped = mapped
         self._book_id = mapped.header.book
         self._lock = lock
-        self._io = threading.Lock()
+        self._io = threading.RLock()
         self._closing = threading.Event()
         self._writer: journal.Writer | None = None
         self._recorder: _Recorder | None = None
