@@ -63,8 +63,12 @@ def carry_out(text: TextDialect, argument: str) -> None:
         raise job.failure
     for note in job.result.get("notes", ()):
         text.warn(note)
-    for line in job.result.get("text", ()):
+    *lines, last = job.result.get("text") or [""]
+    for line in lines:
         text.say(line)
+    if last:
+        spent = job.result["time_s"]
+        text.say(f"{last} ({spent:.1f} s)" if spent >= LINE_S else last)
 
 
 class _Canceller:

@@ -1,11 +1,14 @@
 """What the book's tests share."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+from book_dialogue import BookDialogue
 
 
 @pytest.fixture
@@ -15,3 +18,11 @@ def edax_books(shared_data: Path) -> Path:
     if not folder.is_dir():
         pytest.skip("the optional Edax books are not here")
     return folder
+
+
+@pytest.fixture
+def dialogue() -> Iterator[BookDialogue]:
+    """A text dialogue with a book, silent but for its answers."""
+    made = BookDialogue()
+    yield made
+    made.close()

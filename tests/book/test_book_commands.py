@@ -1,0 +1,363 @@
+"""The book through the text protocol."""
+
+from pathlib import Path
+
+import pytest
+import referee
+from book_dialogue import BookDialogue
+from test_book_edax import undated
+from test_book_grow import children, reference_deviate
+from toys import canonical, contents
+
+from desdaemon.book import edax
+from desdaemon.book.book import Book
+from desdaemon.book.record import START, Entry
+from desdaemon.protocol.book_commands import BOOK_COMMANDS
+from desdaemon.protocol.commands import find_command
+
+GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
+
+
+def boards(book: Book) -> set[tuple[int, int]]:
+    return {entry[:2] for entry in contents(book)}
+
+
+def read(path: Path) -> Book:
+    loaded = edax.read(path)
+    return Book(loaded.options, loaded.table, loaded.links)
+
+
+# ------------------------------------------------------------------------------------------------ Edax's books
+
+
+def test_edaxs_books_are_written_back_as_they_were(dialogue: BookDialogue, edax_books: Path, tmp_path: Path) -> None:
+    for sample in sorted(edax_books.glob("*.dat")):
+        dialogue.say(f"book load {sample}")
+        dialogue.say(f"book save {tmp_path / sample.name}")
+        assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
+
+
+def test_fix_finds_nothing_to_do_in_edaxs_books(dialogue: BookDialogue, edax_books: Path, tmp_path: Path) -> None:
+    for sample in sorted(edax_books.glob("*.dat")):
+        if sample.name.startswith("A0"):
+            # Edax never negamaxed this one.
+            continue
+        dialogue.say(f"book load {sample}")
+        assert "0 positions added, 0 searches" in dialogue.say("book fix")
+        assert "clean" in dialogue.say("book verify")
+        dialogue.say(f"book save {tmp_path / sample.name}")
+        assert undated((tmp_path / sample.name).read_bytes()) == undated(sample.read_bytes()), sample.name
+
+
+def test_store_adds_the_positions_that_edax_added(dialogue: BookDialogue, edax_books: Path) -> None:
+    dialogue.say("book new 1 12")
+    dialogue.say(f"play {GAME}")
+    dialogue.say("book store")
+    assert boards(dialogue.book) == boards(read(edax_books / "A1_store1.dat"))
+    dialogue.say("init")
+    dialogue.say("play f5f6e6f4e3c5")
+    dialogue.say("book store")
+    assert boards(dialogue.book) == boards(read(edax_books / "A2_store2.dat"))
+    before = contents(dialogue.book)
+    assert "0 positions added, 0 searches" in dialogue.say("book store")
+    assert contents(dialogue.book) == before
+
+
+def test_deviate_expands_what_edax_expanded(dialogue: BookDialogue, edax_books: Path) -> None:
+    before = read(edax_books / "A2_store2.dat")
+    score = before.entry(*START).score
+    chosen = reference_deviate(before, START, 0, 0, score, score)
+    assert len(chosen) == 5
+    dialogue.say(f"book load {edax_books / 'A2_store2.dat'}")
+    dialogue.say("book deviate 0 0")
+    grown = boards(read(edax_books / "A3_deviate_0_0.dat"))
+    for key in chosen:
+        entry = before.entry(*key)
+        child = canonical(*before.table.play(*key, entry.leaf_move))
+        assert dialogue.book.entry(*child) is not None
+        assert child in grown
+    assert "0 positions added" in dialogue.say("book deviate 0 0")
+    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
+    assert "0 positions added, 0 searches" in dialogue.say("book deviate 0 0")
+
+
+def test_enhance_goes_on_where_edax_ended(dialogue: BookDialogue, edax_books: Path) -> None:
+    dialogue.say(f"book load {edax_books / 'A2_store2.dat'}")
+    dialogue.say("book enhance 2 1")
+    # Edax's file is after one round of one position, which reads six more for the next.
+    assert boards(read(edax_books / "C1_enhance.dat")) < boards(dialogue.book)
+    assert "0 positions added" in dialogue.say("book enhance 2 1")
+    assert dialogue.book.options[2:4] == (2, 1)
+
+
+def test_prune_and_subtree_leave_what_edax_left(dialogue: BookDialogue, edax_books: Path) -> None:
+    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
+    assert dialogue.lines("book prune") == [
+        "Book prune...done: 6 positions removed, 37 left",
+        "1 lost links became leaves",
+    ]
+    assert contents(dialogue.book) == contents(read(edax_books / "C4_prune.dat"))
+    dialogue.say("play f5f6")
+    dialogue.say("book subtree")
+    assert contents(dialogue.book) == contents(read(edax_books / "C5_subtree.dat"))
+
+
+def between(book: Book) -> set[tuple[int, int]]:
+    """Positions outside a book between a position of the book and another one two plies on, by the referee."""
+    known = boards(book)
+    found = set()
+    for entry in contents(book):
+        if 64 - (entry[0] | entry[1]).bit_count() < book.options.min_empties:
+            continue
+        for _, child in children(entry):
+            if child not in known and any(last in known for _, last in children(Entry(*child))):
+                found.add(child)
+    return found
+
+
+def test_fill_play_and_extend_do_what_the_reference_says(dialogue: BookDialogue, edax_books: Path) -> None:
+    source = edax_books / "A3_deviate_0_0.dat"
+    dialogue.say(f"book load {source}")
+    assert "0 positions added" in dialogue.say("book fill 1")
+    expected = boards(dialogue.book)
+    while missing := between(dialogue.book):
+        assert "finished" in dialogue.say("book fill 2")
+        assert missing <= boards(dialogue.book)
+        expected |= missing
+        if not between(dialogue.book):
+            break
+    assert expected <= boards(dialogue.book)
+    for command in ("play", "extend"):
+        dialogue.say(f"book load {source}")
+        dialogue.say(f"book {command}")
+        book = dialogue.book
+        assert boards(read(source)) <= boards(book)
+        for entry in contents(book):
+            known = book.known_moves(book.entry(*entry[:2]))
+            deep = 64 - (entry[0] | entry[1]).bit_count() < book.options.min_empties
+            if known and not deep:
+                assert any(move.linked for move in known)
+                if command == "extend":
+                    assert any(move.linked and move.score == known[0].score for move in known)
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def test_show_and_info_look_like_edaxs(dialogue: BookDialogue, edax_books: Path) -> None:
+    dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
+    shown = dialogue.lines("book show")
+    assert shown[0] == shown[9] == "  A B C D E F G H"
+    assert shown[11:] == [
+        "Level: 6",
+        "Best score: +1 [-1, +3]",
+        "Moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]",
+        "       192 incomplete lines.",
+    ]
+    assert dialogue.lines("book info")[1:4] == [
+        "Positions: 44 (moves = 46 links + 44 leaves);",
+        "Level 6 : 44 nodes",
+        "Depth: 12",
+    ]
+    assert dialogue.lines("book stats")[1].split() == ["60", "1", "4", "0", "0"]
+
+
+def test_hint_shows_the_books_moves_first_and_searches_the_others(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 10")
+    dialogue.say("book deviate 4 8")
+    dialogue.say("play f5")
+    known = dialogue.books.look_up(dialogue.session.game.position.player, dialogue.session.game.position.opponent)
+    lines = dialogue.lines("hint 60")
+    assert 0 < len(known.moves) <= len(lines) == 3
+    for move, line in zip(known.moves, lines, strict=False):
+        assert line.startswith(f"book   {move.score:+3d}")
+        assert line[52:54].lower() == referee.name(move.move).lower()
+    allowed = [call.options["allow"] for call in dialogue.searcher.calls] if len(lines) > len(known.moves) else []
+    assert all(not mask >> move.move & 1 for mask in allowed for move in known.moves)
+    assert len(dialogue.lines("hint 1")) == 1
+    dialogue.say("book off")
+    assert not any(line.startswith("book") for line in dialogue.lines("hint 3"))
+
+
+def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 8")
+    dialogue.say("book deviate 2 6")
+    dialogue.say("play f5")
+    position = dialogue.session.game.position
+
+    def moves(seed: int) -> list[str]:
+        played = []
+        dialogue.say("book-randomness 6")
+        dialogue.say(f"book-seed {seed}")
+        for _ in range(12):
+            played.append(dialogue.say("go").split()[-1])
+            dialogue.say("undo")
+        # Another seed in between, so that this one begins anew.
+        dialogue.say("book-seed 1")
+        dialogue.say("go")
+        dialogue.say("undo")
+        return played
+
+    first = moves(7)
+    assert first == moves(7)
+    known = dialogue.books.look_up(position.player, position.opponent)
+    near = {referee.name(move.move).upper() for move in known.moves if move.score >= known.moves[0].score - 6}
+    assert set(first) <= near
+    assert dialogue.searcher.calls == []
+    dialogue.say("book off")
+    dialogue.say("go")
+    assert len(dialogue.searcher.calls) == 1
+
+
+# ------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("book", "expected a command after it"),
+        ("book foo", "Unknown book command"),
+        ("book deviate 130", "relative"),
+        ("book deviate 1 66", "absolute"),
+        ("book deviate 1 2 3", "too much"),
+        ("book fill 0", "1 to 61"),
+        ("book fill x", "1 to 61"),
+        ("book learn 30 4 4", "leaf is missing"),
+        ("book depth 62", "0 to 61"),
+        ("book load /nowhere/b.book", "/nowhere/b.book"),
+        ("book edit a1 0", "a1"),
+        ("book adjust", "not over"),
+        ("book schedule nothing", "recipe"),
+        ("book add /nowhere/x.wtb", "/nowhere/x.wtb"),
+        ("book merge /nowhere/x.dat", "/nowhere/x.dat"),
+        ("book cut 99", "0 to 61"),
+        ("book enumerate 13", "0 to 12"),
+    ],
+)
+def test_bad_input_is_one_line_and_changes_nothing(dialogue: BookDialogue, line: str, complaint: str) -> None:
+    dialogue.say("book new 1 10")
+    before = contents(dialogue.book)
+    assert complaint.lower() in dialogue.refused(line).lower()
+    assert contents(dialogue.book) == before
+
+
+@pytest.mark.parametrize("command", ["deviate", "enhance", "play", "extend", "subtree", "show", "grade", "lines"])
+def test_from_outside_the_book(dialogue: BookDialogue, command: str) -> None:
+    dialogue.say("book new 1 10")
+    dialogue.say("play f5d6c3")
+    refused = dialogue.refused(f"book {command}")
+    assert f"book {command}" in refused
+    assert "the position is not in the book" in refused
+
+
+@pytest.mark.parametrize("command", [command.name for command in BOOK_COMMANDS if not command.parameters])
+def test_without_a_book_every_command_says_so(dialogue: BookDialogue, command: str) -> None:
+    if command in ("on", "off"):
+        assert dialogue.say(f"book {command}") == ""
+    else:
+        assert "book" in dialogue.refused(f"book {command}")
+
+
+def test_a_damaged_file_leaves_the_book_in_use_alone(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book deviate 4 8")
+    before = contents(dialogue.book)
+    for suffix in (".dat", ".egbk3", ".book"):
+        path = tmp_path / f"whole{suffix}"
+        if suffix != ".book":
+            dialogue.say(f"book export {path}")
+        else:
+            dialogue.say(f"book save {path}")
+        cut = tmp_path / f"cut{suffix}"
+        cut.write_bytes(path.read_bytes()[:-1])
+        assert str(cut) in dialogue.refused(f"book load {cut}")
+        assert str(cut) in dialogue.refused(f"book merge {cut}")
+        assert contents(dialogue.book) == before
+
+
+def test_help_names_every_command(dialogue: BookDialogue) -> None:
+    told = dialogue.say("help book")
+    for command in BOOK_COMMANDS:
+        assert f"  book {command.usage}" in told
+        assert command.help in told
+    assert find_command("b") is find_command("book")
+
+
+# ------------------------------------------------------------------------------------------------ files
+
+
+def test_what_is_learnt_outlives_the_process_without_a_save(dialogue: BookDialogue, tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book save {path}")
+    saved = path.read_bytes()
+    dialogue.say("book deviate 3 6")
+    grown = contents(dialogue.book)
+    dialogue.reopen(path)
+    assert contents(dialogue.book) == grown
+    assert path.read_bytes() == saved
+    dialogue.say("book save")
+    assert path.read_bytes() != saved
+    assert path.with_name("b.book.1").read_bytes() == saved
+    dialogue.reopen(path)
+    assert contents(dialogue.book) == grown
+
+
+def test_a_book_that_another_process_writes_is_for_reading(dialogue: BookDialogue, tmp_path: Path) -> None:
+    import os
+
+    path = tmp_path / "b.book"
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book save {path}")
+    other = BookDialogue()
+    out, err = other.both(f"book load {path}")
+    assert str(os.getpid()) in err
+    assert "opened for reading" in err
+    assert "Level: 1" in other.say("book show")
+    assert "read" in other.refused("book deviate")
+    other.close()
+
+
+def test_conversions_keep_every_value(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 1 7")
+    dialogue.say("book deviate 3 6")
+    grown = contents(dialogue.book)
+    for name in ("a.egbk3", "b.dat", "c.book", "d.dat"):
+        path = tmp_path / name
+        dialogue.say(f"book save {path}")
+        dialogue.say(f"book load {path}")
+        if name.endswith((".dat", ".book")):
+            scores = [(*entry[:2], entry.score, entry.leaf_move, entry.leaf_score) for entry in contents(dialogue.book)]
+            assert scores == [(*entry[:2], entry.score, entry.leaf_move, entry.leaf_score) for entry in grown]
+
+
+def test_merge_and_diff_take_any_book(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 1 7")
+    dialogue.say("book deviate 3 6")
+    path = tmp_path / "first.dat"
+    dialogue.say(f"book export {path}")
+    count = len(dialogue.book)
+    dialogue.say("book new 2 7")
+    assert dialogue.lines(f"book diff {path}")[:2] == [
+        f"only in the book in use: {0} positions",
+        f"only in {path}: {count - 1} positions",
+    ]
+    assert f"{count - 1} positions added" in dialogue.say(f"book merge {path} --keep-ours")
+    dialogue.say("book fix")
+    assert "clean" in dialogue.say("book verify")
+    assert dialogue.book.entry(*START).level == 2
+
+
+def test_games_are_added_from_a_folder_and_by_wildcard(dialogue: BookDialogue, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"{GAME}\n{GAME[:20]}d1\n")
+    (tmp_path / "b.txt").write_text("d3c5\n")
+    (tmp_path / "readme.md").write_text("no games\n")
+    dialogue.say("book new 1 10")
+    answer = dialogue.say(f"book add {tmp_path}")
+    assert "2 files" in answer
+    grown = contents(dialogue.book)
+    dialogue.say("book new 1 10")
+    dialogue.say(f"book add {tmp_path}/*.txt")
+    assert contents(dialogue.book) == grown
+    assert "clean" in dialogue.say("book verify")
+    assert dialogue.say(f"book check {tmp_path / 'a.txt'}").splitlines()[-1].startswith("Positions : 0 missing, ")
