@@ -77,7 +77,7 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}</p>
 
 
 def _last_move(analysis: GameAnalysis) -> int:
-    return analysis.steps[-1].move if analysis.steps else PASS
+    return analysis.steps[-1].move
 
 
 def _discs(position: Position) -> str:

@@ -14,7 +14,7 @@ _LINE_MOVES = 7
 def table(analysis: GameAnalysis) -> str:
     """The report, lines with their ends."""
     lines = [heading(analysis), f"{analysis.engine}, {analysis.effort}", ""]
-    largest = max(8, *map(abs, analysis.scores())) if analysis.steps else 8
+    largest = max(8, *map(abs, analysis.scores()))
     scale = f"White {'':{_HALF - 6}}0{'':{_HALF - 6}} Black"
     lines.append(f" ply  move  score  best  score  lost  how sure  {scale}  best line")
     lines += [_row(step, score, largest) for step, score in zip(analysis.steps, analysis.scores(), strict=False)]

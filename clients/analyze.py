@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         if "-" not in (options.html, options.json):
             _write("-", table(analysis))
     except (BadInput, DaemonError) as error:
-        sys.stderr.write(f"desdaemon analyze: {error}\n")
+        _mention(str(error))
         return 1
     return 0
 
@@ -100,10 +100,14 @@ def _source(options: argparse.Namespace) -> OwnDaemon | Server:
 # Choosing the game
 
 
+def _mention(line: str) -> None:
+    sys.stderr.write(f"desdaemon analyze: {line}\n")
+
+
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
     """The games of the file that fit, lazily; those that cannot be read are mentioned."""
     name = options.player.casefold()
-    for game in read_games(options.file, lambda line: sys.stderr.write(f"desdaemon analyze: {line}\n") and None):
+    for game in read_games(options.file, _mention):
         players = (game.record.black.casefold(), game.record.white.casefold())
         if any(name in player for player in players):
             yield game
@@ -123,9 +127,7 @@ def _chosen(options: argparse.Namespace) -> FileGame:
     if not any(played.move != PASS for played in first.record.moves):
         raise BadInput(f"{quoted(options.file)}: game {first.number} has no moves")
     if not number and next(games, None):
-        sys.stderr.write(
-            f"desdaemon analyze: game {first.number} of several; --game N takes another, --list shows them\n"
-        )
+        _mention(f"game {first.number} of several; --game N takes another, --list shows them")
     return first
 
 

@@ -60,7 +60,9 @@ class Step(NamedTuple):
 
     @property
     def turned(self) -> str:
-        """What a move has thrown away besides discs: ``the win``, ``the draw``, or empty."""
+        """What a move has surely thrown away besides discs: ``the win``, ``the draw``, or empty."""
+        if self.sure != "exact":
+            return ""
         if self.score > 0 >= self.played:
             return "the win"
         return "the draw" if self.score == 0 > self.played else ""
