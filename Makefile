@@ -15,7 +15,7 @@ ARGS ?=
 help:
 	@echo "make run         start the daemon on the standard streams (ARGS='-level 16' passes options)"
 	@echo "make test        linters, types and the test suite"
-	@echo "make acceptance  the tests that take minutes each"
+	@echo "make acceptance  the tests that take minutes each; says which programs for them are missing"
 	@echo "make lint        linters and types only"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
 	@echo "make warmup      compile the search for this machine"
@@ -45,7 +45,7 @@ test: lint compiled
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
 
 acceptance: $(VENV)/.installed-dev compiled
-	$(BIN)/python -m pytest -m slow --timeout=3600 $(ARGS)
+	$(BIN)/python -m pytest -m slow -rs --timeout=3600 $(ARGS)
 
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
 define install

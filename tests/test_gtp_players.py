@@ -1,6 +1,6 @@
-"""GTP with programs that nobody here wrote: gtp-rhino as opponent, Quarry as the board. For ``make acceptance``.
+"""GTP with programs that nobody here wrote, and clocks: Quarry as the board. For ``make acceptance``.
 
-On Debian the packages are grhino, quarry, xvfb, openbox, xdotool and imagemagick.
+On Debian the packages are quarry, xvfb, openbox, xdotool and imagemagick.
 """
 
 from __future__ import annotations
@@ -94,30 +94,6 @@ def game(black: Player, white: Player, opening: list[int], clock: Callable[[Play
     return score
 
 
-@pytest.mark.parametrize("level", [2, 4])
-def test_twenty_games_against_gtp_rhino(level: int) -> None:
-    """No illegal move, no second exceeded, nineteen games won."""
-    (rhino,) = programs("gtp-rhino")
-    ours, theirs = Player([*DAEMON, "-gtp", "-level", "12"]), Player([rhino, "-l", str(level)])
-
-    def clock(player: Player, colour: str) -> None:
-        if player is ours:
-            player.ask(f"time_left {colour} 1 1")
-
-    ours.ask("time_settings 0 1 1")
-    scores = []
-    for number in range(20):
-        opening = referee.random_moves(number // 2, 6)
-        if number % 2:
-            scores.append(-game(theirs, ours, opening, clock))
-        else:
-            scores.append(game(ours, theirs, opening, clock))
-    ours.close()
-    theirs.close()
-    assert sum(score > 0 for score in scores) >= 19, scores
-    assert ours.slowest <= 1
-
-
 def test_fast_games_against_ourselves_are_never_lost_on_time() -> None:
     """One second for a game, and the whole of a process on either side of the clock."""
     black, white = Player([*DAEMON, "-gtp"]), Player([*DAEMON, "-gtp"])
@@ -208,7 +184,8 @@ Engine playing black = "desdaemon"
 
 [New Reversi Game Parameters]
 Board size = 8
-Time control type = 0
+Time control type = 1
+Time limit for game = 00:{seconds:02}
 """
 
 
@@ -242,13 +219,18 @@ def board_after(names: list[str]) -> referee.Cells:
 
 
 def test_a_whole_game_on_quarry_s_board(tmp_path: Path) -> None:
-    """Quarry plays desdaemon against itself, finds the result, and saves a game that the referee finds legal."""
+    """Quarry plays desdaemon against itself by the clock, and saves a game that the referee finds legal.
+
+    Each side has half a minute for all its moves; at the end both have some of it left. A picture of the board in
+    mid-game is left in `PICTURES`.
+    """
+    seconds = 30
     quarry, xvfb, openbox, xdotool, shoot = programs("quarry", "Xvfb", "openbox", "xdotool", "import")
     script = tmp_path / "engine.sh"
-    pipe = f"tee {tmp_path}/said.$$ | {shlex.join(DAEMON)} -gtp -move-time 0.3 | tee {tmp_path}/answered.$$"
+    pipe = f"tee {tmp_path}/said.$$ | {shlex.join(DAEMON)} -gtp | tee {tmp_path}/answered.$$"
     script.write_text(f"#!/bin/sh\n{pipe}\n")
     script.chmod(0o755)
-    (tmp_path / ".quarry").write_text(CONFIGURATION.format(command=script))
+    (tmp_path / ".quarry").write_text(CONFIGURATION.format(command=script, seconds=seconds))
     with ExitStack() as stack:
         number = next(number for number in range(200, 300) if not Path(f"/tmp/.X{number}-lock").exists())
         stack.enter_context(running([xvfb, f":{number}", "-screen", "0", "1000x760x24", "-nolisten", "tcp"]))
@@ -291,6 +273,13 @@ def test_a_whole_game_on_quarry_s_board(tmp_path: Path) -> None:
     cells = board_after(names)
     assert referee.game_over(cells)
     assert names == heard(tmp_path)
+    told = "".join(path.read_text() for path in tmp_path.glob("said.*"))
+    assert told.count(f"time_settings {seconds} 0 0\n") == 2
+    left = {side: [float(value) for value in re.findall(rf"{side}L\[([\d.]+)\]", saved)] for side in "BW"}
+    for clock in left.values():
+        assert len(clock) > 20
+        assert clock == sorted(clock, reverse=True)
+        assert 0 < clock[-1] < seconds
     mine, theirs = (word.bit_count() for word in referee.to_bits(cells))
     result = re.search(r"RE\[([BW])\+(\d+)\]|RE\[(?:0|Draw)\]", saved)
     assert result

@@ -18,6 +18,7 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_games import OTHER_START
+from test_gtp_players import programs
 
 from desdaemon.clients import match, statistics
 from desdaemon.clients.engines import EngineFault, EngineProcess, command_of
@@ -430,3 +431,21 @@ def test_the_account_of_a_match() -> None:
     assert account.mean_ms == ((100 + 300 + 100) / (10 + 20 + 10), (300 + 100 + 300) / (20 + 10 + 20))
     text = report({0: game(10), 2: game(-64, "time", 0)}, ("A", "B"), "A against B", None)
     assert "  game 3, A as Black: time: late\n" in text
+
+
+# Programs that nobody here wrote
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [2, 4])
+def test_twenty_games_against_gtp_rhino(level: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No illegal move, no second exceeded, nineteen games won. On Debian the package is grhino."""
+    (rhino,) = programs("gtp-rhino")
+    account = tmp_path / "account.json"
+    opponent = shlex.join([rhino, "-l", str(level)])
+    assert run("self -level 12", opponent, "--move-time", "1,none", "--json", account, games=20) == 0
+    found = json.loads(account.read_text())
+    assert found["games"] == 20
+    assert found["faults"] == [{}, {}], capsys.readouterr().out
+    assert found["longest_ms"][0] <= 1000
+    assert found["black"][0] + found["white"][0] >= 19
