@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 class BookOperations:
     """See the module."""
 
-    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health) -> None:
-        """``settings`` are those that the searches of jobs follow."""
+    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health, data_folder: str) -> None:
+        """``settings`` are those that the searches of jobs follow; remote clients are not told of ``data_folder``."""
         self.books = books
         self.jobs = jobs
         self._settings = settings
         self._health = health
+        self._hidden = f"{data_folder}/"
 
     def status(self) -> Data:
         """The book's part of the status."""
@@ -76,13 +77,19 @@ class BookOperations:
     def _end(self, request: Request, job: Job) -> None:
         if job.state == FAILED:
             error = _explained(job.failure)
+            if request.client.remote:
+                error.message = error.message.replace(self._hidden, "")
             if error.code == "internal":
                 self._health.log.error("job failed", job=job.id, op=job.op, error=job.error)
             request.fail(error)
         elif job.state == CANCELLED:
             request.fail(RequestError("cancelled", f"the job {job.id} was cancelled"))
         else:
-            request.final({**job.result, "job": job.id})
+            result = {**job.result, "job": job.id}
+            for name in ("text", "notes"):
+                if request.client.remote and name in result:
+                    result[name] = [line.replace(self._hidden, "") for line in result[name]]
+            request.final(result)
 
 
 def _explained(failure: Exception | None) -> RequestError:
@@ -92,11 +99,20 @@ def _explained(failure: Exception | None) -> RequestError:
         return RequestError("forbidden", str(failure), "file")
     if isinstance(failure, NoBook):
         return RequestError("not_found", str(failure))
-    if isinstance(failure, FileNotFoundError):
-        return RequestError("not_found", f"{os.path.basename(str(failure.filename))}: no such file")  # noqa: PTH119
+    if _missing_file(failure):
+        return RequestError("not_found", str(failure), "file")
     if isinstance(failure, BadInput | OSError | ValueError):
         return RequestError("bad_request", str(failure))
     return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
+
+
+def _missing_file(failure: BaseException | None) -> bool:
+    """Whether a file that is not there is behind it."""
+    while failure is not None:
+        if isinstance(failure, FileNotFoundError):
+            return True
+        failure = failure.__cause__ or failure.__context__
+    return False
 
 
 def progress_data(job: Job) -> Data:

@@ -54,6 +54,11 @@ def furnish(
     analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
     texts = Texts(settings, engines, scheduler, books, health, data_folder)
     operations = Operations(
-        health, limits, analyses, BookOperations(books, books.jobs, settings, health), texts, shut_down
+        health,
+        limits,
+        analyses,
+        BookOperations(books, books.jobs, settings, health, data_folder),
+        texts,
+        shut_down,
     )
     return Services(settings, health, scheduler, books, books.jobs, cache, texts, operations)
