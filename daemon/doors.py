@@ -10,6 +10,7 @@ import contextlib
 from typing import Any, NamedTuple
 
 import zmq
+from zmq.utils import z85
 from zmq.utils.monitor import parse_monitor_message
 
 from desdaemon.protocol.connection import events_endpoint
@@ -180,7 +181,7 @@ class Porter:
                 version, number, domain, _address, _identity, mechanism, *shown = self.socket.recv_multipart(
                     zmq.DONTWAIT
                 )
-                public = zmq.utils.z85.encode(shown[0]).decode() if shown and len(shown[0]) == 32 else ""
+                public = z85.encode(shown[0]).decode() if shown and len(shown[0]) == 32 else ""
                 known = mechanism == b"CURVE" and domain == _DOMAIN and self._knows(public)
                 self.refused += not known
                 verdict = (b"200", b"OK", public.encode()) if known else (b"400", b"this key is not allowed", b"")

@@ -136,6 +136,8 @@ class Server:
     def _run(self) -> None:
         try:
             self._sockets.run()
+            # Its last replies are libzmq's now; this waits for them, no longer than the sockets' linger.
+            self._context.term()
         finally:
             self.done.set()
 
