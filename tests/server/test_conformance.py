@@ -159,7 +159,10 @@ def test_status_and_metrics(admin: Peer) -> None:
     data = admin.final("status")
     assert data.keys() >= {"uptime_s", "threads", "queued", "running", "nodes", "book", "memory_mb"}
     assert data["book"].keys() >= {"path", "positions", "dirty"}
-    assert (data["threads"], data["queued"], data["running"]) == (2, 0, 0)
+    assert data["threads"] == 2
+    # What the tests before have cancelled may take its last breath.
+    until(lambda: admin.final("status")["running"] == 0)
+    assert admin.final("status")["queued"] == 0
     text = admin.final("metrics")["text"]
     assert text.endswith("# EOF\n")
     for line in text.splitlines()[:-1]:
@@ -540,7 +543,10 @@ def test_every_operation_ends_in_one_final_or_error(admin: Peer) -> None:
     harmless = [op for op in admin.final("hello")["ops"] if op not in ("shutdown", "book.new", "book.enumerate")]
     for op in harmless:
         for args in (None, {}, {"file": "../x", "line": 3, "job": -1, "depth": "x", "moves": "f5", "level": 1}):
-            replies = admin.replies(admin.request(op, args))
+            number = admin.request(op, args)
+            if not admin.socket.poll(300):
+                admin.request("cancel", {"target": number})
+            replies = admin.replies(number)
             assert replies[-1]["type"] in ("final", "error"), op
             assert replies[-1].get("error", {}).get("code") != "internal", (op, args, replies[-1])
     admin.final("book.load", {"file": "shared.book"})
