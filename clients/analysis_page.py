@@ -60,7 +60,7 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}</p>
 {graph(analysis)}
 <p class="legend">Discs by which a side would win with best play from there on.
 <span class="key blunder">●</span> 10 or more lost <span class="key mistake">●</span> 4 or more
-<span class="key inaccuracy">●</span> 2 or more; round for Black, on a corner for White.</p>
+<span class="key inaccuracy">●</span> 2 or more; circles for Black, diamonds for White.</p>
 <h2>Players</h2>
 {_summary(analysis)}
 </section>

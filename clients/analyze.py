@@ -30,7 +30,7 @@ FILE is a game or a base of games: {" ".join(BASE_FORMATS)}.
 
 def main(arguments: list[str]) -> int:
     """Analyse a game; 0, 1 where the file or the daemon cannot be used, 2 for a bad command line."""
-    options = _parser().parse_args(arguments)
+    options = command_line().parse_args(arguments)
     try:
         if options.list:
             _list(options)
@@ -56,7 +56,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
+    """The command line."""
     parser = Parser(prog="desdaemon analyze", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE")
