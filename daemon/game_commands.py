@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.protocol.commands import COMMANDS
+from desdaemon.protocol.commands import BASE_COMMANDS, COMMANDS
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.notation import square_text
 from desdaemon.protocol.options import OPTIONS, Option, whole_number
@@ -122,6 +122,14 @@ def command_help() -> list[str]:
     return lines
 
 
+def base_help() -> list[str]:
+    """A line for each command on files of games."""
+    return [
+        "Game DataBase:",
+        *(_entry(f"base {command.name} {command.parameters}", command.help) for command in BASE_COMMANDS),
+    ]
+
+
 def option_help() -> list[str]:
     """A line for each option, those that change nothing last."""
     lines = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
@@ -145,22 +153,24 @@ def _entry(head: str, help: str) -> str:
 
 
 def _help(text: TextDialect, argument: str) -> None:
-    topic = argument.lower()
-    if topic == "book":
-        from .book_commands import book_help
+    from .book_commands import book_help
 
-        text.say("\n".join(book_help()))
-        return
-    if topic not in ("", "commands", "options"):
-        raise BadInput(f"help {quoted(argument)}: expected commands, options, book or nothing")
-    lines = [] if topic == "options" else command_help()
-    if not topic:
-        lines.append("")
-    text.say("\n".join(lines + ([] if topic == "commands" else option_help())))
+    pages = {"commands": command_help, "options": option_help, "book": book_help, "base": base_help}
+    topic = argument.lower()
+    if topic and topic not in pages:
+        raise BadInput(f"help {quoted(argument)}: expected {', '.join(pages)} or nothing")
+    shown = [pages[topic]] if topic else pages.values()
+    text.say("\n\n".join("\n".join(page()) for page in shown))
 
 
 def _book(text: TextDialect, argument: str) -> None:
     from .book_commands import carry_out
+
+    carry_out(text, argument)
+
+
+def _base(text: TextDialect, argument: str) -> None:
+    from .base_commands import carry_out
 
     carry_out(text, argument)
 
@@ -193,6 +203,7 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "save": _save,
     "moves": _moves,
     "book": _book,
+    "base": _base,
     "stop": _stop,
     "hmirror": _hmirror,
     "vmirror": _vmirror,

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.game_formats import format_of, game_text, parse_game
+from desdaemon.protocol.game_formats import FORMATS, game_text, parse_game
 from desdaemon.protocol.games import GameRecord, PlayedMove
 
 if TYPE_CHECKING:
@@ -18,11 +18,26 @@ LARGEST_FILE = 1 << 20
 """Bytes; no more is read in search of the first game of a file."""
 
 
+BASE_ONLY = ("edx", "wtb")
+"""Formats of many games, of which the first can be read as well."""
+
+DIAGRAMS = ("svg", "eps")
+"""Formats of pictures, which can be written."""
+
+
 def read_game(path: str, format: str = "") -> GameRecord:
     """The first game of a file, in the format of its name unless one is given; raises `BadInput`."""
     if not path:
         raise BadInput('load "": expected the name of a file')
-    format = format or format_of(path)
+    format = format or _extension(path)
+    if format in BASE_ONLY:
+        from desdaemon.protocol.game_bases import read_games
+
+        for game in read_games(path):
+            return game.record
+        raise BadInput(f"{quoted(path)}: expected a game in it")
+    if format not in FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *BASE_ONLY))}")
     try:
         # A pipe could keep the dialogue waiting for ever.
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116  pathlib costs start-up time
@@ -43,7 +58,9 @@ def write_game(path: str, session: Session) -> None:
     """Write the session's game in the format of the file's name, replacing a file; raises `BadInput`."""
     if not path:
         raise BadInput('save "": expected the name of a file')
-    format = format_of(path)
+    format = _extension(path)
+    if format not in (*FORMATS, *DIAGRAMS, "edx"):
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *DIAGRAMS, 'edx'))}")
     game, settings = session.game, session.settings
     record = GameRecord(
         game.initial,
@@ -51,12 +68,26 @@ def write_game(path: str, session: Session) -> None:
         settings.engine_name if settings.mode in (1, 2) else "",
         settings.engine_name if settings.mode in (0, 2) else "",
     )
-    text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
+    if format == "edx":
+        from desdaemon.protocol.game_bases import FileGame, write_games
+
+        write_games(path, [FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))])
+        return
+    if format in DIAGRAMS:
+        from desdaemon.protocol.diagrams import eps_text, svg_text
+
+        text = svg_text(game.position) if format == "svg" else eps_text(game.position)
+    else:
+        text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
             file.write(text)
     except (OSError, ValueError) as error:
         raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be written") from None
+
+
+def _extension(path: str) -> str:
+    return os.path.splitext(path)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING
 
 from desdaemon.protocol import edax, rules
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.notation import move_text
-from desdaemon.protocol.obf import Problem, parse_problem
+from desdaemon.protocol.obf import Problem, parse_problem, problem_text
 from desdaemon.protocol.rules import PASS
 
 from .search_commands import SearchTable
@@ -58,20 +58,31 @@ class _Tally:
         )
 
 
-def solve_file(text: TextDialect, path: str) -> None:
+def read_problems(text: TextDialect, path: str) -> Iterator[Problem]:
+    """The problems of an OBF file; lines that cannot be read are named and passed over. Raises `OSError`."""
+    with _opened(path) as file:
+        yield from _problems(text, file, path)
+
+
+def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
     """Solve the problems of an OBF file (`STANDARD_INPUT` by either of its names too) as their lines come.
 
-    Lines that cannot be read are named and passed over. A stop ends it after the problem in hand. Raises `OSError`
-    when the file cannot be opened or read, `EngineFailure` and `Abandoned`.
+    Lines that cannot be read are named and passed over. A stop ends it after the problem in hand. The problems whose
+    answers are not those listed are written to the file ``wrong``. Raises `OSError` when a file cannot be opened,
+    `EngineFailure` and `Abandoned`.
     """
     verbose = text.session.settings.verbose
     tally = _Tally()
     begun, cpu_begun = time.monotonic(), time.process_time()
-    with _opened(path) as file, text.session.interrupt.searching(bounded=True) as search:
+    with ExitStack() as stack:
+        search = stack.enter_context(text.session.interrupt.searching(bounded=True))
+        rejects = stack.enter_context(open(wrong, "w", encoding="utf-8")) if wrong else None  # noqa: PTH123
         if verbose == 1:
             text.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
-        for problem in _problems(text, file, path):
-            _solve(text, problem, tally)
+        for problem in read_problems(text, path):
+            faulty = _solve(text, problem, tally)
+            if faulty and rejects:
+                rejects.write(f"{problem_text(problem)}\n")
             if search.stopped:
                 break
     if verbose == 1:
@@ -109,7 +120,8 @@ def _skip_line(file: IO[bytes]) -> None:
         pass
 
 
-def _solve(text: TextDialect, problem: Problem, tally: _Tally) -> None:
+def _solve(text: TextDialect, problem: Problem, tally: _Tally) -> bool:
+    """Solve a problem and show it; whether the answer is not the one listed."""
     session, position = text.session, problem.position
     tally.positions += 1
     number = tally.positions
@@ -133,3 +145,4 @@ def _solve(text: TextDialect, problem: Problem, tally: _Tally) -> None:
         text.say(edax.TABLE_RULE)
         if fault:
             text.say(fault)
+    return bool(fault)

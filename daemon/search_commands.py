@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .text import TextDialect
 
 MOST_HINTS = 60
-# Lines of play shorter than this are counted in one go; longer ones piece by piece, so that a stop gets through.
-_PERFT_PIECE = 9
 
 
 def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.Row:
@@ -159,53 +157,13 @@ def _analyze(text: TextDialect, argument: str) -> None:
 def _solve(text: TextDialect, argument: str) -> None:
     from .problems import STANDARD_INPUT, solve_file
 
-    if not argument or argument in STANDARD_INPUT:
+    path, wrong = argument, ""
+    # From afar the whole argument is a name inside the data folder.
+    if " " in argument and not text.session.remote and not os.path.exists(argument):  # noqa: PTH110  pathlib costs start-up time
+        path, _, wrong = argument.rpartition(" ")
+    if not path or path in STANDARD_INPUT:
         raise BadInput(f"solve {quoted(argument)}: expected the name of a file of problems")
-    solve_file(text, argument)
-
-
-def _perft(text: TextDialect, argument: str) -> None:
-    words = argument.split()
-    if not 1 <= len(words) <= 2:
-        raise BadInput(f"perft {quoted(argument)}: expected a depth and optionally a mode, 1 or 2")
-    depth = number_argument("perft", words[0], 0, 60)
-    mode = number_argument("perft mode", words[1], 1, 2) if len(words) > 1 else 1
-    begun = time.monotonic()
-    count = _count_lines(text, text.session.game.position, depth, mode)
-    if count is None:
-        text.say(f"perft {depth} (mode {mode}): stopped")
-    else:
-        text.say(f"perft {depth} (mode {mode}): {count} in {edax.clock_text((time.monotonic() - begun) * 1000)}")
-
-
-def _count_lines(text: TextDialect, position: Position, depth: int, mode: int) -> int | None:
-    """Perft in pieces, None when it was stopped."""
-    from desdaemon.engine.counting import perft
-
-    with text.session.interrupt.searching(bounded=depth <= 13) as search:
-
-        def count(player: int, opponent: int, left: int) -> int:
-            if search.stopped:
-                return 0
-            moves = rules.legal_moves(player, opponent)
-            if left <= _PERFT_PIECE or not moves:
-                return perft(player, opponent, left, mode)
-            return sum(count(*rules.play(player, opponent, move), left - 1) for move in rules.squares(moves))
-
-        total = count(position.player, position.opponent, depth)
-        return None if search.stopped else total
-
-
-def _count(text: TextDialect, argument: str) -> None:
-    from desdaemon.engine.counting import count_positions
-
-    words = argument.split()
-    if not 2 <= len(words) <= 3 or words[0].lower() != "positions":
-        raise BadInput(f"count {quoted(argument)}: expected positions, a depth and optionally a definition, 1 to 3")
-    depth = number_argument("count positions", words[1], 0, 12)
-    chosen = [number_argument("count positions, definition", words[2], 1, 3)] if len(words) > 2 else [1, 2, 3]
-    for definition in chosen:
-        text.say(f"positions {depth} (definition {definition}): {count_positions(depth, definition)}")
+    solve_file(text, path.strip(), wrong)
 
 
 HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
@@ -214,6 +172,4 @@ HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
     "eval": _eval,
     "analyze": _analyze,
     "solve": _solve,
-    "perft": _perft,
-    "count": _count,
 }

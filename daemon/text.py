@@ -240,9 +240,15 @@ class TextDialect:
 
 def handlers() -> dict[str, Callable[[TextDialect, str], None]]:
     """What carries out each command of the table."""
-    from . import game_commands, line_commands, search_commands
+    from . import count_commands, game_commands, line_commands, search_commands, tool_commands
 
-    return {**game_commands.HANDLERS, **line_commands.HANDLERS, **search_commands.HANDLERS}
+    return {
+        **game_commands.HANDLERS,
+        **line_commands.HANDLERS,
+        **search_commands.HANDLERS,
+        **count_commands.HANDLERS,
+        **tool_commands.HANDLERS,
+    }
 
 
 def _nothing() -> None:

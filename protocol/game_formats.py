@@ -1,4 +1,4 @@
-"""Games as move lists (txt), SGF and PGN, and the choice of a format by the name of a file.
+"""Games as move lists (txt), SGF and PGN.
 
 Forced passes are written where the format has a way to write them, and put in where they were left out.
 """
@@ -17,14 +17,6 @@ FORMATS = ("txt", "ggf", "sgf", "pgn")
 _PGN_TAG = re.compile(r'\s*\[(\w+)\s+"((?:\\.|[^"\\])*)"\s*\]\s*')
 _PGN_TOKEN = re.compile(r"\{[^}]*(?:\}|$)|;[^\n]*|\d+\.+|[^\s{;]+")
 _RESULTS = ("*", "1/2-1/2")
-
-
-def format_of(name: str) -> str:
-    """The format that a file name asks for; raises `BadInput`."""
-    extension = name[-4:].lower()
-    if extension[:1] != "." or extension[1:] not in FORMATS:
-        raise BadInput(f"{quoted(name)}: expected a file name that ends in .txt, .ggf, .sgf or .pgn")
-    return extension[1:]
 
 
 def parse_game(text: str, format: str) -> GameRecord:
@@ -203,7 +195,7 @@ def pgn_text(record: GameRecord, date: str, event: str = "") -> str:
     lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', '[Round "?"]']
     lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{result}"]']
     if record.initial != START:
-        lines += ['[SetUp "1"]', f'[FEN "{_fen(record.initial)}"]']
+        lines += ['[SetUp "1"]', f'[FEN "{fen_text(record.initial)}"]']
     words = []
     blacks = record.initial.black_to_move
     for at, played in enumerate(record.moves):
@@ -228,7 +220,7 @@ def _wrapped(words: list[str]) -> list[str]:
     return lines
 
 
-def _fen(position: Position) -> str:
+def fen_text(position: Position) -> str:
     """The board as the option of ``setboard``: rank 1 first, ``p`` black."""
     letters = {"X": "p", "O": "P", "-": "1"}
     text = board_text(position)

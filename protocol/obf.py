@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .errors import BadInput, quoted
-from .notation import Position, illegal_move, parse_board, parse_move
+from .notation import Position, board_text, illegal_move, move_text, parse_board, parse_move
 from .rules import PASS
 
 
@@ -59,3 +59,9 @@ def _parse_score(text: str, item: str) -> int:
     if not -64 <= score <= 64:
         raise BadInput(f"{quoted(item)} is not a scored move: expected MOVE:SCORE, the score from -64 to +64")
     return score
+
+
+def problem_text(problem: Problem) -> str:
+    """The line of a problem, best moves first."""
+    scores = sorted(problem.scores.items(), key=lambda item: -item[1])
+    return f"{board_text(problem.position)};" + "".join(f" {move_text(move)}:{score:+d};" for move, score in scores)

@@ -6,11 +6,11 @@ dropped: ``P@f5``; a pass is ``@@@@``.
 
 from __future__ import annotations
 
-from . import rules
+from . import game_formats, rules
 from .commands import Command
 from .errors import BadInput, quoted
 from .games import black_score
-from .notation import Position, board_text, move_text, parse_board, parse_move
+from .notation import Position, move_text, parse_board, parse_move
 from .options import whole_number
 from .rules import PASS
 
@@ -104,21 +104,8 @@ def parse_fen(text: str) -> Position:
 
 def fen_text(position: Position) -> str:
     """The position as `parse_fen` reads it, without holdings."""
-    letters = {"X": "P", "O": "p", "-": " "}
-    squares = "".join(letters[c] for c in board_text(position)[:64])
-    ranks = [_packed(squares[at : at + 8]) for at in range(56, -8, -8)]
-    return f"{'/'.join(ranks)} {'w' if position.black_to_move else 'b'} - - 0 1"
-
-
-def _packed(rank: str) -> str:
-    packed = ""
-    run = 0
-    for square in rank:
-        run += square == " "
-        if square != " ":
-            packed += (str(run) if run else "") + square
-            run = 0
-    return packed + (str(run) if run else "")
+    ranks = game_formats.fen_text(position).split()[0].swapcase().split("/")
+    return f"{'/'.join(reversed(ranks))} {'w' if position.black_to_move else 'b'} - - 0 1"
 
 
 def result_line(position: Position) -> str:

@@ -5,9 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+
+# A busy machine is slow: no example has to be done in a given time.
+settings.register_profile("desdaemon", deadline=None)
+settings.load_profile("desdaemon")
 
 
 def _map_checkout() -> None:

@@ -177,8 +177,8 @@ def test_save_and_load(format: str, tmp_path: Path) -> None:
     [
         ("load", "the name of a file"),
         ("save", "the name of a file"),
-        ("load game.doc", ".txt, .ggf, .sgf or .pgn"),
-        ("save x", ".txt, .ggf, .sgf or .pgn"),
+        ("load game.doc", ".txt, .ggf, .sgf, .pgn, .edx, .wtb"),
+        ("save x", ".txt, .ggf, .sgf, .pgn, .svg, .eps, .edx"),
         ("load /nowhere/at/all.sgf", "a file that can be read"),
         ("save /nowhere/at/all.sgf", "a file that can be written"),
     ],

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from desdaemon import __version__
 from desdaemon.protocol import edax, rules
-from desdaemon.protocol.commands import COMMANDS
+from desdaemon.protocol.book_commands import BOOK_COMMANDS
+from desdaemon.protocol.commands import BASE_COMMANDS, COMMANDS
 from desdaemon.protocol.notation import START, Position, board_text, moves_text, parse_board
 from desdaemon.protocol.options import OPTIONS
 from desdaemon.text import handlers
@@ -39,15 +40,20 @@ def test_help_lists_exactly_what_works() -> None:
     listed = {name for head in heads for name in head.split(", ")}
     commands = {name for command in COMMANDS for name in (command.name, *command.aliases)}
     options = {name for option in OPTIONS for name in (option.name, *option.aliases)}
-    assert listed == commands | options
-    assert dialogue.say("help commands") + "\n" + dialogue.say("help options") == text
+    listed -= {"book", "base"}
+    assert listed == (commands | options) - {"book", "base"}
+    pages = [dialogue.say(f"help {page}") for page in ("commands", "options", "book", "base")]
+    assert "\n".join(pages) == text
+    for word, table in (("book", BOOK_COMMANDS), ("base", BASE_COMMANDS)):
+        lines = set(re.findall(rf"^  {word} ([a-z-]+)", dialogue.say(f"help {word}"), re.MULTILINE))
+        assert lines == {command.name for command in table}
     assert dialogue.say("?") == text
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_listed_command_is_known(command: object) -> None:
-    _, err = Dialogue().both(command.name)  # type: ignore[attr-defined]
-    assert "Unknown" not in err
+    _, err = Dialogue().both(f"{command.name} nonsense")  # type: ignore[attr-defined]
+    assert "Unknown command/Illegal" not in err
 
 
 def test_version() -> None:
