@@ -92,15 +92,32 @@ def _own_leaf(entry: Entry, rule: Rule) -> int:
     return reading(entry.leaf_level, max(empties, 0), rule)
 
 
-def flags(book: Book, player: int, opponent: int, loss: int) -> int:
-    """What is at the ends of all lines from a position that lose at most ``loss`` discs at each step; 0 outside."""
+Known = dict[int, int]
+"""What `flags` has found for rows; of use for one ``loss``, until the book changes."""
+
+
+class TooMany(Exception):
+    """More positions would have to be looked at than allowed."""
+
+
+def flags(
+    book: Book, player: int, opponent: int, loss: int, known: Known | None = None, most: int | None = None
+) -> int:
+    """What is at the ends of all lines from a position that lose at most ``loss`` discs at each step; 0 outside.
+
+    ``known`` is used and added to. Raises `TooMany` when ``most`` positions were not enough; what was found is kept.
+    """
     table, rule = book.table, book.options.rule
     start = table.find(player, opponent)
     if start < 0:
         return 0
-    done: dict[int, int] = {}
+    done: Known = {} if known is None else known
     stack = [start]
     while stack:
+        if most is not None:
+            most -= 1
+            if most < 0:
+                raise TooMany
         row = stack[-1]
         if row in done:
             stack.pop()
@@ -124,9 +141,12 @@ def flags(book: Book, player: int, opponent: int, loss: int) -> int:
     return done[start]
 
 
-def grade(book: Book, player: int, opponent: int) -> str:
-    """A to F or AA to AF; empty outside the book."""
-    first = LETTERS.get(flags(book, player, opponent, 1), "")
+def grade(
+    book: Book, player: int, opponent: int, known: tuple[Known, Known] | None = None, most: int | None = None
+) -> str:
+    """A to F or AA to AF; empty outside the book. ``known``, for losses of 1 and 2, and ``most`` are as for `flags`."""
+    one, two = known or (None, None)
+    first = LETTERS.get(flags(book, player, opponent, 1, one, most), "")
     if first != "A":
         return first
-    return first + LETTERS[flags(book, player, opponent, 2)]
+    return first + LETTERS[flags(book, player, opponent, 2, two, most)]

@@ -161,9 +161,12 @@ class Job:
 
 
 class Jobs:
-    """All jobs of the process."""
+    """All jobs of the process: ``active`` of them are not over, ``ended`` are; ``tell`` is called at every notice."""
 
     def __init__(self) -> None:
+        self.active = 0
+        self.ended = 0
+        self.tell: Callable[[Job], None] = lambda job: None
         self._lock = threading.Condition()
         self._jobs: dict[int, Job] = {}
         self._number = 0
@@ -200,12 +203,21 @@ class Jobs:
         with self._lock:
             self._number += 1
             job = self._jobs[self._number] = Job(self._number, op, client, work)
+            self.active += 1
             if self._closed:
                 job.cancelled = True
             over = [number for number, old in self._jobs.items() if old.over]
             for number in over[: max(0, len(over) - KEPT)]:
                 del self._jobs[number]
+        job.watch(self._watch)
         return job
+
+    def _watch(self, job: Job) -> None:
+        if job.over:
+            with self._lock:
+                self.active -= 1
+                self.ended += 1
+        self.tell(job)
 
     def _take_turns(self) -> None:
         while True:

@@ -76,11 +76,8 @@ class JsonLinesDialect:
     def _furnish(self) -> Services:
         settings = self._session.settings
         scheduler = Scheduler(settings.n_tasks)
-        books = self._session.books
-        if not isinstance(books, Books):
-            books = Books(Jobs(), scheduler=scheduler)
-            if settings.book_file:
-                books.prepare(settings.book_file, settings, self._output.error)
+        books = self._session.books or Books(Jobs())
+        books.scheduler = scheduler
         return furnish(
             settings,
             loader.build_engine,

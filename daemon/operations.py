@@ -158,7 +158,7 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
-            "book.get": self.books.get,
+            "book.get": lambda request: self.books.get(request, lambda: self.admit(request)),
             "jobs": self._jobs,
             "cancel": self._cancel,
             "shutdown": self._shutdown,

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.book_commands import find_book_command, values_by_name
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.messages import RequestError
-from desdaemon.protocol.notation import move_text
 from desdaemon.protocol.wire_positions import read_line
 
 from .books import Books, Caller, Forbidden, NoBook
 from .jobs import CANCELLED, FAILED, Job, Jobs
+from .looks import Looks
 from .settings import Settings
 
 if TYPE_CHECKING:
     from desdaemon.protocol.messages import Operation
 
-    from .books import Look
     from .health import Health
     from .operations import Data, Request
 
@@ -32,6 +32,7 @@ class BookOperations:
         self.jobs = jobs
         self._settings = settings
         self._health = health
+        self._looks = Looks(books, jobs)
         self._hidden = f"{data_folder}/"
 
     def status(self) -> Data:
@@ -43,14 +44,15 @@ class BookOperations:
             "dirty": any(not job.over for job in self.jobs.listed()),
         }
 
-    def get(self, request: Request) -> None:
-        """`book.get`."""
+    def get(self, request: Request, admit: Callable[[], None]) -> None:
+        """`book.get`; ``admit`` is called where it takes its time."""
         position = read_line(request.values).last
-        look = self.books.look_up(position.player, position.opponent)
-        if look is None:
-            request.final({"found": False})
+        data = self._looks.get(position.player, position.opponent)
+        if data is not None:
+            request.final(data)
             return
-        request.final(look_data(look, self.books.grade(position.player, position.opponent)))
+        admit()
+        self._looks.later(position.player, position.opponent, request.final)
 
     def command(self, request: Request, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
@@ -120,22 +122,3 @@ def progress_data(job: Job) -> Data:
     data: Data = job.progress._asdict()
     data["rate"] = round(data["rate"], 3)
     return data
-
-
-def look_data(look: Look, grade: str) -> Data:
-    """What `book.get` answers about a position of the book."""
-    leaf = look.leaf
-    return {
-        "found": True,
-        "level": look.level,
-        "score": look.score,
-        "lower": look.lower,
-        "upper": look.upper,
-        "wins": look.wins,
-        "draws": look.draws,
-        "losses": look.losses,
-        "lines": look.lines,
-        "grade": grade,
-        "links": [{"move": move_text(link.move).lower(), "score": link.score} for link in look.links],
-        "leaf": {"move": move_text(leaf.move).lower(), "score": leaf.score, "level": look.leaf_level} if leaf else None,
-    }

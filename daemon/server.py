@@ -14,7 +14,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from desdaemon import __version__
@@ -25,7 +24,7 @@ from desdaemon.protocol.messages import VERSION, RequestError
 from . import loader
 from .books import Books
 from .health import notify, watchdog_s
-from .jobs import CANCELLED, DONE, FAILED, Job, Jobs, Result
+from .jobs import Job, Jobs
 from .keys import Keys
 from .logs import Log
 from .operations_book import progress_data
@@ -49,33 +48,11 @@ STATUS_S = 2.0
 _SWITCH_S = 0.0005
 
 
-class WatchedJobs(Jobs):
-    """Jobs whose progress everybody is told."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.publish: Callable[[str, dict[str, Any]], None] = lambda topic, data: None
-        self.describe: Callable[[], dict[str, Any]] = dict
-
-    def submit(self, op: str, work: Callable[[Job], Result], client: str, *, writes: bool) -> Job:
-        """See `Jobs.submit`."""
-        job = super().submit(op, work, client, writes=writes)
-        job.watch(self._tell)
-        return job
-
-    def _tell(self, job: Job) -> None:
-        data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
-        if job.state in (DONE, CANCELLED, FAILED):
-            data |= {name: job.result[name] for name in ("added", "changed", "time_s") if name in job.result}
-            self.publish("book", {**self.describe(), "job": job.id, "op": job.op})
-        self.publish(f"job.{job.id}", data)
-
-
 class Server:
     """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
 
     def __init__(
-        self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books, jobs: WatchedJobs
+        self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books, jobs: Jobs
     ) -> None:
         import zmq
 
@@ -99,7 +76,7 @@ class Server:
             os.umask(old)
         services = self._services
         self._sockets = Sockets(self._doors, porter, services.operations, services.texts, services.health, self._chores)
-        jobs.publish, jobs.describe = self._sockets.publish, services.operations.books.status
+        jobs.tell = self._tell
         self._public_key = keys.server()[0] if keys is not None else None
         self._began = time.monotonic()
         self._saved = self._told = self._began
@@ -132,6 +109,15 @@ class Server:
         _write_private(connection_path(), connection.text())
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
         notify(f"READY=1\nMAINPID={os.getpid()}")
+
+    def _tell(self, job: Job) -> None:
+        """Publish how a job goes on."""
+        data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
+        if job.over:
+            data |= {name: job.result[name] for name in ("added", "changed", "time_s") if name in job.result}
+            book = self._services.operations.books.status()
+            self._sockets.publish("book", {**book, "job": job.id, "op": job.op})
+        self._sockets.publish(f"job.{job.id}", data)
 
     def _run(self) -> None:
         try:
@@ -237,7 +223,7 @@ def open_server(settings: Settings, options: ServeOptions, log: Log) -> Server:
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()
     private_folder(options.data_folder)
-    jobs = WatchedJobs()
+    jobs = Jobs()
     scheduler = Scheduler(options.slots)
     books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
     server = Server(settings, options, log, scheduler, books, jobs)

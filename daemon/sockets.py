@@ -196,8 +196,8 @@ class Sockets:
             self._take_text(peer, prefix, body)
             return
         if len(body) > LARGEST_BODY:
-            message = f"a body of {len(body)} bytes: expected at most {LARGEST_BODY}"
-            self._refuse(peer, prefix, RequestError("too_large", message))
+            excess = RequestError("too_large", f"a body of {len(body)} bytes: expected at most {LARGEST_BODY}")
+            self._refuse(peer, prefix, excess)
             return
         try:
             message = wire.decode(body)
@@ -205,10 +205,10 @@ class Sockets:
             self._refuse(peer, prefix, RequestError("bad_request", str(error)))
             return
 
-        def reply(message: Data) -> None:
-            partial = message["type"] == "partial"
+        def reply(answer: Data) -> None:
+            partial = answer["type"] == "partial"
             if not (partial and last_only):
-                self._send(peer, Outgoing(prefix, wire.encode(message), partial))
+                self._send(peer, Outgoing(prefix, wire.encode(answer), partial))
 
         self._operations.handle(peer, message, reply)
 
