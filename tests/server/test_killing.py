@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import referee
-from served import Peer, Served
+from served import Peer, Served, until
 
 from desdaemon.clients import Client, ConnectionLost, DaemonError
 
@@ -102,6 +102,8 @@ def kill_again_and_again(folder: Path, times: int) -> None:
             served.kill()
             served.start()
             with Peer(served.ipc) as admin:
+                # The book is opened beside the sockets.
+                until(lambda: admin.final("status")["book"]["positions"] > 0)
                 missing = [line for line in acknowledged if not admin.final("book.get", {"moves": line})["found"]]
                 assert missing == []
         load.end()
