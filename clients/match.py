@@ -16,11 +16,12 @@ from desdaemon.protocol.game_bases import BASE_FORMATS, FileGame, write_games
 from desdaemon.protocol.games import GameRecord
 from desdaemon.protocol.notation import board_text, moves_text
 
+from .arguments import Parser
 from .engines import EngineFault, command_of
 from .match_journal import Journal
 from .match_report import as_json, report
 from .match_workers import Match, Setting, sequential
-from .openings import PLIES, made_openings, openings_of_file
+from .openings import PLIES, listed_openings, openings_of_file
 from .players import PLAYERS, detected_protocol
 from .playing import MOST_SOLVED, Finished, Terms
 from .time_control import TimeControl, parse_clock, parse_seconds
@@ -38,7 +39,7 @@ Values for both programs may be two with a comma between: --move-time 1,none.
 
 def main(arguments: list[str]) -> int:
     """Run a match; 0, 1 where a program cannot be used, 2 for a bad command line, 130 where it was interrupted."""
-    options = _parser().parse_args(arguments)
+    options = command_line().parse_args(arguments)
     try:
         setting = _setting(options)
         with Journal(options.journal, _described(setting)) as journal:
@@ -50,8 +51,9 @@ def main(arguments: list[str]) -> int:
     return 130 if interrupted else 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def command_line() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = Parser(
         prog="desdaemon match",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -60,12 +62,28 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("first", help="command line of a program")
     add("second", help="command line of its opponent")
-    add("--protocol", default="auto", help=f"{', '.join(PLAYERS)} or auto, which asks the program (default)")
-    add("--names", default="", help="what to call them: FIRST,SECOND")
-    add("--games", type=int, help="games to play; default 20, or every opening of the file with both colours")
+    add(
+        "--protocol",
+        default="auto",
+        metavar="NAME",
+        help=f"{', '.join(PLAYERS)} or auto, which asks the program (default)",
+    )
+    add("--names", default="", metavar="FIRST,SECOND", help="what to call them")
+    add(
+        "--games",
+        type=int,
+        metavar="N",
+        help="games to play; default 20, or every opening of the file with both colours",
+    )
     add("--openings", default="", metavar="FILE", help=f"begin with these games ({' '.join(BASE_FORMATS)})")
-    add("--plies", type=int, default=60, help="play no more moves of an opening of the file than this")
-    add("--seed", type=int, default=1, help=f"chooses the openings of {PLIES} moves that are made without a file")
+    add("--plies", type=int, default=60, metavar="N", help="play no more moves of an opening of the file than this")
+    add(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help=f"which of the listed openings of {PLIES} moves, without a file",
+    )
     add("--move-time", default="none", metavar="S", help="seconds for each move")
     add("--clock", default="none", metavar="S[+S]", help="seconds for a game, and seconds added after each move")
     add("--level", default="none", metavar="N", help="level to tell the program (not possible in GTP)")
@@ -104,7 +122,7 @@ def _setting(options: argparse.Namespace) -> Setting:
         games = 2 * len(openings) if options.games is None else options.games
     else:
         games = 20 if options.games is None else options.games
-        openings = made_openings((_within(games, "--games", 1, 10**6) + 1) // 2, options.seed)
+        openings = listed_openings((_within(games, "--games", 1, 10**6) + 1) // 2, options.seed)
     patience = parse_seconds(options.patience, "--patience") or 1e9
     terms = Terms(
         _controls(options),

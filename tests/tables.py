@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from desdaemon.clients import analyze, match
 from desdaemon.protocol import cassio, commands, gtp, nboard, xboard
 from desdaemon.protocol.commands import Command
 from desdaemon.protocol.options import OPTIONS, Option
@@ -67,6 +69,21 @@ def values(option: Option) -> str:
     return {"bool": "on, off", "flag": "", "time": "time", "selectivity": "0 to 5, or percent"}.get(option.kind, "file")
 
 
+def arguments(parser: argparse.ArgumentParser) -> Callable[[], str]:
+    """The options of a sub-command."""
+
+    def made() -> str:
+        body = []
+        for action in parser._actions:
+            if action.option_strings and action.dest != "help":
+                value = "" if action.nargs == 0 else str(action.metavar or "|".join(action.choices or [action.dest]))
+                name = " ".join([action.option_strings[0], f"[{value}]" if action.nargs == "?" else value]).strip()
+                body.append((f"`{cell(name)}`", cell(action.help or "")))
+        return rows("option|what it does", body)
+
+    return made
+
+
 def idle_options() -> str:
     """The options that are accepted without any effect."""
     return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
@@ -76,6 +93,8 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("text-protocol.md", "commands"): text_commands,
     ("text-protocol.md", "options"): option_table,
     ("text-protocol.md", "idle"): idle_options,
+    ("match.md", "options"): arguments(match.command_line()),
+    ("analyze.md", "options"): arguments(analyze.command_line()),
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
     ("protocols.md", "xboard"): command_table(xboard.COMMANDS),

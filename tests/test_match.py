@@ -24,7 +24,7 @@ from desdaemon.clients import match, statistics
 from desdaemon.clients.engines import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match_journal import Journal
 from desdaemon.clients.match_report import report, tally
-from desdaemon.clients.openings import made_openings
+from desdaemon.clients.openings import listed_openings
 from desdaemon.clients.players import PLAYERS, GtpPlayer, Player, detected_protocol, start_player
 from desdaemon.clients.playing import Finished, Terms, play_game, solve
 from desdaemon.clients.time_control import Stopwatch, TimeControl, parse_clock, parse_seconds
@@ -67,7 +67,7 @@ def played(
 @pytest.mark.parametrize("protocol", list(PLAYERS))
 def test_a_whole_game_in_each_protocol(protocol: str) -> None:
     """Every move is legal, every forced pass is there, and the score is that of another referee."""
-    opening = made_openings(1)[0]
+    opening = listed_openings(1)[0]
     game = played([protocol, "first"], [protocol, "last"], opening=opening)
     assert (game.ending, game.faulty) == ("played", -1)
     assert game.record.moves[:8] == opening.moves
@@ -206,19 +206,29 @@ def test_clocks() -> None:
 # Openings
 
 
-def test_openings_made_by_the_rule() -> None:
-    openings = made_openings(60)
-    assert openings == made_openings(100)[:60]
-    assert openings != made_openings(60, seed=2)
+def test_the_listed_openings_keep_their_rule() -> None:
+    openings = listed_openings(1000)
     boards = set()
     for opening in openings:
         cells = referee.start()
         for move in opening.moves:
-            assert move.move % 8 not in (0, 7)
-            assert move.move // 8 not in (0, 7)
+            assert min(move.move % 8, move.move // 8) >= 1
+            assert max(move.move % 8, move.move // 8) <= 6
+            assert move.move not in (9, 14, 49, 54)
             cells = referee.play(cells, move.move)
         boards.add(referee.canonical_bits(cells))
-    assert len(boards) == 60
+        moves, replies = len(referee.legal_moves(cells)), len(referee.legal_moves(referee.passed(cells)))
+        assert min(moves, replies) > 0
+        assert abs(moves - replies) <= 2
+        assert min(word.bit_count() for word in referee.to_bits(cells)) >= 3
+    assert len(boards) == 1000
+
+
+def test_the_seed_decides_about_the_order() -> None:
+    assert listed_openings(60) == listed_openings(100)[:60]
+    assert listed_openings(60) != listed_openings(60, seed=2)
+    with pytest.raises(BadInput, match="expected at most 1000"):
+        listed_openings(1001)
 
 
 # Results
@@ -298,7 +308,7 @@ def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("Fake first", "Fake last"),
         ("Fake last", "Fake first"),
     ] * 2
-    openings = made_openings(2)
+    openings = listed_openings(2)
     assert [game.record.moves[:8] for game in games] == [openings[at // 2].moves for at in range(4)]
     found = json.loads(account.read_text())
     scores = [-(game.result or 0) if at % 2 else (game.result or 0) for at, game in enumerate(games)]
