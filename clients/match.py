@@ -97,7 +97,7 @@ def command_line() -> argparse.ArgumentParser:
         help=f"read games out from N empty squares, 0 to {MOST_SOLVED}",
     )
     add("--concurrency", type=int, default=1, metavar="N", help="games at a time")
-    add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games have decided between these differences")
+    add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games decide between these (--sprt=-5,0)")
     add("--journal", default="", metavar="FILE", help="keep the games there; the same command goes on with them")
     add("--save", default="", metavar="FILE", help="write the games at the end, in the format of the name")
     add(

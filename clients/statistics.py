@@ -15,8 +15,9 @@ CONFIDENCE = 0.95
 _DEVIATIONS = 1.959964
 """Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
 
-_UNSEEN = 1e-3
-"""The count given to a result that has not been seen, so that no spread is 0."""
+_DOUBT = 1.0
+"""Pairs that the spread of a sequential test is taken to have more than were seen, all five results alike among them.
+A few results that happen to be alike would otherwise look certain; they now decide about as soon as single games do."""
 
 Counts = tuple[int, int, int, int, int]
 """Pairs with 0, 1/2, 1, 3/2 and 2 points for the first player."""
@@ -93,10 +94,9 @@ def sequential(pairs: Counts, elo0: float, elo1: float, alpha: float = 0.05, bet
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
     if not sum(pairs):
         return Sequential(0.0, lower, upper, -1)
-    weights = [count or _UNSEEN for count in pairs]
-    total = sum(weights)
-    mean = sum(weight * at / 4 for at, weight in enumerate(weights)) / total
-    variance = sum(weight * (at / 4 - mean) ** 2 for at, weight in enumerate(weights)) / total
+    total = sum(pairs)
+    mean = sum(count * at / 4 for at, count in enumerate(pairs)) / total
+    variance = sum((count + _DOUBT / 5) * (at / 4 - mean) ** 2 for at, count in enumerate(pairs)) / (total + _DOUBT)
     score0, score1 = expected_score(elo0), expected_score(elo1)
     ratio = total * (score1 - score0) * (2 * mean - score0 - score1) / (2 * variance)
     return Sequential(ratio, lower, upper, 1 if ratio >= upper else 0 if ratio <= lower else -1)

@@ -290,6 +290,14 @@ def test_the_sequential_test_is_seldom_wrong() -> None:
         assert verdicts.count(right) >= 52
 
 
+def test_the_sequential_test_is_in_no_hurry() -> None:
+    """Straight losses decide when single games by the plain ratio of likelihoods would: in the third pair."""
+    once = math.log((1 - statistics.expected_score(100)) / (1 - statistics.expected_score(-100)))
+    games = next(games for games in range(100) if games * once < math.log(0.05 / 0.95))
+    assert -(-games // 2) == 3
+    assert [statistics.sequential((n, 0, 0, 0, 0), -100, 100).accepted for n in range(4)] == [-1, -1, -1, 0]
+
+
 # Whole matches
 
 
