@@ -1,0 +1,35 @@
+"""`desdaemon analyze` with a daemon that runs already."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from served import Served
+from test_games import random_game
+
+from desdaemon.clients import analyze
+from desdaemon.protocol.game_bases import FileGame, write_games
+from desdaemon.protocol.rules import PASS
+
+
+def test_a_game_is_analysed_by_a_running_daemon(
+    daemon: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "game.ggf")
+    game = random_game(3, 99)
+    write_games(path, [FileGame(game._replace(black="a", white="b"))])
+    assert analyze.main([path, "--depth", "2", "--server", daemon.ipc, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["steps"]) == len(game.moves)
+    assert all(step["sure"] for step, played in zip(found["steps"], game.moves, strict=True) if played.move != PASS)
+
+
+def test_no_daemon_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "game.txt"
+    path.write_text("f5d6c3\n")
+    assert analyze.main([str(path), "--server", f"ipc://{tmp_path}/none"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("desdaemon analyze: ")
+    assert err.count("\n") == 1
