@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.options import find_option, whole_number
@@ -16,11 +16,16 @@ from desdaemon.protocol.options import find_option, whole_number
 from .protocols import NAMES as PROTOCOLS
 from .settings import Settings, read_option_file
 
+if TYPE_CHECKING:
+    from .books import Books
+    from .session import Session
+
 OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 
 USAGE = """\
 desdaemon [OPTION ...]              the text protocol on standard input and output
 desdaemon -PROTOCOL [OPTION ...]    another one, also --protocol PROTOCOL: {protocols}
+desdaemon --zmq [OPTION ...]        sockets for other clients beside it, with the options of desdaemon serve
 desdaemon -solve FILE [OPTION ...]  solve the problems of an OBF file (- is standard input)
 desdaemon COMMAND [ARGUMENT ...]
 
@@ -117,6 +122,8 @@ def _run(program: str, arguments: list[str]) -> int:
         return _count(arguments[1:])
     if "bench" in names:
         return _main_of(SUB_COMMANDS[0])(arguments[1:])
+    zmq = [argument for argument in arguments if argument in ("--zmq", "-zmq")]
+    arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
     invocation = read_arguments(arguments, "edax" in program.lower(), _named_protocol(program))
     for warning in invocation.warnings:
         _refuse(warning, OK)
@@ -129,7 +136,26 @@ def _run(program: str, arguments: list[str]) -> int:
     engines = EngineSource(build_engine)
     if invocation.solve:
         return solve(invocation.settings, engines, invocation.solve)
-    return serve(invocation.settings, engines, invocation.protocol)
+    return serve(invocation.settings, engines, invocation.protocol, beside)
+
+
+def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
+    """The arguments that are not about sockets, and what opens these beside a dialogue."""
+    from .serve_options import split_options
+    from .server import beside_dialogue
+
+    try:
+        given, insecure, rest = split_options([argument for argument in arguments if argument not in ("--zmq", "-zmq")])
+    except BadInput as error:
+        raise UsageError(str(error)) from None
+
+    def open_sockets(session: Session, books: Books) -> Callable[[], None]:
+        try:
+            return beside_dialogue(session, books, given, insecure)
+        except BadInput as error:
+            raise UnusableFile(str(error)) from None
+
+    return rest, open_sockets
 
 
 def usage() -> str:

@@ -75,7 +75,8 @@ class JsonLinesDialect:
 
     def _furnish(self) -> Services:
         settings = self._session.settings
-        scheduler = Scheduler(settings.n_tasks)
+        shared = self._session.scheduler
+        scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks)
         books = self._session.books or Books(Jobs())
         books.scheduler = scheduler
         return furnish(

@@ -8,6 +8,7 @@ long is cancelled, the book and the analyses are saved, replies go out; all with
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import os
 import signal
@@ -22,7 +23,7 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.messages import VERSION, RequestError
 
 from . import loader
-from .books import Books
+from .books import Books, processors
 from .health import notify, watchdog_s
 from .jobs import Job, Jobs
 from .keys import Keys
@@ -33,9 +34,13 @@ from .scheduler import Scheduler
 from .services import Services, furnish
 from .settings import Settings
 from .sockets import Sockets
+from .stdio import INTERRUPTED, leave
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .serve_options import ServeOptions
+    from .session import Session
 
 FINISH_S = 1.0
 """At the end, what is in flight has so long to be finished."""
@@ -51,15 +56,13 @@ _SWITCH_S = 0.0005
 class Server:
     """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
 
-    def __init__(
-        self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books, jobs: Jobs
-    ) -> None:
+    def __init__(self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> None:
         import zmq
 
         from .doors import open_doors
 
         self._log = log
-        self._jobs = jobs
+        self._jobs = books.jobs
         self._books = books
         self.done = threading.Event()
         self._ending = threading.Lock()
@@ -76,7 +79,7 @@ class Server:
             os.umask(old)
         services = self._services
         self._sockets = Sockets(self._doors, porter, services.operations, services.texts, services.health, self._chores)
-        jobs.tell = self._tell
+        self._jobs.tell = self._tell
         self._public_key = keys.server()[0] if keys is not None else None
         self._began = time.monotonic()
         self._saved = self._told = self._began
@@ -202,9 +205,14 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"desdaemon serve: {error}\n")
         return 2
     log = Log(options.log_level, options.log_format)
-    ending = _Signals(log)
+    ending = _Signals()
     try:
-        server = open_server(settings, options, log)
+        jobs = Jobs()
+        scheduler = Scheduler(options.slots)
+        books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
+        server = _opened(settings, options, log, scheduler, books)
+        if settings.book_file:
+            books.prepare(settings.book_file, settings, lambda note: log.warning("book", note=note))
     except (BadInput, OSError) as error:
         sys.stderr.write(f"desdaemon serve: {error}\n")
         return 1
@@ -213,22 +221,52 @@ def main(arguments: list[str]) -> int:
     if ending.asked:
         server.end()
     server.done.wait()
-    # Threads that search or compile must not be waited for, nor meet an interpreter that is being taken down.
-    sys.stderr.flush()
-    os._exit(0)
+    leave(0)
 
 
-def open_server(settings: Settings, options: ServeOptions, log: Log) -> Server:
-    """A server with a scheduler and a book of its own; raises `BadInput` and `OSError`."""
+def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]], insecure: bool) -> Callable[[], None]:
+    """Sockets that share a dialogue's book and searches; returns what ends them. Raises `BadInput`.
+
+    ``given`` and ``insecure`` come from `serve_options.split_options`.
+    """
+    from .serve_options import serve_options
+
+    options = serve_options(given, insecure, max(session.settings.n_tasks, processors()))
+    log = Log(options.log_level, options.log_format)
+    ending = _Signals()
+    scheduler = Scheduler(options.slots)
+    settings = copy.deepcopy(session.settings)
+    settings.n_tasks = 1
+    books.scheduler, books.data_folder = scheduler, options.data_folder
+    try:
+        server = _opened(settings, options, log, scheduler, books)
+    except OSError as error:
+        raise BadInput(str(error)) from None
+    session.scheduler = scheduler
+    ending.server = server
+    server.start()
+    left = threading.Event()
+
+    def end() -> None:
+        left.set()
+        server.end()
+        server.done.wait()
+
+    def watch() -> None:
+        server.done.wait()
+        if not left.is_set():
+            leave(INTERRUPTED if ending.interrupted else 0)
+
+    threading.Thread(target=watch, name="watch", daemon=True).start()
+    return end
+
+
+def _opened(settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> Server:
+    """A server, in a process that suits it; raises `BadInput` and `OSError`."""
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()
     private_folder(options.data_folder)
-    jobs = Jobs()
-    scheduler = Scheduler(options.slots)
-    books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
-    server = Server(settings, options, log, scheduler, books, jobs)
-    if settings.book_file:
-        books.prepare(settings.book_file, settings, lambda note: log.warning("book", note=note))
+    server = Server(settings, options, log, scheduler, books)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     return server
@@ -237,10 +275,10 @@ def open_server(settings: Settings, options: ServeOptions, log: Log) -> Server:
 class _Signals:
     """SIGTERM and the first SIGINT end in good order, the second SIGINT at once."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self) -> None:
         self.server: Server | None = None
         self.asked = False
-        self._log = log
+        self.interrupted = False
         signal.signal(signal.SIGTERM, self._end)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, self._interrupted)
@@ -252,7 +290,8 @@ class _Signals:
 
     def _interrupted(self, number: int, frame: object) -> None:
         if self.asked:
-            os._exit(130)
+            leave(INTERRUPTED)
+        self.interrupted = True
         self._end(number, frame)
 
 

@@ -164,12 +164,21 @@ def guard_stdout() -> int:
     return answers
 
 
-def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> int:
-    """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status."""
+def serve(
+    settings: Settings,
+    engines: EngineSource,
+    protocol: str = "text",
+    beside: Callable[[Session, Books], Callable[[], None]] | None = None,
+) -> int:
+    """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status.
+
+    ``beside`` opens something that shares the session's engine and book, and returns what ends it.
+    """
     output = Descriptors(guard_stdout(), 2)
     books = Books(Jobs())
     session = Session(settings, engines, books=books)
     lines = Lines()
+    end_other = beside(session, books) if beside else None
 
     def converse(protocol: str, first: Item | None = None) -> int:
         if protocol != "text":
@@ -195,6 +204,8 @@ def serve(settings: Settings, engines: EngineSource, protocol: str = "text") -> 
         listener = _listener(protocol, session.interrupt)
         threading.Thread(target=read_lines, args=(0, lines, listener), name="reader", daemon=True).start()
         status = converse(protocol)
+        if end_other:
+            end_other()
         books.jobs.close()
         for note in books.close():
             on_note(note)
