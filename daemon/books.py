@@ -364,16 +364,21 @@ class Books:
         with explained(run.command.name):
             before = len(self.book) if self.book is not None else 0
             result = WORK[run.command.name](run)
-            self._commit()
-            opened = self._opened
-            if run.command.writes and opened is not None and opened.store is not None and opened.store.bloated:
-                opened.store.save()
+            if run.command.writes:
+                self._commit()
+                self._tidy()
         book = self.book
         result.setdefault("positions", len(book) if book is not None else 0)
         result.setdefault("added", max(0, result["positions"] - before))
         result.setdefault("changed", 0)
         result["time_s"] = round(time.monotonic() - begun, 3)
         return result
+
+    def _tidy(self) -> None:
+        """Write the book's file anew where its journal has grown longer than the file."""
+        opened = self._opened
+        if opened is not None and opened.store is not None and opened.store.bloated:
+            opened.store.save()
 
     def _commit(self) -> None:
         """What is told has to last."""

@@ -8,7 +8,7 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-from book_dialogue import BookDialogue
+from book_dialogue import BookDialogue  # noqa: E402
 
 
 @pytest.fixture

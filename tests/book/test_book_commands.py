@@ -1,5 +1,6 @@
 """The book through the text protocol."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -304,13 +305,11 @@ def test_what_is_learnt_outlives_the_process_without_a_save(dialogue: BookDialog
 
 
 def test_a_book_that_another_process_writes_is_for_reading(dialogue: BookDialogue, tmp_path: Path) -> None:
-    import os
-
     path = tmp_path / "b.book"
     dialogue.say("book new 1 8")
     dialogue.say(f"book save {path}")
     other = BookDialogue()
-    out, err = other.both(f"book load {path}")
+    _, err = other.both(f"book load {path}")
     assert str(os.getpid()) in err
     assert "opened for reading" in err
     assert "Level: 1" in other.say("book show")

@@ -1,0 +1,238 @@
+"""The whole program with a book: killed, out of disk, stopped and given the same command again."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from toys import contents
+
+from desdaemon.book.check import verify
+from desdaemon.book.formats import load
+from desdaemon.book.store import open_store
+
+ROOT = Path(__file__).parent.parent.parent
+POSITIONS = re.compile(rb"(\d+) positions[,\n]|(\d+) in all")
+
+
+class Daemon:
+    """The real program on pipes. Every answer is kept in ``seen``, whether it was waited for or not."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "daemon", "-verbose", "0", *arguments],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.seen = b""
+        self.errors = b""
+        self._changed = threading.Condition()
+        self._readers = [
+            threading.Thread(target=self._read, args=(name,), daemon=True) for name in ("stdout", "stderr")
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, name: str) -> None:
+        stream = getattr(self.process, name)
+        while data := os.read(stream.fileno(), 65536):
+            with self._changed:
+                if name == "stdout":
+                    self.seen += data
+                else:
+                    self.errors += data
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def say(self, *lines: str) -> None:
+        """Send lines."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def until(self, pattern: bytes, seconds: float = 60) -> None:
+        """Wait until the answers or the complaints match."""
+        self._until(lambda: bool(re.search(pattern, self.seen) or re.search(pattern, self.errors)), seconds)
+
+    def until_complaints(self, count: int, seconds: float = 60) -> None:
+        """Wait for the complaint of that number."""
+        self._until(lambda: self.errors.count(b"\n") >= count, seconds)
+
+    def _until(self, reached: Callable[[], bool], seconds: float) -> None:
+        with self._changed:
+            found = self._changed.wait_for(reached, seconds)
+        assert found, (self.seen, self.errors)
+
+    def end(self) -> int:
+        """Quit and wait for the end; the exit status."""
+        self.say("quit")
+        return self.gone()
+
+    def gone(self) -> int:
+        """Wait for the end; the exit status."""
+        status = self.process.wait(120)
+        for reader in self._readers:
+            reader.join()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        return status
+
+    def acknowledged(self) -> int:
+        """The number of positions in the last line of progress, 0 before the first."""
+        found = [int(match[1] or match[2]) for match in POSITIONS.finditer(self.seen)]
+        return found[-1] if found else 0
+
+
+def new_book(path: Path, *commands: str) -> None:
+    daemon = Daemon()
+    daemon.say("book new 3 12", f"book save {path}", *commands)
+    assert daemon.end() == 0, daemon.errors
+
+
+DEVIATE = "book deviate 3 5"
+
+
+def whole_book(path: Path, command: str, *options: str) -> list[tuple[int, ...]]:
+    """What a command that nothing disturbs makes of a new book."""
+    new_book(path)
+    daemon = Daemon("-book-file", str(path), *options)
+    daemon.say(command)
+    assert daemon.end() == 0, daemon.errors
+    with open_store(path) as store:
+        assert verify(store.book).clean
+        return contents(store.book)
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_killed_daemon_loses_nothing_it_told_of(kills: int, tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    new_book(path)
+    rng = random.Random(kills)
+    told = []
+    for _ in range(kills):
+        daemon = Daemon("-book-file", str(path), "-book-tasks", "2")
+        daemon.say("book edit d3 0" if not told else "book show", DEVIATE)
+        daemon.until(rb"by hand|Level")
+        time.sleep(rng.uniform(0, 1.6))
+        daemon.process.send_signal(signal.SIGKILL)
+        daemon.gone()
+        told.append(daemon.acknowledged())
+        restarted = Daemon("-book-file", str(path))
+        restarted.say("book show", "book verify", "book info")
+        assert restarted.end() == 0
+        assert restarted.errors == b"" or b"cut short by a crash" in restarted.errors
+        assert b"clean" in restarted.seen
+        # The value that was set by hand was acknowledged too.
+        assert b"Best score: +0" in restarted.seen
+        found = re.search(rb"Positions: (\d+)", restarted.seen)
+        assert found is not None
+        assert int(found[1]) >= max(told)
+    assert max(told) > 2
+    daemon = Daemon("-book-file", str(path))
+    daemon.say("book edit d3 0", DEVIATE)
+    assert daemon.end() == 0
+    other = tmp_path / "other.book"
+    new_book(other, "book edit d3 0", DEVIATE)
+    with open_store(path) as killed, open_store(other) as undisturbed:
+        assert verify(killed.book).clean
+        assert contents(killed.book) == contents(undisturbed.book)
+
+
+@pytest.mark.parametrize("command", [DEVIATE, "book learn 9 3 5 3 3"])
+def test_one_thread_two_threads_and_stops_make_the_same_book(command: str, tmp_path: Path) -> None:
+    one = whole_book(tmp_path / "1.book", command, "-book-tasks", "1")
+    assert len(one) > 50
+    assert whole_book(tmp_path / "2.book", command, "-book-tasks", "2") == one
+    path = tmp_path / "stopped.book"
+    new_book(path)
+    stopped = 0
+    for seconds in (0.05, 0.3, 0.6):
+        daemon = Daemon("-book-file", str(path))
+        daemon.say("book show", command)
+        daemon.until(rb"Level")
+        time.sleep(seconds)
+        daemon.say("stop")
+        begun = time.monotonic()
+        daemon.until(rb"stopped|finished")
+        assert time.monotonic() - begun < 30
+        stopped += b"stopped" in daemon.seen
+        daemon.say("book verify")
+        assert daemon.end() == 0
+        assert b"clean" in daemon.seen
+    assert stopped
+    daemon = Daemon("-book-file", str(path))
+    daemon.say(command)
+    assert daemon.end() == 0
+    with open_store(path) as store:
+        assert contents(store.book) == one
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with little room; the test is skipped where none can be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def test_a_full_disk_is_said_and_what_was_told_is_kept(small_disk: Path) -> None:
+    path = small_disk / "b.book"
+    new_book(path)
+    filler = small_disk / "filler"
+    free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+    filler.write_bytes(bytes(free - (24 << 10)))
+    daemon = Daemon("-book-file", str(path))
+    daemon.say(DEVIATE)
+    daemon.until(rb"No space left on device")
+    told = daemon.acknowledged()
+    # It goes on as a book for reading, and says why it does not learn.
+    daemon.say("book show", "book deviate", "book save")
+    daemon.until(rb"Level")
+    daemon.until_complaints(3)
+    assert daemon.end() == 0
+    assert daemon.errors.count(b"WARNING") == 3
+    assert b"Traceback" not in daemon.errors
+    filler.unlink()
+    restarted = Daemon("-book-file", str(path))
+    restarted.say("book verify", "book info")
+    assert restarted.end() == 0
+    assert b"clean" in restarted.seen
+    found = re.search(rb"Positions: (\d+)", restarted.seen)
+    assert found is not None
+    assert int(found[1]) >= told
+
+
+def test_every_prefix_of_a_small_book_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "b.dat"
+    daemon = Daemon()
+    daemon.say("book new 1 6", "book deviate 1 2", f"book save {path}")
+    assert daemon.end() == 0
+    whole = path.read_bytes()
+    cut = tmp_path / "cut.dat"
+    daemon = Daemon("-book-file", str(path))
+    for length in range(len(whole)):
+        cut.write_bytes(whole[:length])
+        daemon.say(f"book load {cut}")
+        daemon.until_complaints(length + 1)
+        assert cut.read_bytes() == whole[:length]
+    daemon.say("book verify")
+    assert daemon.end() == 0
+    assert daemon.errors.count(b"\n") == len(whole)
+    assert b"clean: %d positions" % len(load(path).book) in daemon.seen
