@@ -1,5 +1,6 @@
 """The measurements measure what they say."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,12 @@ def test_every_figure_is_there(tmp_path: Path) -> None:
 
 
 def test_it_runs_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["3"]) == 0
+    assert bench.main(["--ply", "3", "--repeat", "1"]) == 0
     out = capsys.readouterr().out
     assert "random look-ups" in out
     assert "bytes a position" in out
+    assert bench.main(["--ply", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ply"], told["repeat"]) == (3, 3)
+    assert len(told["figures"]) == len(out.splitlines())
+    assert all(figure["name"] in out for figure in told["figures"])
