@@ -49,6 +49,11 @@ def command_of(text: str) -> list[str]:
     return words
 
 
+def program_name(command: list[str]) -> str:
+    """What to call a program that does not say its name."""
+    return "desdaemon" if command[: len(OWN_COMMAND)] == OWN_COMMAND else Path(command[0]).name
+
+
 class EngineProcess:
     """A running program. Every wait ends: with what was waited for, or with `EngineFault`."""
 

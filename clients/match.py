@@ -17,7 +17,7 @@ from desdaemon.protocol.games import GameRecord
 from desdaemon.protocol.notation import board_text, moves_text
 
 from .arguments import Parser
-from .engines import EngineFault, command_of
+from .engines import EngineFault, command_of, program_name
 from .match_journal import Journal
 from .match_report import as_json, report
 from .match_workers import Match, Setting, sequential
@@ -249,7 +249,9 @@ def _names(setting: Setting, journal: Journal) -> tuple[str, str]:
         black, white = game.record.black, game.record.white
         first, second = (white, black) if number % 2 else (black, white)
         break
-    first, second = first or setting.commands[0][0], second or setting.commands[1][0]
+    first, second = (
+        name or program_name(command) for name, command in zip((first, second), setting.commands, strict=True)
+    )
     return (f"{first} (1)", f"{second} (2)") if first == second else (first, second)
 
 

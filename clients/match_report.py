@@ -92,7 +92,14 @@ def report(games: dict[int, Finished], names: tuple[str, str], terms: str, test:
     won, drawn, lost = account.total
     rows = [
         (names[0], (won, drawn, lost), account.score, account.black, account.white, account.discs),
-        (names[1], (lost, drawn, won), 1 - account.score, account.white[::-1], account.black[::-1], -account.discs),
+        (
+            names[1],
+            (lost, drawn, won),
+            1 - account.score,
+            account.white[::-1],
+            account.black[::-1],
+            0.0 - account.discs,
+        ),
     ]
     lines = [terms, "", head]
     for player, (name, (wins, draws, losses), score, black, white, discs) in enumerate(rows):

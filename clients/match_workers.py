@@ -14,7 +14,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import GameRecord
 
 from . import statistics
-from .engines import EngineFault
+from .engines import EngineFault, program_name
 from .match_journal import Journal
 from .match_report import tally
 from .players import Player, start_player
@@ -152,7 +152,7 @@ class Match:
             raise BadInput(
                 f"engine {quoted(command)}: {fault}: expected a program that speaks {setting.protocols[side]}"
             ) from None
-        player.name = setting.names[side] or player.name or Path(setting.commands[side][0]).name
+        player.name = setting.names[side] or player.name or program_name(setting.commands[side])
         with self._lock:
             self._players.add(player)
         return player

@@ -210,9 +210,9 @@ def detected_protocol(command: list[str]) -> str:
 
     A program is asked in GTP, then in NBoard's protocol; one that answers neither is taken for one like Edax.
     """
-    words = [command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])]
-    for protocol in ("gtp", "nboard"):
-        if protocol in words[0] or protocol in words[1:] or f"protocol={protocol}" in words:
+    program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
+    for protocol in PLAYERS:
+        if protocol in words or f"protocol={protocol}" in words or (protocol != "text" and protocol in program):
             return protocol
     for protocol in ("gtp", "nboard"):
         process = EngineProcess(command)

@@ -155,6 +155,7 @@ def test_the_protocol_is_read_off_the_command_line() -> None:
     assert detected_protocol(command_of("no-such-program -gtp -level 3")) == "gtp"
     assert detected_protocol(command_of("no-such-program --protocol nboard")) == "nboard"
     assert detected_protocol(command_of("/no/gtp-program")) == "gtp"
+    assert detected_protocol(command_of("self --protocol=text")) == "text"
 
 
 def test_this_program_is_known_by_a_word() -> None:
@@ -467,3 +468,13 @@ def test_twenty_games_against_gtp_rhino(level: int, tmp_path: Path, capsys: pyte
     assert found["faults"] == [{}, {}], capsys.readouterr().out
     assert found["longest_ms"][0] <= 1000
     assert found["black"][0] + found["white"][0] >= 19
+
+
+@pytest.mark.slow
+def test_two_hundred_fast_games_are_never_lost_on_time(tmp_path: Path) -> None:
+    """A second for a game and 0.05 s for each move: nothing is late, nothing illegal."""
+    account = tmp_path / "account.json"
+    assert run("self", "self", "--clock", "1+0.05", "--json", account, games=200) == 0
+    found = json.loads(account.read_text())
+    assert found["games"] == 200
+    assert found["faults"] == [{}, {}]
