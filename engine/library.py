@@ -132,7 +132,7 @@ def _cache_candidates() -> Iterator[Path]:
     yield Path(tempfile.gettempdir()) / f"desdaemon-{user}"
 
 
-def write_beside(path: Path, content: bytes) -> None:
+def write_beside(path: Path, content: bytes | memoryview) -> None:
     """Replace ``path`` by ``content`` so that a reader or a crash sees the old file or the new one, whole."""
     import tempfile
 

@@ -59,7 +59,9 @@ class Weights:
         memory = _expand(packed)
         if kept is not None:
             try:
-                library.write_beside(kept, ctypes.string_at(memory.address, memory.size))
+                # No copy: making one would hold up every other thread for as long as it takes.
+                content = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
+                library.write_beside(kept, content)
             except OSError as error:
                 library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
         return cls(memory, 0, digest, str(source))
