@@ -34,19 +34,23 @@ _NOTHING: Data = {"found": False}
 class Looks:
     """See the module. `get` is for one thread."""
 
-    def __init__(self, books: Books, jobs: Jobs) -> None:
+    def __init__(self, books: Books, jobs: Jobs, mistake: Callable[[str], None]) -> None:
+        """``mistake`` is called for an exception that nobody expected."""
         self._books = books
         self._jobs = jobs
+        self._mistake = mistake
         self._kept: dict[tuple[int, int], Data] = {}
         self._known: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
-        self._slow: deque[tuple[int, int, Callable[[Data], object]]] = deque()
+        self._waiting: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def get(self, player: int, opponent: int) -> Data | None:
         """What the book knows; None when it takes longer to tell, see `later`."""
+        if self._books.opening:
+            return None
         self._freshen()
         data = self._kept.get((player, opponent))
         if data is None:
@@ -88,24 +92,37 @@ class Looks:
 
     def later(self, player: int, opponent: int, answer: Callable[[Data], object]) -> None:
         """Have ``answer`` called with what the book knows, from another thread."""
-        with self._lock:
-            self._slow.append((player, opponent, answer))
-            self._lock.notify()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="grades", daemon=True)
-                self._thread.start()
 
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                while not self._slow:
-                    self._lock.wait()
-                player, opponent, answer = self._slow.popleft()
+        def look() -> None:
             kept = self._kept
             data = kept.get((player, opponent)) or self._look(player, opponent, None)
             assert data is not None
             kept[player, opponent] = data
             answer(data)
+
+        self.defer(look, lambda: answer(_NOTHING))
+
+    def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
+        """Have something done on another thread, when the book is open; ``failed`` follows where that raises."""
+        with self._lock:
+            self._waiting.append((work, failed))
+            self._lock.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="looks", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                while not self._waiting:
+                    self._lock.wait()
+                work, failed = self._waiting.popleft()
+            self._books.ready()
+            try:
+                work()
+            except Exception:
+                self._mistake("book")
+                failed()
 
 
 def look_data(look: Look, grade: str) -> Data:

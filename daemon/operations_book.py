@@ -32,7 +32,7 @@ class BookOperations:
         self.jobs = jobs
         self._settings = settings
         self._health = health
-        self._looks = Looks(books, jobs)
+        self._looks = Looks(books, jobs, health.mistake)
         self._hidden = f"{data_folder}/"
 
     def status(self) -> Data:
@@ -56,6 +56,24 @@ class BookOperations:
 
     def command(self, request: Request, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
+        if self.books.opening:
+            self._looks.defer(
+                lambda: self._command_later(request, operation),
+                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+            )
+        else:
+            self._command(request, operation)
+
+    def _command_later(self, request: Request, operation: Operation) -> None:
+        try:
+            if not request.over:
+                self._command(request, operation)
+        except RequestError as error:
+            request.fail(error)
+        except BadInput as error:
+            request.fail(RequestError("bad_request", str(error)))
+
+    def _command(self, request: Request, operation: Operation) -> None:
         line = read_line(request.values)
         command = find_book_command(operation.name.removeprefix("book."))
         assert command is not None

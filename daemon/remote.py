@@ -38,15 +38,20 @@ MOST_THREADS = 64
 _COMMANDS = {
     READER: (
         "init new setboard play undo redo go hint stop force eval moves analyze hmirror vmirror rotate symmetry "
-        "version options help quit"
+        "version options help opening ouverture seek resources quit"
     ),
-    ADMIN: "load save solve perft count",
+    ADMIN: "load save solve wtest perft count estimate mobility bench",
 }
 ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
 """The least role for a command of the text protocol; one that is not here cannot be given from afar."""
 
-FILE_COMMANDS = frozenset(("load", "save", "solve"))
+FILE_COMMANDS = frozenset(("load", "save", "solve", "wtest"))
 """Those whose argument is a file."""
+
+NEVER = frozenset(
+    ("base", "script-to-obf", "select-hard", "nboard", "protocol_version", "xboard", "engine-protocol", "book")
+)
+"""What cannot be given from afar: work on many files at once, and other protocols; `book` goes by its commands."""
 
 SHARED_OPTIONS = frozenset(("hash-table-size",))
 """Options of the engine's memory, which is everybody's: they are accepted and change nothing."""
