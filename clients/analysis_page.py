@@ -119,7 +119,7 @@ def _summary(analysis: GameAnalysis) -> str:
             f"<td>{share}</td><td>{account.lost}</td><td>{account.mean:.2f}</td>{counts}</tr>"
         )
     return (
-        '<div class="scroll"><table class="summary"><thead><tr><th scope="col">Player</th>'
+        '<div class="scroll" role="region" tabindex="0" aria-label="Players"><table class="summary"><thead><tr><th scope="col">Player</th>'
         '<th scope="col">Best moves</th><th scope="col">Discs lost</th><th scope="col">a move</th>'
         f"{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
@@ -164,7 +164,7 @@ def _moves(analysis: GameAnalysis) -> str:
         rows.append(f'<tr class="{step.grade}" data-row="{step.number}">{"".join(cells)}</tr>')
     heads = ("Ply", "Move", "Score", "Best", "Its score", "Lost", "", "How sure", "Best line, Black in capitals")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f'<div class="scroll" role="region" tabindex="0" aria-label="All moves"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def _data(analysis: GameAnalysis) -> str:

@@ -16,7 +16,7 @@ font-weight:400;font-size:.8em}
 main{display:grid;grid-template-columns:minmax(280px,430px) minmax(0,1fr);gap:1.2rem;align-items:start}
 section{background:var(--card);border:1px solid var(--edge);border-radius:12px;padding:1rem}
 main+section,section+section{margin-top:1.2rem}main section{margin:0}
-@media(max-width:820px){main{grid-template-columns:1fr}}
+@media(max-width:820px){main{grid-template-columns:minmax(0,1fr)}}
 svg{display:block;width:100%;height:auto}
 .frame{fill:var(--frame)}.felt{fill:var(--felt)}.lines{stroke:var(--grid);stroke-width:1.5;fill:none}
 .point{fill:var(--grid)}.coordinate{fill:var(--letter);font-size:13px;text-anchor:middle}
