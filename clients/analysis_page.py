@@ -118,11 +118,17 @@ def _summary(analysis: GameAnalysis) -> str:
             f'<tr><th scope="row"><span class="stone {"black" if black else "white"}"></span>{escape(name)}</th>'
             f"<td>{share}</td><td>{account.lost}</td><td>{account.mean:.2f}</td>{counts}</tr>"
         )
-    return (
-        '<div class="scroll" role="region" tabindex="0" aria-label="Players"><table class="summary"><thead><tr><th scope="col">Player</th>'
-        '<th scope="col">Best moves</th><th scope="col">Discs lost</th><th scope="col">a move</th>'
-        f"{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    head = (
+        '<th scope="col">Player</th><th scope="col">Best moves</th><th scope="col">Discs lost</th>'
+        f'<th scope="col">a move</th>{heads}'
     )
+    return _table("Players", "summary", head, rows)
+
+
+def _table(label: str, kind: str, head: str, rows: list[str]) -> str:
+    """A table that scrolls where it is too wide, by the keyboard too."""
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="scroll {kind}" role="region" tabindex="0" aria-label="{label}">{table}</div>'
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
@@ -164,7 +170,7 @@ def _moves(analysis: GameAnalysis) -> str:
         rows.append(f'<tr class="{step.grade}" data-row="{step.number}">{"".join(cells)}</tr>')
     heads = ("Ply", "Move", "Score", "Best", "Its score", "Lost", "", "How sure", "Best line, Black in capitals")
     head = "".join(f'<th scope="col">{name}</th>' for name in heads)
-    return f'<div class="scroll" role="region" tabindex="0" aria-label="All moves"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return _table("All moves", "all", head, rows)
 
 
 def _data(analysis: GameAnalysis) -> str:
