@@ -350,8 +350,10 @@ def _edx_bytes(game: FileGame) -> bytes:
 
 def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     kept = wthor.parse(old, path).games if old else []
-    players = _Names(_names_beside(path, ".jou", None) if old else [], "???")
-    tournaments = _Names(_names_beside(path, ".trn", None) if old else [], "")
+    known = max((max(game.black, game.white) for game in kept), default=0)
+    players = _Names(_names_beside(path, ".jou", None) if old else [], "???", known)
+    known = max((game.tournament for game in kept), default=0)
+    tournaments = _Names(_names_beside(path, ".trn", None) if old else [], "", known)
     years = {wthor.parse(old, path).header.year} if old else set()
     added = []
     for number, game in enumerate(games, 1):
@@ -367,11 +369,17 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     # A file is of one year; the theoretical scores written here are the results themselves, at 0 empty squares.
     header = wthor.Header(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
     data = wthor.to_bytes([*kept, *added], header)
-    stem = os.path.splitext(path)[0]  # noqa: PTH122
-    _replace(f"{stem}.jou", wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
-    _replace(f"{stem}.trn", wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
+    _replace(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
+    _replace(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
     _replace(path, data)
     return len(added)
+
+
+def _own_names_file(base: str, extension: str) -> str:
+    """Where a base's own names are written: over those it has, in whatever case their name is."""
+    stem = os.path.splitext(base)[0]  # noqa: PTH122
+    found = names_file(base, extension)
+    return found if found.lower() == f"{stem}{extension}".lower() else stem + extension
 
 
 def _discs(game: FileGame) -> int:
@@ -383,10 +391,10 @@ def _discs(game: FileGame) -> int:
 
 
 class _Names:
-    """Names and their numbers; number 0 is nobody."""
+    """Names and their numbers; number 0 is nobody, and so are numbers up to ``known`` that have no name."""
 
-    def __init__(self, names: list[str], nobody: str) -> None:
-        self.names = names or [nobody]
+    def __init__(self, names: list[str], nobody: str, known: int) -> None:
+        self.names = names + [nobody] * (known + 1 - len(names))
         self._numbers = {name: number for number, name in reversed(list(enumerate(self.names)))}
 
     def number(self, name: str) -> int:

@@ -20,7 +20,7 @@ from desdaemon.protocol.games import GameRecord
 from desdaemon.protocol.notation import START, parse_board, parse_moves
 from desdaemon.protocol.rules import PASS
 
-# A game of 1977 and its neighbour, byte for byte as the format has them: F5 D6 C3 D3 C4 F4 ... and a game without end.
+# A base put together by hand: the beginning of a game, and one without moves as Edax writes it.
 HEADER = struct.pack("<4BIHH4B", 20, 26, 2, 24, 2, 0, 1977, 8, 0, 24, 0)
 OPENING = parse_moves("f5d6c3d3c4f4c5b3c2")
 CODES = [10 * (move // 8 + 1) + move % 8 + 1 for move in OPENING]
@@ -162,6 +162,30 @@ def test_games_are_added_to_a_base(format: str, tmp_path: Path) -> None:
     if format == "wtb":
         assert [game.record.black for game in read] == [f"Player {seed}" for seed in range(5)]
         assert read[4].event == "Open"
+
+
+def test_games_of_nameless_players_stay_so(tmp_path: Path) -> None:
+    path = tmp_path / "base.wtb"
+    path.write_bytes(wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 9, 5, 6)], wthor.Header((2026, 1, 1), 1)))
+    write_games(str(path), file_games(1), append=True)
+    read = [(game.record.black, game.event) for game in read_games(str(path))]
+    assert read == [("", ""), ("Player 0", "Open")]
+
+
+def test_the_names_of_a_base_are_its_own(tmp_path: Path) -> None:
+    """Names that belong to a whole folder are read and never written; those of a base are replaced in any case."""
+    path, common = tmp_path / "new.wtb", tmp_path / "WTH.JOU"
+    common.write_bytes(wthor.names_to_bytes(["???", "Common"], (2026, 1, 1), wthor.PLAYER_BYTES))
+    before = common.read_bytes()
+    path.write_bytes(wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 0, 1, 0)], wthor.Header((2026, 1, 1), 1)))
+    assert [game.record.black for game in read_games(str(path))] == ["Common"]
+    write_games(str(path), file_games(1), append=True)
+    assert [game.record.black for game in read_games(str(path))] == ["Common", "Player 0"]
+    assert common.read_bytes() == before
+    (tmp_path / "new.jou").rename(tmp_path / "NEW.JOU")
+    write_games(str(path), file_games(2)[1:], append=True)
+    assert [game.record.black for game in read_games(str(path))] == ["Common", "Player 0", "Player 1"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["NEW.JOU", "WTH.JOU", "new.trn", "new.wtb"]
 
 
 @pytest.mark.parametrize("format", ["txt", "ggf", "sgf", "pgn", "edx"])
