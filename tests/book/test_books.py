@@ -1,0 +1,159 @@
+"""The one book of the process: look-ups beside jobs, the scheduler's turns, remote callers."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from toys import contents
+
+from desdaemon.book.record import START
+from desdaemon.books import Books, Caller, Forbidden
+from desdaemon.jobs import Job, Jobs
+from desdaemon.protocol.book_commands import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
+from desdaemon.protocol.errors import BadInput
+from desdaemon.settings import Settings
+
+ME = Caller("me", Settings())
+
+
+def start(books: Books, line: str, caller: Caller = ME) -> Job:
+    return books.run(*parse_line(line), caller)
+
+
+def done(books: Books, line: str, caller: Caller = ME) -> Job:
+    job = start(books, line, caller)
+    assert job.wait(60)
+    if job.failure is not None:
+        raise job.failure
+    return job
+
+
+@pytest.fixture
+def books() -> Iterator[Books]:
+    made = Books(Jobs())
+    yield made
+    assert made.jobs.close(30)
+    assert made.close() == []
+
+
+def test_look_ups_go_on_while_a_book_grows_and_shrinks(books: Books) -> None:
+    done(books, "new 1 8")
+    done(books, "deviate 4 8")
+    whole = contents(books.book)
+    answers = 0
+    for line in ("deviate 8 16", "fill 2", "prune", "deviate 6 12", "cut 7", "extend", "verify --repair"):
+        job = start(books, line)
+        while not job.over:
+            look = books.look_up(*START)
+            assert look is not None
+            assert len(look.links) == 4
+            assert {link.score for link in look.links} == {look.links[0].score}
+            assert books.grade(*START) in list("ABCDEF")
+            assert books.line(*START)
+            assert books.choose(*START, ME.settings) is not None
+            answers += 1
+        assert job.failure is None
+    assert answers > 50
+    assert contents(books.book) != whole
+    assert done(books, "verify").result["clean"]
+
+
+class OneSlot:
+    """A scheduler that takes its only slot away from every other search."""
+
+    slots = 1
+
+    def __init__(self) -> None:
+        self.leases = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lease(
+        self,
+        lane: int,
+        *,
+        client: object,
+        slots: int = 1,
+        preempt: Callable[[], None] | None = None,
+        abandoned: Callable[[], bool],
+    ) -> Iterator[None]:
+        assert lane == 2
+        with self._lock:
+            self.leases += 1
+            if self.leases % 2 and preempt is not None:
+                preempt()
+            yield
+
+
+def test_a_search_that_made_room_is_searched_again(books: Books) -> None:
+    done(books, "new 2 7")
+    done(books, "deviate 3 6")
+    scheduler = OneSlot()
+    other = Books(Jobs(), scheduler=scheduler)
+    done(other, "new 2 7")
+    searches = done(other, "deviate 3 6").result["searches"]
+    assert scheduler.leases > 1.5 * searches
+    assert contents(other.book) == contents(books.book)
+    other.jobs.close()
+    other.close()
+
+
+def test_remote_callers_stay_in_their_folder(books: Books, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.book"
+    inside = tmp_path / "data"
+    inside.mkdir()
+    remote = ME._replace(remote=True)
+    done(books, "new 1 6")
+    with pytest.raises(Forbidden, match="no data folder"):
+        done(books, "save b.book", remote)
+    books.data_folder = str(inside)
+    for name in (str(outside), "../outside.book", "/etc/passwd"):
+        with pytest.raises(Forbidden, match="data folder"):
+            done(books, f"save {name}", remote)
+    assert not outside.exists()
+    done(books, "save b.book", remote)
+    assert (inside / "b.book").exists()
+
+
+def test_the_table_is_consistent() -> None:
+    names = [name for command in BOOK_COMMANDS for name in (command.name, *command.aliases)]
+    assert len(names) == len(set(names))
+    for command in BOOK_COMMANDS:
+        assert command.help.endswith(".")
+        parameters = [parameter.name for parameter in command.parameters]
+        assert len(parameters) == len(set(parameters))
+        if any(parameter.kind in ("path", "paths") for parameter in command.parameters):
+            assert command.role == "admin"
+        elif command.writes:
+            assert command.role in ("editor", "admin")
+        for parameter in command.parameters:
+            assert parameter.help.endswith(".")
+            if parameter.kind == "int" and parameter.default is not None:
+                assert parameter.low <= parameter.default <= parameter.high
+
+
+def test_every_command_has_its_work() -> None:
+    from desdaemon.book_commands_work import WORK
+
+    assert set(WORK) == {command.name for command in BOOK_COMMANDS}
+
+
+def test_values_by_name_are_those_of_the_line() -> None:
+    command = find_book_command("deviate")
+    assert command is not None
+    assert values_by_name(command, {"relative": 1, "unknown": 3}) == {"relative": 1, "absolute": 4}
+    assert parse_line("deviate 1") == (command, {"relative": 1, "absolute": 4})
+    for bad in ({"relative": True}, {"relative": 1.5}, {"relative": "x"}, {"absolute": 66}, {"absolute": [1]}):
+        with pytest.raises(BadInput, match=r"book deviate, (relative|absolute)"):
+            values_by_name(command, bad)
+
+
+def test_names_of_files_may_hold_blanks() -> None:
+    with pytest.raises(BadInput, match="too much"):
+        parse_line("load my own book.dat")
+    assert parse_line('load "my own book.dat"')[1]["file"] == "my own book.dat"
+    assert parse_line("import my own book.dat")[1]["file"] == "my own book.dat"
+    assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == {"files": ["a b.wtb", "c.ggf"], "unsearched": True}
+    assert parse_line("merge other.dat --keep-ours")[1] == {"file": "other.dat", "keep-ours": True}
