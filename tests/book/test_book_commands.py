@@ -156,8 +156,8 @@ def test_show_and_info_look_like_edaxs(dialogue: BookDialogue, edax_books: Path)
         "       192 incomplete lines.",
     ]
     assert dialogue.lines("book info")[1:4] == [
-        "Positions: 44 (moves = 46 links + 44 leaves);",
-        "Level 6 : 44 nodes",
+        "Positions: 43 (moves = 46 links + 40 leaves);",
+        "Level 6 : 43 nodes",
         "Depth: 12",
     ]
     assert dialogue.lines("book stats")[1].split() == ["60", "1", "4", "0", "0"]
