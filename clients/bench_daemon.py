@@ -20,6 +20,7 @@ from desdaemon.protocol.notation import moves_text
 
 from .errors import DaemonError, NoDaemon, from_reply
 
+PROGRAM = (sys.executable, "-m", "desdaemon")
 _START_S, _REPLY_S, _END_S = 120, 600, 30
 
 
@@ -53,7 +54,7 @@ class BenchDaemon:
         arguments = ["serve", "--bind", "tcp://127.0.0.1:0", "--data", str(data), "-n", str(self.threads)]
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "desdaemon", *arguments],
+                [*PROGRAM, *arguments],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

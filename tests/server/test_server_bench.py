@@ -1,0 +1,59 @@
+"""`desdaemon bench server`: that it measures; how fast is for a quiet machine."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from served import REAL, ROOT
+
+from desdaemon.clients import bench, bench_daemon
+
+
+@pytest.fixture(autouse=True)
+def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon of this checkout, whatever is installed."""
+    monkeypatch.setattr(bench_daemon, "PROGRAM", REAL)
+    monkeypatch.chdir(ROOT)
+
+
+def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(["--quick", "--json", "--only", "ping", "--only", "idle", "--minutes", "0.04"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"]["processors"] >= 1
+    names = [figure["name"] for figure in found["figures"]]
+    assert names[0] == "ping p50, ipc"
+    assert any("idle clients" in name for name in names)
+    assert all(figure["value"] < 10**6 for figure in found["figures"])
+    assert len(found["memory"]) > 2
+    assert any("analyses" in figure["note"] for figure in found["figures"])
+
+
+def test_the_table_says_what_was_missed() -> None:
+    figures = [
+        bench.Figure("ping p50", 0.2, "ms", 0.3),
+        bench.Figure("ping p99", 6.0, "ms", 5),
+        bench.Figure("look-ups", 30_000, "/s", 20_000, True),
+        bench.Figure("for information", 1, "MB"),
+    ]
+    assert [figure.reached for figure in figures] == [True, False, True, True]
+    table = bench.table(figures, [(60.0, 100.0)])
+    assert table.count("missed") == 1
+    assert "<= 5 ms  missed" in table
+    assert table.endswith("    1.0         100.0\n")
+
+
+def test_percentiles() -> None:
+    values = [float(value) for value in range(100, 0, -1)]
+    assert bench.percentile(values, 50) == 51
+    assert bench.percentile(values, 99) == 100
+    assert bench.percentile([5.0], 99) == 5
+
+
+def test_a_daemon_that_does_not_start_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_daemon, "PROGRAM", (*REAL, "no-such-command"))
+    assert bench.main(["--only", "ping"]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
