@@ -74,6 +74,8 @@ class EngineProcess:
                 start_new_session=True,
             )
         except OSError as error:
+            if self._log:
+                self._log.close()
             raise BadInput(f"engine {quoted(shlex.join(command))}: {error.strerror}: expected a program") from None
         self._said = bytearray()
         self._ended = False

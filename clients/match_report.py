@@ -108,7 +108,7 @@ def report(games: dict[int, Finished], names: tuple[str, str], terms: str, test:
             f"{_record(black):9}  {_record(white):9}  {discs:+5.1f}  "
             f"{account.mean_ms[player] / 1000:7.3f}  {account.longest_ms[player] / 1000:7.3f}"
         )
-    lines += ["", f"pairs with 0, ½, 1, 1½, 2 points: {' '.join(map(str, account.pairs))}"]
+    lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
     rating = statistics.elo(account.pairs, account.singles)
     if rating:
         likely = 100 * rating.superiority
