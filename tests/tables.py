@@ -9,6 +9,7 @@ from pathlib import Path
 
 from desdaemon.clients import analyze, match
 from desdaemon.protocol import cassio, commands, gtp, nboard, xboard
+from desdaemon.protocol.book_commands import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands import Command
 from desdaemon.protocol.options import OPTIONS, Option
 from desdaemon.settings import Settings
@@ -66,6 +67,8 @@ def option_table() -> str:
 def values(option: Option) -> str:
     if option.kind == "int":
         return f"{option.low} to {option.high}"
+    if option.kind == "choice":
+        return ", ".join(option.choices)
     return {"bool": "on, off", "flag": "", "time": "time", "selectivity": "0 to 5, or percent"}.get(option.kind, "file")
 
 
@@ -84,12 +87,33 @@ def arguments(parser: argparse.ArgumentParser) -> Callable[[], str]:
     return made
 
 
+def book_commands() -> str:
+    """The commands on the opening book."""
+    body = []
+    for command in BOOK_COMMANDS:
+        also = " ".join(f"`{alias}`" for alias in command.aliases)
+        parameters = "<br>".join(book_parameter(parameter) for parameter in command.parameters)
+        body.append((f"`{command.name}`", also, parameters, f"{command.help} ({command.role})"))
+    return rows("command|also|parameters|what it does", body)
+
+
+def book_parameter(parameter: Parameter) -> str:
+    """A parameter with what it may be and what it is when left out."""
+    told = f"`{cell(parameter.usage)}`"
+    if parameter.kind == "int":
+        told += f" {parameter.low} to {parameter.high}"
+    if parameter.default is not None:
+        told += f", {parameter.default}"
+    return f"{told}: {cell(parameter.help)}"
+
+
 def idle_options() -> str:
     """The options that are accepted without any effect."""
     return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
 
 
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
+    ("book.md", "commands"): book_commands,
     ("text-protocol.md", "commands"): text_commands,
     ("text-protocol.md", "options"): option_table,
     ("text-protocol.md", "idle"): idle_options,
