@@ -36,7 +36,7 @@ def private_folder(path: str) -> str:
 
 
 def confined(name: str, folder: str) -> str:
-    """The file inside ``folder`` that a remote client means; raises `BadInput`.
+    """The file inside ``folder`` that a remote client means, as seen from the current folder; raises `BadInput`.
 
     Absolute names, ``..``, and links that lead out of the folder are refused, whether the file is there or not.
     """
@@ -52,4 +52,5 @@ def confined(name: str, folder: str) -> str:
         raise BadInput(f"{quoted(name)}: expected the name of a file") from None
     if not found.is_relative_to(root):
         raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
-    return str(found)
+    here = Path.cwd()
+    return str(found.relative_to(here) if found.is_relative_to(here) else found)

@@ -206,7 +206,11 @@ def main(arguments: list[str]) -> int:
         return 2
     log = Log(options.log_level, options.log_format)
     ending = _Signals()
+    # Messages about clients' files name them as the clients do.
+    settings.book_file = settings.book_file and os.path.abspath(settings.book_file)  # noqa: PTH100
+    settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
     try:
+        os.chdir(private_folder(options.data_folder))
         jobs = Jobs()
         scheduler = Scheduler(options.slots)
         books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
