@@ -9,6 +9,10 @@ from .settings import Settings
 RESERVE_MS = 30
 """Kept back of every move's time for what comes after the search was told to end."""
 
+CUSHION_MS = 400
+"""What is left on a clock that others keep after a move, if it can be helped: on a busy machine a process may have to
+wait for its turn."""
+
 MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
@@ -65,7 +69,7 @@ class Clock:
         share = left / _moves_to_share(settings, empties, left) + self.increment
         if self.stones:
             return _after_lag(max(share, self.period / self.stones))
-        return _after_lag(min(share, left))
+        return _after_lag(min(share, max(left / 5, left - CUSHION_MS)))
 
 
 def move_limits(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None = None) -> Limits:

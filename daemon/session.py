@@ -37,6 +37,9 @@ Progress = Callable[[int, "Line"], None]
 
 _CORNERS = 0x8100_0000_0000_0081
 
+FAST_MS = 1000
+"""Less than this for a move is a fast game."""
+
 INTERACTIVE, BACKGROUND = 0, 2
 """The lanes of the searches that somebody waits for, and of those that only use the time."""
 
@@ -258,7 +261,7 @@ class Session:
         from .clock import is_bounded
 
         begun = time.monotonic()
-        until = begun + limits.time_ms / 1000 if limits.time_ms and not patient else math.inf
+        until = begun + _patience_ms(limits.time_ms) / 1000 if limits.time_ms and not patient else math.inf
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
         with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
             engine = self.engine(search, until)
@@ -385,6 +388,14 @@ def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], b
         if search is None or not search.abandoned:
             raise TooLate from None
         raise
+
+
+def _patience_ms(time_ms: int) -> float:
+    """How much of the time for a move to wait for an engine that is being loaded.
+
+    In a fast game it will hardly come in time, and what is not waited for now is there when it has come.
+    """
+    return time_ms if time_ms >= FAST_MS else time_ms / 3
 
 
 def unlimited(position: Position) -> Limits:

@@ -34,8 +34,9 @@ TEMPLATES = {
         "new|go|hint {number}|stop|eval|moves|analyze {number}|load {word}.ggf|save {word}.txt|save {word}.svg|hmirror|"
         "vmirror|rotate {number}|symmetry {number}|version|options|help {word}|level {number}|mode {number}|"
         "move-time {number}|t {number}|alpha {number}|beta {number}|selectivity {number}|verbose {number}|book show|"
-        "book deviate {number}|opening {word}|ouverture|base {word} {word}|base convert a.txt b.ggf|solve {word}|nboard {word}|"
-        "set {word}|{word} {word}|# {word}|!perft 2|!count positions 2|!count shapes 3|resources|-level {number}"
+        "book deviate {number}|opening {word}|ouverture|base {word} {word}|base convert a.txt b.ggf|solve {word}|"
+        "nboard {word}|set {word}|{word} {word}|# {word}|!perft 2|!count positions 2|!count shapes 3|resources|"
+        "-level {number}"
     ),
     "gtp": (
         "{id}play {colour} {square}|{id}genmove {colour}|{id}reg_genmove {colour}|{id}undo|{id}gg-undo {number}|"
