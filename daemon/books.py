@@ -411,10 +411,12 @@ class Books:
         from desdaemon.engine.search import Control
 
         from .scheduler import Lane
+        from .workers import step_back
 
         assert isinstance(searches, Searches)
 
         def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+            step_back()
             # A search that had to make room for a better one is searched again from its beginning.
             while not job.cancelled:
                 control = Control()
