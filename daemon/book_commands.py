@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.book_commands import BOOK_COMMANDS, parse_line
 from desdaemon.protocol.errors import BadInput
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .books import Books
     from .jobs import Job, Progress
     from .session import Session
-    from .text import TextDialect
 
 LINE_S = 1.0
 """A line of progress is shown so often where nobody looks at a terminal."""
@@ -46,7 +45,35 @@ def book_help() -> list[str]:
     return lines
 
 
-def carry_out(text: TextDialect, argument: str) -> None:
+class Speaker(Protocol):
+    """A dialogue in which book commands are given; `TextDialect` is one."""
+
+    session: Session
+
+    def say(self, text: str) -> None:
+        """A line of the answer, or several."""
+
+    def warn(self, message: str) -> None:
+        """What is odd, in a line."""
+
+
+class Kept:
+    """Keeps the answer of a book command, for dialogues that send it in a form of their own."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        """See `Speaker`."""
+        self.lines += text.splitlines()
+
+    def warn(self, message: str) -> None:
+        """See `Speaker`."""
+        self.lines.append(f"warning: {message}")
+
+
+def carry_out(text: Speaker, argument: str) -> None:
     """A line after the word `book`. Raises `BadInput` and what the command's work raised."""
     if not argument:
         raise BadInput("book: expected a command after it, see help book")
@@ -85,7 +112,7 @@ class _Canceller:
 class _Watch:
     """Shows how a job goes on: a bar for somebody at a terminal, a line now and then for everybody else."""
 
-    def __init__(self, text: TextDialect, job: Job) -> None:
+    def __init__(self, text: Speaker, job: Job) -> None:
         self._text = text
         self._job = job
         self._bar = sys.stderr.isatty()

@@ -86,6 +86,13 @@ class GtpDialect(LineDialect):
             "gogui-interrupt": lambda arguments: "",
             "gogui-title": lambda arguments: "desdaemon",
             "gogui-analyze_commands": lambda arguments: "\n".join(gtp.ANALYZE_COMMANDS),
+            "gogui-rules_board_gfx": lambda arguments: gtp.board_gfx(self.position),
+            "gogui-rules_captured_count": lambda arguments: "",
+            "gogui-rules_setup": lambda arguments: "",
+            "gogui-setup": self._setup,
+            "gogui-setup_player": self._setup_player,
+            "gogui-version": lambda arguments: __version__,
+            "desdaemon-book": self._book,
             "desdaemon-hint": self._hint,
             "desdaemon-hint_gfx": self._hint_gfx,
         }
@@ -297,7 +304,39 @@ class GtpDialect(LineDialect):
             raise GtpError("cannot score: the game is not over")
         return gtp.score_text(black_score(self.position))
 
+    def _setup(self, arguments: list[str]) -> str:
+        if len(arguments) % 2:
+            raise GtpError("syntax error: expected colours and squares in turn")
+        pairs = zip(arguments[::2], arguments[1::2], strict=True)
+        squares = {gtp.parse_vertex(vertex): gtp.parse_colour(colour) for colour, vertex in pairs}
+        if PASS in squares:
+            raise GtpError("syntax error: pass is not a square")
+        black = sum(1 << square for square, colour in squares.items() if colour)
+        white = sum(1 << square for square, colour in squares.items() if not colour)
+        self._start(Position(black, white, True))
+        return ""
+
+    def _setup_player(self, arguments: list[str]) -> str:
+        (colour,) = _exactly(arguments, "a colour")
+        black = gtp.parse_colour(colour)
+        if black != self.position.black_to_move:
+            player, opponent, _ = self.position
+            self._start(Position(opponent, player, black))
+        return ""
+
+    def _start(self, position: Position) -> None:
+        self.session.start(position)
+        self._implied.clear()
+
     # Analysis
+
+    def _book(self, arguments: list[str]) -> str:
+        from .book_commands import Kept, carry_out
+
+        kept = Kept(self.session)
+        carry_out(kept, " ".join(arguments))
+        # An empty line would be the end of the answer.
+        return "\n".join(line for line in kept.lines if line.strip())
 
     def _best(self, wanted: int) -> Result:
         position = self.position

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol import nboard, rules
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import ClockTerms, parse_ggf
-from desdaemon.protocol.notation import illegal_move
+from desdaemon.protocol.notation import Position, illegal_move
 
 from .dialogue import LineDialect
 from .interrupt import Interrupt
@@ -59,6 +59,7 @@ class NBoardDialect(LineDialect):
 
     def __init__(self, session: Session, output: Output) -> None:
         super().__init__(session, output)
+        self._contempt = 0
         self._handlers: dict[str, Callable[[str], None]] = {
             "nboard": self._nboard,
             "set game": self._set_game,
@@ -135,7 +136,7 @@ class NBoardDialect(LineDialect):
         self.session.settings.level_chosen = True
 
     def _set_contempt(self, rest: str) -> None:
-        nboard.parse_number("set contempt", rest, -(10**6), 10**6)
+        self._contempt = nboard.parse_number("set contempt", rest, -(10**6), 10**6)
 
     def _move(self, rest: str) -> None:
         move, ms = nboard.parse_played(rest)
@@ -166,12 +167,30 @@ class NBoardDialect(LineDialect):
         position = self.session.game.position
         self.say(f"status {NAME} is analysing")
         if not position.over:
-            choices = min(wanted, max(1, position.moves.bit_count()), MOST_HINTS)
-            stream = _Stream(self.say, choices)
-            limits = self.session.limits(position, clocks=False)
-            result = self.session.search(position, limits, multipv=choices, progress=stream.progress)
-            stream.finish(result)
+            known = self._book_lines(position, wanted)
+            others = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
+            choices = min(wanted - len(known), max(1, others.bit_count()), MOST_HINTS)
+            if choices > 0 and (others or not known):
+                stream = _Stream(self.say, choices)
+                limits = self.session.limits(position, clocks=False)
+                allow = others if known else rules.FULL
+                result = self.session.search(position, limits, multipv=choices, allow=allow, progress=stream.progress)
+                stream.finish(result)
         self.say("status")
+
+    def _book_lines(self, position: Position, wanted: int) -> list[int]:
+        """Send what the book knows of the best ``wanted`` moves; which they are."""
+        look = self.session.look_up(position)
+        if look is None or self.session.books is None:
+            return []
+        known = look.moves[:wanted]
+        for move, score in known:
+            after = position.after(move)
+            line = (move, *self.session.books.line(after.player, after.opponent))
+            games = self.session.books.look_up(after.player, after.opponent)
+            value = score or (self._contempt if position.black_to_move else -self._contempt)
+            self.say(nboard.book_line(line, value, games.lines if games else 0, look.level))
+        return [move for move, _ in known]
 
     def _go(self, rest: str) -> None:
         position = self.session.game.position
@@ -217,7 +236,19 @@ class NBoardDialect(LineDialect):
         self.say("status")
 
     def _learn(self, rest: str) -> None:
-        self.say("status there is no book: nothing is learned", "learned")
+        from .book_commands import Kept, carry_out
+
+        books = self.session.books
+        if books is None or (books.book is None and not books.opening):
+            self.say("status there is no book: nothing is learned", "learned")
+            return
+        self.say(f"status {NAME} is learning")
+        kept = Kept(self.session)
+        try:
+            carry_out(kept, "store")
+        except BadInput as error:
+            self.refuse(str(error))
+        self.say(*(f"status {line}" for line in kept.lines[-1:]), "learned")
 
 
 class _Stream:

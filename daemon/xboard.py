@@ -289,7 +289,10 @@ class XBoardDialect(LineDialect):
         self.say(f"Hint: {xboard.drop_text(line.move)}")
 
     def _book(self, rest: str) -> None:
-        self.say("\tno book moves", "")
+        look = self.session.look_up(self.session.game.position)
+        known = look.moves if look else []
+        moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in known)
+        self.say(f"\tBook:  {moves}" if moves else "\tno book moves", "")
 
     def _analyze(self, rest: str) -> None:
         self._mine = None

@@ -60,8 +60,8 @@ class Weights:
         if kept is not None:
             try:
                 # No copy: making one would hold up every other thread for as long as it takes.
-                content = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
-                library.write_beside(kept, content)
+                table = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
+                library.write_beside(kept, table)
             except OSError as error:
                 library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
         return cls(memory, 0, digest, str(source))

@@ -43,17 +43,29 @@ COMMANDS = (
     Command("gogui-rules_legal_moves", (), "", "The legal moves, `pass`, or nothing when the game is over."),
     Command("gogui-rules_side_to_move", (), "", "black or white."),
     Command("gogui-rules_final_result", (), "", "The result in words; nothing before the end."),
+    Command("gogui-rules_board_gfx", (), "", "The legal moves, marked for GoGui."),
+    Command("gogui-rules_captured_count", (), "", "Nothing: no discs are captured."),
+    Command("gogui-rules_setup", (), "", "Nothing: there are no special rules for setting up boards."),
+    Command("gogui-setup", (), "colour square ...", "Set up a board of these discs, Black to move."),
+    Command("gogui-setup_player", (), "colour", "Give that side the move; a new game begins on the board."),
+    Command("gogui-version", (), "", "The program's version."),
     Command("gogui-play_sequence", (), "colour move ...", "Play moves of both colours, or none where one is illegal."),
     Command("gogui-interrupt", (), "", "Says that the comment line `# interrupt` ends a search."),
     Command("gogui-title", (), "", "A title for GoGui's window."),
     Command("gogui-analyze_commands", (), "", "The commands that GoGui offers as analysis."),
+    Command("desdaemon-book", (), "command ...", "A book command as in the text protocol, see its `help book`."),
     Command("desdaemon-hint", (), "[n]", "The n best moves (default 1): move, score for who moves, depth, line."),
     Command("desdaemon-hint_gfx", (), "", "The scores of all moves, as GoGui draws them on the board."),
 )
 
 COMMAND_NAMES = frozenset(command.name for command in COMMANDS)
 
-ANALYZE_COMMANDS = ("gfx/Scores of all moves/desdaemon-hint_gfx", "hstring/Best moves/desdaemon-hint %s")
+ANALYZE_COMMANDS = (
+    "gfx/Scores of all moves/desdaemon-hint_gfx",
+    "hstring/Best moves/desdaemon-hint %s",
+    "gfx/Legal moves/gogui-rules_board_gfx",
+    "hstring/What the book knows/desdaemon-book show",
+)
 
 MOST_SECONDS = 10**9
 
@@ -142,6 +154,14 @@ def board_rows(position: Position) -> list[str]:
     black, white = position.black, position.white
     squares = ["X" if black >> at & 1 else "O" if white >> at & 1 else "." for at in range(64)]
     return [" ".join(squares[at : at + 8]) for at in range(0, 64, 8)]
+
+
+def board_gfx(position: Position) -> str:
+    """The legal moves as GoGui marks them, and what there is to say."""
+    moves = " ".join(square_text(square) for square in rules.squares(position.moves))
+    black, white = position.black.bit_count(), position.white.bit_count()
+    marked = f"CIRCLE {moves}\n" if moves else ""
+    return f"{marked}TEXT Black {black}, White {white}"
 
 
 def diagram(position: Position) -> str:

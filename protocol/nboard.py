@@ -11,14 +11,14 @@ COMMANDS = (
     Command("nboard", (), "version", "Answer `set myname`; every version is accepted."),
     Command("set game", (), "ggf", "Take over a whole game in GGF: start position, moves, clocks."),
     Command("set depth", (), "n", "Play and analyse as at level n; ends of games are read further."),
-    Command("set contempt", (), "n", "Value of drawn book lines; accepted, without effect while there is no book."),
+    Command("set contempt", (), "n", "Value of a drawn book line in `hint`, in discs for Black."),
     Command("move", (), "move[/eval[/seconds]]", "Play a move; a bare move is one as well."),
     Command("hint", (), "[n]", "Stream the n best moves (default 1), until the next line comes."),
     Command("go", (), "", "Search under depth and clock and answer `===` and the move; the board stays as it is."),
     Command("ping", (), "[k]", "End the search at once, then answer `pong k`."),
     Command("stop", (), "", "End the search."),
     Command("analyze", ("analyse",), "", "The value of every position of the game, from the last one back."),
-    Command("learn", (), "", "Answer `learned`; without a book nothing is kept, which a `status` says."),
+    Command("learn", (), "", "Store the game in the book and answer `learned`; without a book a `status` says so."),
     Command("quit", ("exit",), "", "Leave."),
 )
 
@@ -64,6 +64,11 @@ def parse_number(command: str, text: str, low: int, high: int) -> int:
 def search_line(pv: tuple[int, ...], score: int, depth: int, solved: bool) -> str:
     """What is known of a move: the line without blanks, discs for the side to move, plies or ``100%``."""
     return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {'100%' if solved else depth}"
+
+
+def book_line(pv: tuple[int, ...], score: int, games: int, depth: int) -> str:
+    """What the book knows of a move: the line, discs for the side to move, lines behind it, and its level."""
+    return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
 
 
 def answer_line(move: int, score: int | None, ms: float) -> str:

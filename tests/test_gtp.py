@@ -553,3 +553,28 @@ def test_any_lines_at_all(lines: list[str]) -> None:
         if not out.startswith("="):
             assert talk.state == before, line
     assert talk.gtp.run(Script("quit")) == 0
+
+
+def test_boards_are_set_up_as_gogui_does() -> None:
+    talk = Talk()
+    assert talk.say("gogui-setup b c3 w d3 w e3") == ""
+    assert talk.say("gogui-rules_side_to_move") == "black"
+    assert talk.say("gogui-rules_legal_moves") == "F3"
+    assert talk.say("gogui-rules_board_gfx") == "CIRCLE F3\nTEXT Black 1, White 2"
+    assert talk.say("gogui-setup_player w") == ""
+    assert talk.say("gogui-rules_legal_moves") == "B3"
+    for line in ("gogui-setup b", "gogui-setup b pass", "gogui-setup_player green"):
+        assert talk.raw(line).startswith("? syntax error")
+    assert talk.say("gogui-rules_captured_count") == ""
+
+
+def test_book_commands_have_answers_without_empty_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk()
+    assert talk.raw("desdaemon-book show").startswith("? ")
+
+    def carry_out(kept: Any, argument: str) -> None:
+        kept.say(f"{argument}\n\nlast")
+        kept.warn("odd")
+
+    monkeypatch.setattr("desdaemon.book_commands.carry_out", carry_out)
+    assert talk.say("desdaemon-book Show x") == "Show x\nlast\nwarning: odd"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
 
+from desdaemon.books import BookMove
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.loader import Engine, EngineConfig, EngineFailure, EngineSource
@@ -29,6 +31,7 @@ from desdaemon.settings import Settings
 SQUARE = "(?:[A-H][1-8]|PA)"
 LINES = re.compile(
     rf"set myname \w+|status(?: [ -~]+)?|pong(?: \S+)?|learned|warning .+"
+    rf"|book {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d \d+ \d+"
     rf"|search {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d 0 (?:\d+|100%)|nodestats \d+ \d+\.\d+"
     rf"|=== {SQUARE}/(?:-?\d+\.\d\d)?/\d+\.\d\d|analysis \d+ -?\d+\.\d\d"
 )
@@ -435,3 +438,45 @@ def test_any_lines_at_all(lines: list[str]) -> None:
         if "warning" in out:
             assert out.count("warning") == 1 or line.count("warning")
             assert talk.state == before, line
+
+
+class Shelf:
+    """A book that knows two moves of the opening position."""
+
+    book = object()
+    opening = False
+
+    def look_up(self, player: int, opponent: int) -> object:
+        if (player | opponent).bit_count() == 4:
+            return SimpleNamespace(moves=[BookMove(19, 2), BookMove(26, 0)], level=21, lines=9)
+        return SimpleNamespace(moves=[], level=21, lines=7)
+
+    def line(self, player: int, opponent: int) -> list[int]:
+        return []
+
+
+def test_hints_of_the_book_come_first_and_contempt_is_the_value_of_a_draw() -> None:
+    talk = Talk()
+    talk.session.books = Shelf()  # type: ignore[assignment]
+    talk.say("set contempt 100")
+    _, first, second, search, stats, *_ = talk.say("hint 3")
+    assert (first, second) == ("book D3 2.00 7 21", "book C4 100.00 7 21")
+    assert search.startswith("search F5 ")
+    assert stats.startswith("nodestats ")
+    talk.say("set contempt -100")
+    assert talk.say("hint 2")[1:-1] == ["book D3 2.00 7 21", "book C4 -100.00 7 21"]
+
+
+def test_learning_stores_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk()
+    assert talk.say("learn") == ["status there is no book: nothing is learned", "learned"]
+    talk.session.books = Shelf()  # type: ignore[assignment]
+    asked: list[str] = []
+
+    def carry_out(kept: Any, argument: str) -> None:
+        asked.append(argument)
+        kept.say("stored 60 positions")
+
+    monkeypatch.setattr("desdaemon.book_commands.carry_out", carry_out)
+    assert talk.say("learn") == ["status desdaemon is learning", "status stored 60 positions", "learned"]
+    assert asked == ["store"]
