@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from .operations import Client, Request
     from .scheduler import Scheduler
 
+LARGEST_ANSWER = 1 << 20
+"""Characters; games that the engine plays with itself end here."""
+
 MOST_THREADS = 64
 """So many clients' lines are carried out at a time; waiting for a search counts."""
 
@@ -64,11 +67,13 @@ class Transcript:
         self.out: list[str] = []
         self.err: list[str] = []
         self.all: list[str] = []
+        self.size = 0
 
     def write(self, text: str) -> None:
         """See `output.Output`."""
         self.out.append(text)
         self.all.append(text)
+        self.size += len(text)
 
     def error(self, line: str) -> None:
         """See `output.Output`."""
@@ -83,6 +88,7 @@ class Transcript:
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for kept in (self.out, self.err, self.all):
             kept.clear()
+        self.size = 0
         return printed
 
 
@@ -260,7 +266,7 @@ class Texts:
             dialect.session.interrupt.begin(item.number)
             try:
                 dialect.execute(item.text)
-                dialect.settle()
+                self._settle(room, item)
             except Exception:
                 self._health.mistake("text")
                 dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
@@ -272,6 +278,14 @@ class Texts:
                 fresh = self._room(client)
                 room.dialect, room.transcript = fresh.dialect, fresh.transcript
             item.done(_without(printed, self._data_folder) if client.remote else printed)
+
+    def _settle(self, room: _Room, item: _Line) -> None:
+        """The engine's own moves that may follow, as long as nobody wants anything else."""
+        dialect = room.dialect
+        while dialect.leaving is None and not item.cancelled and dialect.step(bool(room.lines), ending=False):
+            if room.transcript.size > LARGEST_ANSWER:
+                dialect.session.settings.mode = 3
+                dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
     def forget(self, client: Client) -> None:
         """The client's board, game and options are not needed any more."""

@@ -164,7 +164,9 @@ class Server:
         services = self._services
         operations = services.operations
         until = time.monotonic() + FINISH_S
-        while time.monotonic() < until and any(not request.endless for request in self._sockets.in_flight()):
+        while time.monotonic() < until and any(
+            not request.endless and request.job is None for request in self._sockets.in_flight()
+        ):
             time.sleep(0.01)
         leaving = RequestError("shutting_down", "the daemon is about to end")
         jobs = threading.Thread(target=self._close_book, name="closer", daemon=True)

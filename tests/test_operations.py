@@ -8,6 +8,7 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
+from desdaemon import remote
 from desdaemon.operations import Client, ServerLimits
 from desdaemon.protocol import messages
 from desdaemon.protocol.commands import COMMANDS
@@ -216,6 +217,21 @@ def test_a_text_search_ends_by_stop_or_cancel(daemon: Operated) -> None:
     daemon.final("cancel", {"target": number})
     assert daemon.ends(number)[-1]["error"]["code"] == "cancelled"
     until(lambda: daemon.services.scheduler.running == 0)
+
+
+def test_the_engines_games_with_itself_end_by_a_cancel_or_with_a_full_page(
+    daemon: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.final("text", {"line": "level 0"})
+    daemon.final("text", {"line": "repeat 1000000000"})
+    number = daemon.request("text", {"line": "mode 2"})
+    until(lambda: daemon.searchers and len(daemon.searchers[0].calls) > 100)
+    daemon.final("cancel", {"target": number})
+    daemon.final("text", {"line": "stop"})
+    monkeypatch.setattr(remote, "LARGEST_ANSWER", 5000)
+    data = daemon.final("text", {"line": "mode 2"})
+    assert 5000 < len(data["out"]) < 6000
+    assert "plays no further" in data["err"]
 
 
 def test_every_text_command_has_a_role_or_stays_at_home() -> None:
