@@ -478,3 +478,13 @@ def test_two_hundred_fast_games_are_never_lost_on_time(tmp_path: Path) -> None:
     found = json.loads(account.read_text())
     assert found["games"] == 200
     assert found["faults"] == [{}, {}]
+
+
+@pytest.mark.slow
+def test_this_program_in_its_three_languages(tmp_path: Path) -> None:
+    """Whole games between them, in which nobody does anything wrong."""
+    account = tmp_path / "account.json"
+    for first, second in (("-gtp", "-nboard"), ("-nboard", "--protocol text")):
+        assert run(f"self {first} -level 3", f"self {second} -level 3", "--json", account, games=8) == 0
+        found = json.loads(account.read_text())
+        assert (found["games"], found["faults"]) == (8, [{}, {}])
