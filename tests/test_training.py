@@ -9,6 +9,7 @@ import pytest
 import referee
 
 from desdaemon.engine.patterns import CONSTANT, PACKED_SIZE
+from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import (
     boards,
     cli,
@@ -21,8 +22,11 @@ from desdaemon.engine.training import (
     probcut,
     recipe,
     ridge,
+    self_play,
     store,
+    validate,
 )
+from desdaemon.engine.weights import Weights
 from desdaemon.engine.weights_file import read_packed, write_shipped
 
 SHIPPED = Path(__file__).parent.parent / "engine" / "data" / "weights.xz"
@@ -357,6 +361,71 @@ def test_games_get_the_exact_score_of_their_first_solved_position(tmp_path):
         visits.players[part][:15], visits.opponents[part][:15], visits.results[part][:15], strict=True
     ):
         assert referee.solve(referee.from_bits(int(own), int(other))) == result
+
+
+def test_odd_and_even_depths_are_brought_to_one_mean_in_each_kind(monkeypatch):
+    monkeypatch.setattr(dataset, "BALANCED", 2)
+    boards_of = np.arange(1, 9, dtype=np.uint64)
+    arrays = {
+        "players": boards_of,
+        "opponents": np.zeros(8, np.uint64),
+        "plies": np.full(8, 40, np.uint8),
+        "kinds": np.array([0, 0, 0, 0, 0, 1, 1, 1], np.uint8),
+        "held": np.zeros(8, np.bool_),
+        "results": np.full(8, np.nan, np.float32),
+        "counts": np.zeros(8, np.uint32),
+    }
+    data = dataset.Dataset(arrays, {}, dataset.Mixture())
+    values = np.array([10, 14, 2, 6, 60, 8, 8, -8], np.int8)
+    depths = np.array([5, 5, 6, 6, dataset.EXACT, 5, 5, 6], np.uint8)
+    data.add(np.arange(8), values, depths)
+    assert data.rows(40).labels.tolist() == [6, 10, 6, 10, 60, 8, 8, -8]
+
+
+def test_self_play_games_are_whole_legal_and_resumed(tmp_path):
+    out = tmp_path / "games.npz"
+    line = ["self-play", "6", "--out", str(out), "--weights", str(SHIPPED), "--depth", "1", "--random", "20-30"]
+    assert cli.main([*line, "--workers", "2"]) == 0
+    found, record = store.load(out)
+    assert record["illegal"] == 0
+    assert found["finished"].all()
+    assert len(found["played"]) == 6
+    line[1] = "8"
+    assert cli.main(line) == 0
+    longer, _ = store.load(out)
+    assert (longer["played"][:6] == found["played"]).all()
+    assert len(longer["played"]) == 8
+    line[line.index("1")] = "2"
+    assert cli.main(line) == 1
+
+
+def test_self_play_depends_on_the_seed_alone_while_moves_are_random():
+    searcher = Searcher(hash_bits=12, weights=Weights.load(None))
+    first, second, other = (
+        self_play.play(searcher, 1, 25, np.random.default_rng([seed, 4, 0]))[:25].tolist() for seed in (1, 1, 2)
+    )
+    assert first == second != other
+
+
+def test_positions_of_self_play_say_so(tmp_path):
+    made = made_games(tmp_path)
+    arrays, record = store.load(made)
+    store.save(made, arrays, {**record, "stage": "self-play"})
+    positions.run(made, tmp_path / "positions.npz", count=0, opening_plies=-1, seed=1, truth_files=[])
+    assert set(store.load(tmp_path / "positions.npz")[0]["kinds"].tolist()) == {positions.SELF_PLAY}
+
+
+def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch, capsys):
+    path, rows = late_positions(tmp_path)
+    monkeypatch.setattr(validate, "MAIN_LINES", ("", "f5"))
+    monkeypatch.setattr(validate, "LEVEL", 2)
+    monkeypatch.setattr(validate, "DEEP_PLY", 55)
+    wanted = int(((rows["plies"] == 55) & (rows["kinds"] == positions.HUMAN) & rows["held"]).sum())
+    line = ["validate", str(SHIPPED), "--positions", str(path), "--level", "21"]
+    assert cli.main(line) == 0
+    told = capsys.readouterr().out
+    assert "openings at level 2: start +" in told
+    assert f"{min(wanted, 24)} held-out positions at 5 empties: MAE 0.00, bias +0.00" in told
 
 
 # ------------------------------------------------------------------------------------------------ ProbCut, matches

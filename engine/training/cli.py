@@ -133,6 +133,7 @@ def _validate(options: argparse.Namespace, _command: str) -> None:
     from . import validate
 
     validate.run(options.weights, options.truth)
+    validate.run_searches(options.weights, options.positions, count=options.count, high=options.level)
 
 
 def _match(options: argparse.Namespace, _command: str) -> None:
@@ -273,8 +274,11 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--iterations", type=int, default=25)
     common(made, workers=True, truth=True)
 
-    made = stage("validate", _validate, "errors of the static evaluation against exact scores")
+    made = stage("validate", _validate, "errors against exact scores; openings at level 16")
     made.add_argument("weights", type=Path)
+    made.add_argument("--positions", type=Path, help="search also held-out positions of this file")
+    made.add_argument("--count", type=int, default=24, help="how many of them")
+    made.add_argument("--level", type=int, default=21, help="compare level 12 with this level")
     common(made, truth=True)
 
     made = stage("match", _match, "play two weights files against each other, every opening with both colours")

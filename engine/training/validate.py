@@ -1,8 +1,10 @@
-"""Stage `validate`: how far the static evaluation is from exact scores.
+"""Stage `validate`: how far the evaluation is from what is known.
 
-The yardstick is the truth files: positions of games and perturbed ones with their exact scores. The table gives, for
-each kind and number of empties, the root mean square, mean absolute and mean error in discs (evaluation less exact
-score, both from the side to move).
+The yardstick of the static evaluation is the truth files: positions of games and perturbed ones with their exact
+scores. The table gives, for each kind and number of empties, the root mean square, mean absolute and mean error in
+discs (evaluation less exact score, both from the side to move). Openings have no exact scores: the main lines are
+searched at level 16, where all are near 0, and positions of held-out games at 50 empties are searched at a low level
+and at a high one, whose difference is at least free of the low one's horizon.
 """
 
 from __future__ import annotations
@@ -10,14 +12,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from desdaemon.engine.limits import level_limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
 from desdaemon.engine.weights_file import read_packed
 
 from . import boards, features, ridge
-from .positions import Truth, read_truth
-from .store import write_line
+from .positions import HUMAN, Truth, read_truth
+from .store import Arrays, load, write_line
 
 LINES = ("", "f5", "f5d6", "f5f6", "f5f4", "f5d6c3d3c4", "f5d6c4d3c3", "f5f6e6f4")
 """Openings whose static evaluation is reported: near 0 with best play but for f5f4."""
+
+MAIN_LINES = ("", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5d6c3d3c4", "f5f6e6f4", "f5d6c5f4e3", "f5d6c4d3c3")
+"""Openings that are searched: all near 0."""
+
+LEVEL = 16
+"""The level at which they are."""
+
+DEEP_PLY = 10
+"""The ply at which a low level is compared with a high one."""
 
 
 def table(weights: features.Weights, truth: list[Truth]) -> list[dict[str, Any]]:
@@ -50,8 +66,38 @@ def openings(weights: features.Weights) -> dict[str, float]:
     return found
 
 
+def searched(weights_path: Path, level: int = LEVEL) -> dict[str, int]:
+    """Scores of `MAIN_LINES` at a level, in discs, side to move's view."""
+    searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
+    found = {}
+    for line in MAIN_LINES:
+        players, opponents = boards.after(line)
+        searcher.clear()
+        limits = level_limits(level, 60 - len(line) // 2)
+        found[line or "start"] = searcher.search(int(players[0]), int(opponents[0]), limits).lines[0].score
+    return found
+
+
+def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, high: int, seed: int = 1) -> Any:
+    """Scores at level `low` less those at level `high`, both with the same weights, of up to `count` positions of
+    held-out games at ply `DEEP_PLY`: an array in discs."""
+    usable = (rows["plies"] == DEEP_PLY) & (rows["kinds"] == HUMAN) & rows["held"]
+    chosen = np.random.default_rng([seed, 5]).permutation(np.flatnonzero(usable))[:count]
+    searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
+    found = []
+    for row in chosen.tolist():
+        scores = []
+        for level in (low, high):
+            searcher.clear()
+            limits = level_limits(level, 60 - DEEP_PLY)
+            board = int(rows["players"][row]), int(rows["opponents"][row])
+            scores.append(searcher.search(*board, limits).lines[0].score)
+        found.append(scores[0] - scores[1])
+    return np.array(found, np.float64)
+
+
 def run(weights_path: Path, truth_files: list[Path]) -> None:
-    """Print the table and the openings."""
+    """Print the table and the static evaluation of the openings."""
     packed, record = read_packed(weights_path)
     weights = ridge.unpack(packed)
     write_line(f"{weights_path}: {record.get('name', record.get('format', 'unnamed'))}")
@@ -62,3 +108,14 @@ def run(weights_path: Path, truth_files: list[Path]) -> None:
             f"{row['rmse']:6.2f}  {row['mae']:6.2f}  {row['bias']:+6.2f}"
         )
     write_line("static evaluation of openings: " + ", ".join(f"{k} {v:+.1f}" for k, v in openings(weights).items()))
+
+
+def run_searches(weights_path: Path, positions: Path | None, *, count: int, high: int) -> None:
+    """Print the openings' scores and, with a positions file, level 12 against level `high`."""
+    write_line(f"openings at level {LEVEL}: " + ", ".join(f"{k} {v:+d}" for k, v in searched(weights_path).items()))
+    if positions:
+        errors = low_against_high(weights_path, load(positions)[0], count=count, low=12, high=high)
+        write_line(
+            f"level 12 against level {high}, {len(errors)} held-out positions at {60 - DEEP_PLY} empties: "
+            f"MAE {np.abs(errors).mean():.2f}, bias {errors.mean():+.2f}"
+        )
