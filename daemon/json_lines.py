@@ -109,9 +109,11 @@ class JsonLinesDialect:
         began = time.monotonic()
         requests = self._client.requests
         while requests:
-            late = self._ending or time.monotonic() - began > UNBOUNDED_GRACE_S
-            if late and (self._ending or all(request.endless for request in list(requests.values()))):
+            if self._ending:
                 services.operations.drop(self._client)
+            elif time.monotonic() - began > UNBOUNDED_GRACE_S:
+                for request in [request for request in list(requests.values()) if request.endless]:
+                    services.operations.end(request)
             time.sleep(_POLL_S)
         services.texts.close()
         services.jobs.close()

@@ -244,9 +244,9 @@ class Operations:
         for request in list(client.requests.values()):
             if request.job is not None:
                 request.cancel = None
-            self._end_request(request)
+            self.end(request)
 
-    def _end_request(self, request: Request) -> bool:
+    def end(self, request: Request) -> bool:
         """Cancel a request; False when it is over already."""
         stopped = request.fail(RequestError("cancelled", "the request was cancelled"))
         if stopped:
@@ -332,7 +332,7 @@ class Operations:
             raise RequestError("bad_request", "expected either target or job", "target")
         if number is None:
             found = request.client.requests.get(target) if target is not None else None
-            request.final({"cancelled": found is not None and self._end_request(found)})
+            request.final({"cancelled": found is not None and self.end(found)})
             return
         if not messages.allows(request.client.role, messages.EDITOR):
             raise RequestError("forbidden", f"to cancel a job takes the role editor, not {request.client.role}", "job")
