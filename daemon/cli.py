@@ -27,6 +27,8 @@ desdaemon [OPTION ...]              the text protocol on standard input and outp
 desdaemon -PROTOCOL [OPTION ...]    another one, also --protocol PROTOCOL: {protocols}
 desdaemon --zmq [OPTION ...]        sockets for other clients beside it, with the options of desdaemon serve
 desdaemon -solve FILE [OPTION ...]  solve the problems of an OBF file (- is standard input)
+desdaemon -wtest FILE [OPTION ...]  check the theoretical scores of a WTHOR file
+desdaemon -bench N [OPTION ...]     solve N random positions
 desdaemon COMMAND [ARGUMENT ...]
 
 Commands:
@@ -35,8 +37,13 @@ Commands:
 {commands}
 
   --help, --version                 this text, name and version
-  -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment
+  -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment; edax.ini in
+                                    the current folder is read first
 """
+
+
+OPTION_FILE = "edax.ini"
+"""Read first where the current folder has it."""
 
 
 class SubCommand(NamedTuple):
@@ -73,12 +80,16 @@ class UnusableFile(Exception):
 
 
 class Invocation(NamedTuple):
-    """A command line, understood: the settings, the file to solve or "", what to mention, and the protocol."""
+    """A command line, understood: the settings, the file to solve or "", what to mention, and the protocol.
+
+    ``batch`` is a line of the text protocol to carry out instead of a dialogue, or "".
+    """
 
     settings: Settings
     solve: str
     warnings: list[str]
     protocol: str = "text"
+    batch: str = ""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -120,22 +131,25 @@ def _run(program: str, arguments: list[str]) -> int:
         return OK
     if "count" in names:
         return _count(arguments[1:])
-    if "bench" in names:
-        return _main_of(SUB_COMMANDS[0])(arguments[1:])
+    if "bench" in names and whole_number("".join(arguments[1:2])) is None:
+        return main(["bench", *arguments[1:]])
     zmq = [argument for argument in arguments if argument in ("--zmq", "-zmq")]
     arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
-    invocation = read_arguments(arguments, "edax" in program.lower(), _named_protocol(program))
+    found = ["-o", OPTION_FILE] if os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
+    invocation = read_arguments([*found, *arguments], "edax" in program.lower(), _named_protocol(program))
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
         _check_weights(invocation.settings.eval_file)
 
     from .loader import EngineSource, build_engine
-    from .stdio import serve, solve
+    from .stdio import carry_out, serve, solve
 
     engines = EngineSource(build_engine)
     if invocation.solve:
         return solve(invocation.settings, engines, invocation.solve)
+    if invocation.batch:
+        return carry_out(invocation.settings, engines, invocation.batch)
     return serve(invocation.settings, engines, invocation.protocol, beside)
 
 
@@ -189,7 +203,7 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
     that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both.
     """
     settings = Settings()
-    solve = ""
+    solve = batch = ""
     warnings: list[str] = []
     chosen = False
     waiting = list(reversed(arguments))
@@ -202,7 +216,7 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
         option = find_option(name)
         if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
             value = "on"
-        elif option or name in ("solve", "o", "option-file", "protocol"):
+        elif option or name in ("solve", "wtest", "bench", "o", "option-file", "protocol"):
             if not equals and not waiting:
                 raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
             value = given if equals else waiting.pop()
@@ -214,6 +228,8 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
         edax_name = edax_name or option is None or option.edax
         if option is None and name == "solve":
             solve = value
+        elif option is None and name in ("wtest", "bench"):
+            batch = f"{name} {value}"
         elif option is None:
             names, told = _option_file(settings, value)
             chosen = chosen or "edax-compatible" in names
@@ -226,7 +242,7 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
                 raise UsageError(f"-{error}") from None
     if not chosen:
         settings.edax_compatible = edax_name
-    return Invocation(settings, solve, warnings, protocol)
+    return Invocation(settings, solve, warnings, protocol, batch)
 
 
 def _protocol(name: str) -> str:

@@ -74,6 +74,27 @@ class Descriptors:
             _write_all(self._out, text)
 
 
+class Counted:
+    """Counts the errors that go to another output."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self.errors = 0
+
+    def write(self, text: str) -> None:
+        """See `Output`."""
+        self._output.write(text)
+
+    def error(self, line: str) -> None:
+        """See `Output`."""
+        self.errors += 1
+        self._output.error(line)
+
+    def flush(self) -> None:
+        """See `Output`."""
+        self._output.flush()
+
+
 def _write_all(descriptor: int, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     while data:

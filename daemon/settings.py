@@ -40,6 +40,8 @@ class Settings:
         self.auto_swap = False
         self.auto_quit = False
         self.ponder = False
+        self.name = ""
+        self.ui_log_file = ""
         self.book_usage = True
         self.book_file = ""
         self.book_randomness = 0

@@ -17,12 +17,12 @@ from typing import NoReturn
 from desdaemon.protocol.errors import quoted
 
 from .books import Books
-from .dialogue import Item
+from .dialogue import Item, Source
 from .interrupt import Interrupt
 from .jobs import Jobs
 from .listen import Listener, TextListener
 from .loader import EngineFailure, EngineSource
-from .output import Descriptors
+from .output import Counted, Descriptors, Output
 from .protocols import spoken
 from .session import Session
 from .settings import Settings
@@ -174,24 +174,30 @@ def serve(
 
     ``beside`` opens something that shares the session's engine and book, and returns what ends it.
     """
-    output = Descriptors(guard_stdout(), 2)
+    output: Output = Descriptors(guard_stdout(), 2)
     books = Books(Jobs())
     session = Session(settings, engines, books=books)
     lines = Lines()
+    source: Source = lines
+    if settings.ui_log_file:
+        from .transcript import Transcript, WrittenOutput, WrittenSource
+
+        transcript = Transcript(settings.ui_log_file)
+        output, source = WrittenOutput(output, transcript), WrittenSource(lines, transcript)
     end_other = beside(session, books) if beside else None
 
     def converse(protocol: str, first: Item | None = None) -> int:
         if protocol != "text":
             if first is None:
                 session.open_book(on_note)
-            return spoken(protocol).dialect(session, output).run(lines, first)
+            return spoken(protocol).dialect(session, output).run(source, first)
         dialect = TextDialect(session, output)
 
         def on_prompt() -> None:
             session.prepare(on_failure)
             dialect.open_book()
 
-        status = dialect.run(lines, on_prompt)
+        status = dialect.run(source, on_prompt)
         return converse(dialect.successor, dialect.last) if dialect.successor else status
 
     def on_note(note: str) -> None:
@@ -233,9 +239,20 @@ def solve(settings: Settings, engines: EngineSource, path: str) -> int:
     return run_beside_signals(work, session.interrupt, engines, output)
 
 
-def run_beside_signals(
-    work: Callable[[], int], interrupt: Interrupt, engines: EngineSource, output: Descriptors
-) -> int:
+def carry_out(settings: Settings, engines: EngineSource, line: str) -> int:
+    """Carry out a line of the text protocol and leave; returns the exit status."""
+    output = Counted(Descriptors(guard_stdout(), 2))
+    session = Session(settings, engines)
+    dialect = TextDialect(session, output)
+
+    def work() -> int:
+        dialect.execute(line)
+        return UNUSABLE if output.errors else 0
+
+    return run_beside_signals(work, session.interrupt, engines, output)
+
+
+def run_beside_signals(work: Callable[[], int], interrupt: Interrupt, engines: EngineSource, output: Output) -> int:
     """Do ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process."""
     outcome: list[int] = []
     done = threading.Event()

@@ -140,7 +140,8 @@ class XBoardDialect(LineDialect):
     # Set-up
 
     def _protover(self, rest: str) -> None:
-        self.say("feature done=0", xboard.feature_line(NAME))
+        name = self.session.settings.name.replace('"', "") or NAME
+        self.say("feature done=0", xboard.feature_line(name))
         self.session.prepare()
         with self.session.interrupt.searching(bounded=True) as search:
             try:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import edax_help
+
 from desdaemon.clients import analyze, match
 from desdaemon.protocol import cassio, commands, gtp, nboard, xboard
 from desdaemon.protocol.book_commands import BOOK_COMMANDS, Parameter
@@ -112,6 +114,20 @@ def idle_options() -> str:
     return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
 
 
+def edax_table(found: Callable[[], list[tuple[str, bool]]], here: str) -> Callable[[], str]:
+    """What Edax has, and why it is not here where it is not."""
+
+    def made() -> str:
+        return rows("Edax|here", [(f"`{name}`", here if known else edax_help.REASONS[name]) for name, known in found()])
+
+    return made
+
+
+def edax_command_line() -> list[tuple[str, bool]]:
+    """The words of Edax's command line that are no options, and whether they are here."""
+    return [(f"-{name}", f"-{name}" not in edax_help.REASONS) for name in edax_help.COMMAND_LINE]
+
+
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("book.md", "commands"): book_commands,
     ("text-protocol.md", "commands"): text_commands,
@@ -119,6 +135,9 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("text-protocol.md", "idle"): idle_options,
     ("match.md", "options"): arguments(match.command_line()),
     ("analyze.md", "options"): arguments(analyze.command_line()),
+    ("edax.md", "edax-commands"): edax_table(edax_help.commands, "exists"),
+    ("edax.md", "edax-options"): edax_table(edax_help.options, "exists"),
+    ("edax.md", "edax-command-line"): edax_table(edax_command_line, "exists"),
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
     ("protocols.md", "xboard"): command_table(xboard.COMMANDS),

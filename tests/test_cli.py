@@ -128,7 +128,7 @@ def test_damaged_weights(tmp_path: Path) -> None:
 def test_option_files(tmp_path: Path) -> None:
     file = tmp_path / "edax.ini"
     file.write_text("# remark\nlevel = 7\nn-tasks=3\n\nverbose 2 % more\nvv\n unknown-thing 3\nbook-usage\toff\n")
-    settings, _, warnings, _ = read_arguments(["-o", str(file), "-l", "8"])
+    settings, _, warnings, *_ = read_arguments(["-o", str(file), "-l", "8"])
     assert (settings.level, settings.n_tasks, settings.verbose, settings.book_usage) == (8, 3, 2, False)
     assert warnings == [f'{file}, line 7: "unknown-thing" is not an option']
     file.write_text("edax-compatible off\n")
@@ -219,3 +219,34 @@ def test_the_last_protocol_asked_for_counts() -> None:
     assert read_arguments(["-l", "5"], protocol="gtp").protocol == "gtp"
     with pytest.raises(UsageError, match="expected one of text gtp nboard"):
         read_arguments(["--protocol", "smoke"])
+
+
+def test_edaxs_option_file_in_the_current_folder_is_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edax.ini").write_text("# Edax\nlevel = 7\nverbose 0\n")
+    answer = run("-verbose", "0", data=b"level\nverbose\ngo\n").stdout.decode()
+    assert "level = 7" in answer
+    assert "verbose = 0" in answer
+    assert "Edax plays D3" in answer
+    assert b"level = 9" in run("-level", "9", data=b"level\n").stdout
+    (tmp_path / "edax.ini").write_text("level = many\n")
+    refused = run()
+    assert (refused.returncode, refused.stderr.count(b"\n")) == (1, 1)
+    assert b"edax.ini, line 1" in refused.stderr
+
+
+def test_lines_of_the_text_protocol_on_the_command_line(tmp_path: Path) -> None:
+    done = run("-bench", "2")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"2 positions: ")
+    failed = run("-wtest", str(tmp_path / "none.wtb"))
+    assert (failed.returncode, failed.stderr.count(b"\n")) == (1, 1)
+
+
+def test_a_dialogue_is_written_down(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run("-gtp", "-ui-log-file", str(log), data=b"1 name\nfoo\n")
+    assert done.stdout == b'=1 desdaemon\n\n? unknown command "foo"\n\n'
+    assert log.read_text() == '< 1 name\n> =1 desdaemon\n> \n< foo\n> ? unknown command "foo"\n> \n'
+    refused = run("-ui-log-file", str(tmp_path / "no" / "log"))
+    assert refused.returncode == 1
