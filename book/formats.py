@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from pathlib import Path
 from typing import NamedTuple
 
 from . import edax, egaroucid, snapshot, text
-from .book import OPEN, Book
+from .book import OPEN, Book, Question
 from .errors import Unreadable, WriteFailed
+from .options import Options
 from .store import Store, journal_path, open_store
+from .table import Words
 
 NATIVE = "native"
 EDAX = "edax"
@@ -104,6 +107,41 @@ def open_any(path: Path, *, level: int = 1) -> Opened:
     if store.read_only:
         notes.append(f"{path}: opened for reading: process {store.holder} writes it")
     return Opened(store.book, store, NATIVE, notes)
+
+
+class Unsaved:
+    """The recorder of a book that is in memory alone: it knows whether a change would be lost."""
+
+    def __init__(self) -> None:
+        self.changes = False
+
+    def allow(self) -> None:
+        """Everything may change."""
+
+    def changed(self, row: int) -> None:
+        """See `book.Recorder`."""
+        self.changes = True
+
+    def removed(self, keys: Words) -> None:
+        """See `book.Recorder`."""
+        self.changes = True
+
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
+        """See `book.Recorder`."""
+
+    def forgotten(self) -> None:
+        """See `book.Recorder`."""
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """See `book.Recorder`."""
+        return contextlib.nullcontext()
+
+    def fixed(self) -> None:
+        """See `book.Recorder`."""
+
+    def options_changed(self, options: Options) -> None:
+        """See `book.Recorder`."""
+        self.changes = True
 
 
 class Saved(NamedTuple):

@@ -7,7 +7,7 @@ from desdaemon.protocol import rules
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.notation import Position, illegal_move, move_text
 
-from .books import Run, Work
+from .book_commands_run import Run, Work
 from .jobs import Result
 
 

@@ -16,7 +16,7 @@ from desdaemon.book.salvage import salvage
 from desdaemon.book.store import open_store
 from desdaemon.protocol.errors import BadInput
 
-from .books import Run, Work
+from .book_commands_run import Run, Work
 from .jobs import Result
 
 SHOWN = 10

@@ -14,7 +14,7 @@ from desdaemon.protocol.games import black_score
 from desdaemon.protocol.notation import START
 from desdaemon.protocol.rules import PASS
 
-from .books import Run, Work
+from .book_commands_run import Run, Work
 from .jobs import Result
 
 SHOWN = 5

@@ -9,7 +9,7 @@ from desdaemon.book.report import entry_text
 from desdaemon.book.text import move_name
 from desdaemon.protocol.errors import BadInput, quoted
 
-from .books import Run, Work
+from .book_commands_run import Run, Work
 from .jobs import Result
 
 

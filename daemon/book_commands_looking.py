@@ -15,7 +15,7 @@ from desdaemon.protocol.games import GameRecord, PlayedMove
 from desdaemon.protocol.notation import Position, move_text
 
 from .book_commands_games import Games
-from .books import Run, Work
+from .book_commands_run import Run, Work
 from .jobs import Result
 
 _OUTSIDE = "the position is not in the book"

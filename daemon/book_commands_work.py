@@ -15,7 +15,7 @@ from . import (
     book_commands_growing,
     book_commands_looking,
 )
-from .books import Work
+from .book_commands_run import Work
 
 WORK: dict[str, Work] = {
     **book_commands_files.WORK,

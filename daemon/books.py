@@ -1,6 +1,6 @@
 """The one book of the process: opened beside the dialogues, looked up by all of them, changed by one job at a time.
 
-numpy and the book library are loaded when a book is wanted, not before.
+numpy, the book library and the table of commands are loaded when a book is wanted, not before.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.protocol.book_commands import BookCommand, BookValues, find_book_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.notation import START, Position
 
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     from desdaemon.book.formats import Opened
     from desdaemon.book.jobs import Worker
     from desdaemon.engine.weights import Weights
+    from desdaemon.protocol.book_commands import BookCommand, BookValues
 
+    from .book_commands_run import Run
     from .scheduler import Scheduler
 
 _POLL_S = 0.01
@@ -106,61 +107,6 @@ class Look(NamedTuple):
         return sorted(found, key=lambda move: -move.score)
 
 
-class Run(NamedTuple):
-    """A command under way: what its work is given."""
-
-    books: Books
-    job: Job
-    command: BookCommand
-    values: BookValues
-    caller: Caller
-
-    @property
-    def book(self) -> Book:
-        """The book. Raises `NoBook`."""
-        return self.books.needed()
-
-    def number(self, name: str) -> int:
-        """A parameter that is a whole number."""
-        value = self.values[name]
-        assert isinstance(value, int)
-        return value
-
-    def path(self, name: str = "file") -> Path:
-        """A parameter that is a file's name. Raises `Forbidden`."""
-        value = self.values[name]
-        assert isinstance(value, str)
-        return self.books.path(value, self.caller)
-
-    def paths(self, name: str = "files") -> list[Path]:
-        """A parameter that is several. Raises `Forbidden`."""
-        value = self.values[name]
-        assert isinstance(value, list)
-        return [self.books.path(part, self.caller) for part in value]
-
-    def level(self, name: str = "level") -> int:
-        """A search level: the parameter, the book's unless it was given."""
-        value = self.values[name]
-        return value if isinstance(value, int) else self.book.options.level
-
-    def tell(self, phase: str, done: int, total: int) -> bool:
-        """Report progress; whether to go on."""
-        book = self.books.book
-        return self.job.report(phase, done, total, len(book) if book is not None else 0)
-
-    def progress(self, phase: str) -> Callable[[int, int], bool]:
-        """`tell` of a phase, as the book library wants it."""
-        return lambda done, total: self.tell(phase, done, total)
-
-    def worker(self) -> Worker:
-        """The searches of the job, as the book library wants them."""
-        return self.books.worker(self)
-
-
-Work = Callable[[Run], Result]
-"""Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
-
-
 class Books:
     """See the module. Every method may be called from any thread."""
 
@@ -204,7 +150,9 @@ class Books:
 
     def prepare(self, path: str, settings: Settings, on_note: Callable[[str], None]) -> None:
         """Begin to open a file on a thread of its own; ``on_note`` is told what there is to remark, or why it fails."""
-        job = self.run(_command("load"), {"file": path, "level": 1}, Caller("options", settings))
+        from desdaemon.protocol.book_commands import BY_NAME
+
+        job = self.run(BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
         with self._lock:
             self._opening = job
 
@@ -230,6 +178,10 @@ class Books:
 
     def use(self, opened: Opened, path: Path | None) -> None:
         """Put another book in the place of the one in use, whose file is closed."""
+        from desdaemon.book.formats import Unsaved
+
+        if opened.store is None:
+            opened.book.recorder = Unsaved()
         before, self._opened, self._path = self._opened, opened, path
         if before is not None and before.store is not None and before.store is not opened.store:
             before.store.close()
@@ -256,13 +208,21 @@ class Books:
     def close(self) -> list[str]:
         """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""
         opened, self._opened = self._opened, None
-        if opened is not None and opened.store is not None:
-            from desdaemon.book.errors import BookError
+        if opened is None:
+            return []
+        if opened.store is None:
+            from desdaemon.book.formats import Unsaved
 
-            try:
-                opened.store.close()
-            except BookError as error:
-                return [str(error)]
+            recorder = opened.book.recorder
+            lost = isinstance(recorder, Unsaved) and recorder.changes
+            name = self.file or "the book, which has no file"
+            return [f"{name}: changes were not saved: expected book save FILE before the end"] if lost else []
+        from desdaemon.book.errors import BookError
+
+        try:
+            opened.store.close()
+        except BookError as error:
+            return [str(error)]
         return []
 
     # Looking
@@ -348,6 +308,8 @@ class Books:
         A command that is neither long nor writes is over when this returns. Every other is a job of its own, one at a
         time, in the order of arrival. Bad input fails the job: ``failure`` is then a `BadInput`.
         """
+
+        from .book_commands_run import Run
 
         def work(job: Job) -> Result:
             return self._carry_out(Run(self, job, command, values, caller))
@@ -448,9 +410,3 @@ class Books:
 def processors() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _command(name: str) -> BookCommand:
-    command = find_book_command(name)
-    assert command is not None
-    return command

@@ -59,7 +59,8 @@ class Job:
         self.before_notice: Callable[[], None] = lambda: None
         """Called before watchers are told: what they are told of has to last."""
         self._work = work
-        self._over = threading.Event()
+        self._over = False
+        self._all_told = threading.Event()
         self._lock = threading.Lock()
         self._watchers: list[Callable[[Job], None]] = []
         self._cancellers: list[Callable[[], None]] = []
@@ -72,11 +73,11 @@ class Job:
     @property
     def over(self) -> bool:
         """Whether it has ended in one way or another."""
-        return self._over.is_set()
+        return self._over
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for its end, ``timeout`` seconds at most; whether it is over."""
-        return self._over.wait(timeout)
+        """Wait for its end and until all watchers know, ``timeout`` seconds at most; whether it is so."""
+        return self._all_told.wait(timeout)
 
     def cancel(self) -> None:
         """End it soon, at a point where the book is consistent; returns at once."""
@@ -92,7 +93,7 @@ class Job:
         Of a job that is over already it is told at once, from this thread.
         """
         with self._lock:
-            over = self._over.is_set()
+            over = self._over
             if not over:
                 self._watchers.append(tell)
         if over:
@@ -148,13 +149,17 @@ class Job:
         self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
         self.result.setdefault("job", self.id)
         self.state = state
-        self._over.set()
-        self._notify()
+        with self._lock:
+            self._over = True
+        try:
+            self._notify()
+        finally:
+            self._all_told.set()
 
     def _notify(self) -> None:
         with self._lock:
             watchers = list(self._watchers)
-        if watchers and not self._over.is_set():
+        if watchers and not self._over:
             self.before_notice()
         for tell in watchers:
             tell(self)
@@ -190,8 +195,11 @@ class Jobs:
                     self._turn.start()
                 self._lock.notify_all()
         else:
-            threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True).start()
+            self._thread(job).start()
         return job
+
+    def _thread(self, job: Job) -> threading.Thread:
+        return threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True)
 
     def at_once(self, op: str, work: Callable[[Job], Result], client: str) -> Job:
         """Have work that takes no time done on this thread; the job is over when this returns, and is not listed."""
@@ -227,7 +235,10 @@ class Jobs:
                         return
                     self._lock.wait()
                 job = self._queue.popleft()
-            job.run()
+            # On a thread of its own: a mistake of whoever watches it must not end the queue.
+            thread = self._thread(job)
+            thread.start()
+            thread.join()
 
     def listed(self) -> list[Job]:
         """The jobs that wait, run, or ended lately, oldest first."""

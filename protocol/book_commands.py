@@ -323,12 +323,12 @@ BOOK_COMMANDS = (
     ),
 )
 
-_BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name, *command.aliases)}
+BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name, *command.aliases)}
 
 
 def find_book_command(name: str) -> BookCommand | None:
     """The command of that name or alias, in lower case."""
-    return _BY_NAME.get(name)
+    return BY_NAME.get(name)
 
 
 def parse_line(line: str) -> tuple[BookCommand, BookValues]:

@@ -30,8 +30,8 @@ class BookDialogue(Dialogue):
 
     def close(self) -> None:
         """Let go of the book's file."""
-        self.books.jobs.close()
-        assert self.books.close() == []
+        assert self.books.jobs.close(60)
+        self.books.close()
 
     def reopen(self, path: Path) -> None:
         """Close the book, and open a file of our own as a start of the program does."""

@@ -360,3 +360,35 @@ def test_games_are_added_from_a_folder_and_by_wildcard(dialogue: BookDialogue, t
     assert contents(dialogue.book) == grown
     assert "clean" in dialogue.say("book verify")
     assert dialogue.say(f"book check {tmp_path / 'a.txt'}").splitlines()[-1].startswith("Positions : 0 missing, ")
+
+
+def test_changes_that_would_be_lost_are_mentioned_at_the_end(tmp_path: Path) -> None:
+    dialogue = BookDialogue()
+    path = tmp_path / "b.dat"
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book save {path}")
+    assert dialogue.books.close() == []
+    dialogue.say(f"book load {path}")
+    dialogue.say("book fix")
+    dialogue.say("book show")
+    assert dialogue.books.close() == []
+    dialogue.say(f"book load {path}")
+    dialogue.say("book deviate 3 6")
+    written = path.read_bytes()
+    (told,) = dialogue.books.close()
+    assert str(path) in told
+    assert "not saved" in told
+    assert path.read_bytes() == written
+
+
+def test_finished_games_are_stored_where_that_is_wanted(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book off")
+    dialogue.session.settings.auto_store = True
+    dialogue.both("setboard " + "X" * 32 + "O" * 30 + "O- X")
+    count = len(dialogue.book)
+    dialogue.both("init")
+    dialogue.session.settings.mode = 2
+    dialogue.text.settle()
+    assert dialogue.session.game.position.over
+    assert len(dialogue.book) > count

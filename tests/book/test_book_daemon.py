@@ -237,3 +237,45 @@ def test_every_prefix_of_a_small_book_is_refused_and_left_alone(tmp_path: Path) 
     assert daemon.end() == 0
     assert daemon.errors.count(b"\n") == len(whole)
     assert b"clean: %d positions" % len(load(path).book) in daemon.seen
+
+
+def test_a_book_that_cannot_be_opened_is_mentioned_and_not_touched(tmp_path: Path) -> None:
+    missing, wrong = tmp_path / "missing.dat", tmp_path / "wrong.dat"
+    wrong.write_bytes(b"XADEKOOB and nothing of the kind")
+    for path in (missing, wrong):
+        daemon = Daemon("-book-file", str(path))
+        daemon.say("book show", "moves")
+        assert daemon.end() == 0
+        complaints = daemon.errors.decode().splitlines()
+        assert complaints[0].startswith("WARNING: book-file = ")
+        assert str(path) in complaints[0]
+        assert "there is no book" in complaints[1]
+        assert b"F5" in daemon.seen
+    assert not missing.exists()
+    assert wrong.read_bytes() == b"XADEKOOB and nothing of the kind"
+
+
+def test_gtp_and_nboard_play_from_the_book(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    new_book(path, "book depth 6", "book edit d3 7", "book edit f5 7", "book edit c4 7", "book edit e6 7", "play d3")
+    daemon = Daemon()
+    daemon.say(f"book load {path}", "play d3", "book edit c5 9", "book edit c3 -9", "book edit e3 -9")
+    assert daemon.end() == 0, daemon.errors
+    for protocol, lines, answer in (
+        ("-gtp", ("play b d3", "genmove w", "quit"), rb"= C5"),
+        (
+            "-nboard",
+            (
+                "nboard 2",
+                "set depth 60",
+                "set game (;GM[Othello]PB[a]PW[b]TY[8]BO[8 " + "-" * 27 + "O*------*O" + "-" * 27 + " *]B[D3];)",
+                "go",
+                "quit",
+            ),
+            rb"=== C5",
+        ),
+    ):
+        daemon = Daemon(protocol, "-level", "60", "-book-file", str(path))
+        daemon.say(*lines)
+        daemon.until(answer)
+        assert daemon.gone() == 0

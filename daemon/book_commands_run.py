@@ -1,0 +1,72 @@
+"""A book command under way, as what carries it out sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.protocol.book_commands import BookCommand, BookValues
+
+from .books import Books, Caller
+from .jobs import Job, Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from desdaemon.book.book import Book
+    from desdaemon.book.jobs import Worker
+
+
+class Run(NamedTuple):
+    """A command under way: what its work is given."""
+
+    books: Books
+    job: Job
+    command: BookCommand
+    values: BookValues
+    caller: Caller
+
+    @property
+    def book(self) -> Book:
+        """The book. Raises `NoBook`."""
+        return self.books.needed()
+
+    def number(self, name: str) -> int:
+        """A parameter that is a whole number."""
+        value = self.values[name]
+        assert isinstance(value, int)
+        return value
+
+    def path(self, name: str = "file") -> Path:
+        """A parameter that is a file's name. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, str)
+        return self.books.path(value, self.caller)
+
+    def paths(self, name: str = "files") -> list[Path]:
+        """A parameter that is several. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, list)
+        return [self.books.path(part, self.caller) for part in value]
+
+    def level(self, name: str = "level") -> int:
+        """A search level: the parameter, the book's unless it was given."""
+        value = self.values[name]
+        return value if isinstance(value, int) else self.book.options.level
+
+    def tell(self, phase: str, done: int, total: int) -> bool:
+        """Report progress; whether to go on."""
+        book = self.books.book
+        return self.job.report(phase, done, total, len(book) if book is not None else 0)
+
+    def progress(self, phase: str) -> Callable[[int, int], bool]:
+        """`tell` of a phase, as the book library wants it."""
+        return lambda done, total: self.tell(phase, done, total)
+
+    def worker(self) -> Worker:
+        """The searches of the job, as the book library wants them."""
+        return self.books.worker(self)
+
+
+Work = Callable[[Run], Result]
+"""Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""
