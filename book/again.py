@@ -12,6 +12,8 @@ from .errors import within
 from .jobs import Job, Outcome, Stopped, Task, Worker
 from .record import MAX_LEVEL, PASS, Entry
 
+_STEP = 1 << 12
+
 
 def deepen(book: Book, worker: Worker, level: int) -> Outcome:
     """Search again, at ``level``, every leaf that would be searched deeper or surer so, and raise its position's
@@ -21,6 +23,8 @@ def deepen(book: Book, worker: Worker, level: int) -> Outcome:
 
     def tasks() -> Iterator[Task]:
         for row in range(len(book)):
+            if row % _STEP == 0:
+                job.tell(row, len(book), "scan")
             entry = book.table.entry(row)
             if not entry.has_leaf or entry.leaf_level >= level:
                 continue
@@ -53,17 +57,9 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
     """Solve every exactly solved leaf again; answers which scores were wrong, as they were before."""
     job = Job(book, worker, "correct")
     wrong: list[Correction] = []
-    tasks = []
-    for row in range(len(book)):
-        entry = book.table.entry(row)
-        if entry.has_leaf:
-            limits = level_limits(min(max(entry.leaf_level, 0), MAX_LEVEL), entry.empties)
-            if limits.depth == entry.empties and limits.selectivity == 100:
-                task = job.leaf_task(row, min(max(entry.leaf_level, 0), MAX_LEVEL))
-                if task is not None:
-                    tasks.append((task, entry))
     try:
         job.rounds = 1
+        tasks = _solved(job)
         before = {task.row: entry for task, entry in tasks}
         for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
             if answer is None:
@@ -82,3 +78,21 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
         finished = False
     job.negamax()
     return Outcome(finished, job.rounds, job.searches, 0), wrong
+
+
+def _solved(job: Job) -> list[tuple[Task, Entry]]:
+    """The searches of all exactly solved leaves, each with its position."""
+    book = job.book
+    found = []
+    for row in range(len(book)):
+        if row % _STEP == 0:
+            job.tell(row, len(book), "scan")
+        entry = book.table.entry(row)
+        if entry.has_leaf:
+            level = min(max(entry.leaf_level, 0), MAX_LEVEL)
+            limits = level_limits(level, entry.empties)
+            if limits.depth == entry.empties and limits.selectivity == 100:
+                task = job.leaf_task(row, level)
+                if task is not None:
+                    found.append((task, entry))
+    return found

@@ -21,6 +21,7 @@ from .record import NO_SCORE
 from .table import address
 
 _SLICE = 1 << 15
+_STEP = 1 << 8
 _EXPAND = 64
 
 
@@ -144,10 +145,15 @@ def _bridges(book: Book, player: int, opponent: int, plies: int) -> set[Position
     return found
 
 
-def fill_positions(book: Book, depth: int) -> list[Position]:
-    """What ``fill`` adds in its next round: all positions between two positions of the book ``depth`` plies apart."""
+def fill_positions(book: Book, depth: int, going: Callable[[int], None] = lambda done: None) -> list[Position]:
+    """What ``fill`` adds in its next round: all positions between two positions of the book ``depth`` plies apart.
+
+    ``going`` is told now and then how many positions were looked at.
+    """
     found: dict[Position, None] = {}
     for row in range(len(book)):
+        if row % _STEP == 0:
+            going(row)
         entry = book.table.entry(row)
         if entry.empties >= book.options.min_empties:
             found.update(dict.fromkeys(sorted(_bridges(book, entry.player, entry.opponent, depth))))
@@ -163,4 +169,11 @@ def fill(book: Book, worker: Worker, depth: int = 1) -> Outcome:
     """
     within("fill depth", depth, 1, 61)
     job = Job(book, worker, f"fill {depth}")
-    return job.run(lambda: [(position, NO_SCORE) for position in fill_positions(book, depth)])
+
+    def choose() -> list[tuple[Position, int]]:
+        def going(done: int) -> None:
+            job.tell(done, len(book), "scan")
+
+        return [(position, NO_SCORE) for position in fill_positions(book, depth, going)]
+
+    return job.run(choose)
