@@ -19,6 +19,9 @@ class ErrorModel(NamedTuple):
     """sigma(empties, depth, shallow) in discs:
 
     floor + start * exp(-decay * shallow) + gap * (depth - shallow) + late * max(0, turn - empties).
+
+    Besides, searches that stand for one to the end miss the score by `odd` or `even` discs on average, as the empties
+    are: the evaluation does not know all that the last move is worth.
     """
 
     floor: float = 1.5
@@ -27,15 +30,29 @@ class ErrorModel(NamedTuple):
     gap: float = 0.12
     late: float = 0.035
     turn: float = 44.0
+    odd: float = -1.6
+    even: float = 1.2
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
         """The standard error, in discs, of a search of ``shallow`` plies for one of ``depth``."""
         near_end = self.late * max(0.0, self.turn - empties)
         return self.floor + self.start * math.exp(-self.decay * shallow) + self.gap * (depth - shallow) + near_end
 
+    def bias(self, empties: int, depth: int) -> float:
+        """Discs by which the stand-in for a search of ``depth`` plies comes out too high on average."""
+        if depth < empties:
+            return 0.0
+        return self.odd if empties % 2 else self.even
 
-def shallow_depth(depth: int) -> int:
-    """Plies of the search that stands for one of ``depth``: about half, of the same parity."""
+
+def stand_in(empties: int, depth: int) -> int:
+    """Plies of the search that stands for one of ``depth``, about half.
+
+    Of the same parity before the end, because evaluations of unlike parity differ; to the end an even number, which
+    costs a third of the odd one above it and is hardly less sure.
+    """
+    if depth >= empties:
+        return max(2, (depth - 1) // 4 * 2)
     return (depth // 4) * 2 + depth % 2 or depth - 2
 
 
@@ -49,18 +66,21 @@ def model() -> ErrorModel:
 
 
 def table(errors: ErrorModel) -> array[int]:
-    """For the kernels: pairs of unsigned 16-bit numbers [61 empties][DEPTHS], in 1/128 disc.
+    """For the kernels: signed 16-bit numbers, discs times 128.
 
-    The first of a pair is the error of the shallow search for that depth, the second that of the static evaluation.
+    DEPTHS rows for searches that end before the game does, by depth: the error of the stand-in, the error of the static
+    evaluation, the bias of the stand-in, and the depth of the stand-in in plies; as many rows for searches to the end;
+    then, by empties, what either error grows by near the end.
     """
-    # The terms of `ErrorModel.sigma` that depend on the depths alone are worked out once: this runs at every start.
-    by_depth = [
-        errors.sigma(60, depth, shallow) - errors.late * max(0.0, errors.turn - 60)
-        for depth in range(DEPTHS)
-        for shallow in (shallow_depth(depth) if depth > 2 else 0, 0)
-    ]
-    rows = array("H")
-    for empties in range(61):
-        near_end = errors.late * max(0.0, errors.turn - empties)
-        rows.extend([min(65535, round(128 * (sigma + near_end))) for sigma in by_depth])
-    return rows
+    values = array("h", bytes(2 * 4 * 3))
+    far = errors._replace(late=0.0)
+    for to_the_end in (False, True):
+        for depth in range(3, DEPTHS):
+            empties = depth if to_the_end else DEPTHS
+            shallow = stand_in(empties, depth)
+            discs = far.sigma(empties, depth, shallow), far.sigma(empties, depth, 0), far.bias(empties, depth)
+            values.extend([*(round(128 * value) for value in discs), shallow])
+        if not to_the_end:
+            values.extend([0] * 4 * 3)
+    values.extend(round(128 * errors.late * max(0.0, errors.turn - empties)) for empties in range(DEPTHS))
+    return values

@@ -19,13 +19,12 @@ from .bits import (
     flip,
     i2u,
     ld64,
-    ldu16,
+    ldi16,
     moves,
     poll64,
     prefetch,
     st64,
     stack_buf,
-    u2i,
 )
 from .context import (
     BEST,
@@ -76,8 +75,10 @@ SHARE_FROM = 13
 
 BUSY_WORDS = 4096
 PROBCUT_FROM = 3
-# Standard errors, in 1/32, that a cut of each selectivity asks for: 1.1, 1.5, 2.0, 2.6 and 3.3.
-_confidence = lookup8("probcut_confidence", [35, 48, 64, 83, 106, 0])
+SIGMA_ROWS = 64
+STAND_IN_SELECTIVITY = 1
+# Standard errors, in 1/32, that a cut of each selectivity asks for: 1.1, 1.5, 2.1, 2.75 and 3.4.
+_confidence = lookup8("probcut_confidence", [35, 48, 66, 88, 110, 0])
 
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
@@ -132,41 +133,36 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     return evaluate(ctx, features, side, empties)
 
 
-@kernel("i64(i64)", inline=True)
-def probcut_depth(depth):
-    """The depth of the search that stands for one of ``depth``: about half, of the same parity."""
-    shallow = ((depth >> 2) << 1) + (depth & 1)
-    if shallow == 0:
-        return depth - 2
-    return shallow
-
-
-@kernel("i64(u64,i64)", inline=True)
-def _tolerance(sigma_at, selectivity):
-    """Discs by which the stand-in must clear the window, from a standard error in 1/128 disc."""
-    return (u2i(ldu16(sigma_at)) * _confidence(i2u(selectivity)) + 4095) >> 12
-
-
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Multi-ProbCut (Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello",
     1997): `alpha + 1` when a shallow search makes a fail high likely enough, `alpha` for a fail low, else INFINITE.
 
-    The shallow search is tried only where the evaluation itself points that way.
+    The shallow search is tried only where the evaluation itself points that way, and need not be surer than
+    STAND_IN_SELECTIVITY: the margin counts for more. `engine.probcut.table` describes the table at SIGMAS.
     """
-    sigmas = ld64(ctx + U(SIGMAS))
-    sigma_at = sigmas + i2u((empties * 64 + depth) * 4)
-    error = _tolerance(sigma_at, selectivity)
-    rough = _tolerance(sigma_at + U(2), selectivity)
-    shallow = probcut_depth(depth)
+    errors = ld64(ctx + U(SIGMAS))
+    row = errors + i2u(depth * 8)
+    if depth == empties:
+        row += U(SIGMA_ROWS * 8)
+    late = ldi16(errors + i2u(SIGMA_ROWS * 16 + empties * 2))
+    confidence = _confidence(i2u(selectivity))
+    margin = ((ldi16(row) + late) * confidence) >> 5
+    rough = ((ldi16(row + U(2)) + late) * confidence + 4095) >> 12
+    bias = ldi16(row + U(4))
+    shallow = ldi16(row + U(6))
+    if selectivity > STAND_IN_SELECTIVITY:
+        selectivity = STAND_IN_SELECTIVITY
     count(ctx, U(1))
     value = evaluate(ctx, features, side, empties)
     beta = alpha + 1
-    if value >= beta - rough and beta + error < 64:
-        if null_window(ctx, p, o, beta + error - 1, shallow, selectivity, side, empties, features) >= beta + error:
+    above = beta + ((margin + bias + 64) >> 7)
+    if value >= beta - rough and above < 64:
+        if null_window(ctx, p, o, above - 1, shallow, selectivity, side, empties, features) >= above:
             return beta
-    if value <= alpha + rough and alpha - error > -64:
-        if null_window(ctx, p, o, alpha - error, shallow, selectivity, side, empties, features) <= alpha - error:
+    below = alpha - ((margin - bias + 64) >> 7)
+    if value <= alpha + rough and below > -64:
+        if null_window(ctx, p, o, below, shallow, selectivity, side, empties, features) <= below:
             return alpha
     return INFINITE
 
