@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import capabilities
 import edax_help
 
 from desdaemon.clients import analyze, match
@@ -128,9 +129,22 @@ def edax_command_line() -> list[tuple[str, bool]]:
     return [(f"-{name}", f"-{name}" not in edax_help.REASONS) for name in edax_help.COMMAND_LINE]
 
 
+def capability_table() -> str:
+    """What can be asked for in which protocol, and how."""
+    body = []
+    for what, by_protocol in capabilities.WHAT.items():
+        cells = [
+            " ".join(f"`{name}`" for name in capabilities.named(protocol, by_protocol.get(protocol, "")))
+            for protocol in capabilities.PROTOCOLS
+        ]
+        body.append((what, *cells))
+    return rows("|".join(["", *capabilities.PROTOCOLS]), body)
+
+
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("book.md", "commands"): book_commands,
     ("text-protocol.md", "commands"): text_commands,
+    ("text-protocol.md", "base"): command_table(commands.BASE_COMMANDS),
     ("text-protocol.md", "options"): option_table,
     ("text-protocol.md", "idle"): idle_options,
     ("match.md", "options"): arguments(match.command_line()),
@@ -138,6 +152,7 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("edax.md", "edax-commands"): edax_table(edax_help.commands, "exists"),
     ("edax.md", "edax-options"): edax_table(edax_help.options, "exists"),
     ("edax.md", "edax-command-line"): edax_table(edax_command_line, "exists"),
+    ("protocols.md", "capabilities"): capability_table,
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
     ("protocols.md", "xboard"): command_table(xboard.COMMANDS),

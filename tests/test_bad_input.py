@@ -29,7 +29,6 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("hint 0", '"0"', "a whole number from 1"),
         ("hint many", '"many"', "a whole number from 1"),
         ("analyze x", '"x"', "a whole number from 1"),
-        ("perft 1 2 3", '"1 2 3"', "a depth"),
         ("perft 3 3", '"3"', "from 1 to 2"),
         ("perft -1", '"-1"', "a whole number from 0"),
         ("perft 1 2 3", '"1 2 3"', "a depth"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+import capabilities
 import edax_help
 import pytest
 from tables import DOCS, TABLES, block
@@ -38,3 +39,13 @@ def test_the_words_of_the_command_line_that_are_said_to_exist_do() -> None:
         known = name in PROTOCOLS or f"-{name} " in usage() or f"-{name}," in usage()
         known = known or name in ("?", "v", "count", "option-file")
         assert known == (f"-{name}" not in edax_help.REASONS), name
+
+
+def test_every_command_of_every_protocol_is_for_something() -> None:
+    for protocol, commands in capabilities.PROTOCOLS.items():
+        used = {
+            name
+            for by_protocol in capabilities.WHAT.values()
+            for name in capabilities.named(protocol, by_protocol.get(protocol, ""))
+        }
+        assert used == commands, protocol
