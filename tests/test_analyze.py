@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import referee
+from programs import PICTURES, programs
 from test_games import random_game, with_pass
-from test_gtp_players import PICTURES, programs
 
 from desdaemon.clients import analyze, engines
 from desdaemon.clients.analysis_page import page

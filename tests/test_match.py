@@ -17,8 +17,8 @@ import pytest
 import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import programs
 from test_games import OTHER_START
-from test_gtp_players import programs
 
 from desdaemon.clients import match, statistics
 from desdaemon.clients.engines import EngineFault, EngineProcess, command_of
