@@ -294,7 +294,7 @@ class _Search:
         self._book = self._analyses.book_moves(question) if question.book == "use" else []
         values = analysis.request.values
         client, priority = analysis.request.client, values.get("priority", 0)
-        self._item = Item(Lane.BATCH, client, 1, priority, self._start, self._preempt)
+        self._item = Item(Lane.BATCH, client, 1, priority, self._start, self._preempt, divisible=True)
         self._lock = threading.Lock()
         self._control: Stoppable | None = None
         self._lines: dict[int, Line] = {}
@@ -303,7 +303,6 @@ class _Search:
 
     def submit(self) -> None:
         """Wait for a search thread."""
-        self._item.lane = Lane.BATCH
         self._analyses.scheduler.add(self._item)
 
     def cancel(self) -> None:

@@ -3,7 +3,7 @@
 `Queue` decides and knows neither threads nor clocks; `Scheduler` is the same queue for threads. Work waits in lanes:
 a better lane goes first, and may take slots back from work of a worse one that has said how to be interrupted. Inside
 a lane clients take turns; a client's own work goes by priority, then in the order of arrival. Who waits long rises a
-lane.
+lane. Work that can be divided makes room, after a while, for that of clients who have less running.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -22,7 +22,13 @@ from .loader import Abandoned
 AGEING_S = 30.0
 """After so long a wait, work counts as one lane better."""
 
+SLICE_S = 1.0
+"""Divisible work runs at least so long, and twice as long each time it was interrupted for its like."""
+
+LONGEST_SLICE_S = 60.0
+
 _POLL_S = 0.01
+_REVIEW_S = 0.1
 
 
 class Lane(IntEnum):
@@ -34,10 +40,11 @@ class Lane(IntEnum):
 
 
 class Item:
-    """A piece of work: waiting, then running on ``slots`` slots. ``lane`` is its present one.
+    """A piece of work: waiting, then running on ``slots`` slots. ``home`` is its lane, ``lane`` the present one.
 
     ``start`` is called, from any thread, when its turn has come, and must return at once; then the slots are its own
-    until it is released. ``preempt`` is called, from any thread, when it should give them back soon.
+    until it is released. ``preempt`` is called, from any thread, when it should give them back soon. ``divisible`` work
+    can go on later where it was interrupted: it is to be added again then.
     """
 
     def __init__(
@@ -48,13 +55,18 @@ class Item:
         priority: int,
         start: Callable[[], None],
         preempt: Callable[[], None] | None,
+        divisible: bool = False,
     ) -> None:
+        self.home = lane
         self.lane = lane
         self.client = client
         self.slots = slots
         self.priority = priority
         self.start = start
         self.preempt = preempt
+        self.divisible = divisible
+        self.slice_s = SLICE_S
+        self.began = 0.0
         self.since = 0.0
         self.waiting = False
         self.running = False
@@ -80,17 +92,19 @@ class _Turns:
         if item.lane:
             self.arrivals.append(item)
 
-    def next(self) -> Item | None:
-        """Whose turn it is; what no longer waits here is dropped on the way."""
-        while self.clients:
-            client, heap = next(iter(self.clients.items()))
-            if heap and heap[0][2].waiting:
-                return heap[0][2]
-            if heap:
+    def next(self, running: Counter[Hashable]) -> Item | None:
+        """Whose turn it is: of the clients with the fewest slots (``running``) the one served the longest ago."""
+        best: Item | None = None
+        for client, heap in list(self.clients.items()):
+            while heap and not heap[0][2].waiting:
                 heapq.heappop(heap)
             if not heap:
                 del self.clients[client]
-        return None
+            elif best is None or running[client] < running[best.client]:
+                best = heap[0][2]
+                if not running[client]:
+                    break
+        return best
 
     def served(self, item: Item) -> None:
         """The item whose turn it was has gone; its client is the last now."""
@@ -121,6 +135,7 @@ class Queue:
     def add(self, item: Item, now: float) -> None:
         """Work that waits from now on."""
         item.slots = min(item.slots, self.slots)
+        item.lane = item.home
         item.since = now
         item.waiting = True
         item.preempted = False
@@ -150,17 +165,22 @@ class Queue:
         """Start what can be started, and make room for what should run instead of something worse."""
         self._age(now)
         decision = Decision([], [])
-        while (item := self._next()) is not None:
+        busy: Counter[Hashable] = Counter()
+        for item in self.running:
+            busy[item.client] += item.slots
+        while (item := self._next(busy)) is not None:
             if item.slots <= self.free:
                 self._lanes[item.lane].served(item)
                 item.waiting = False
                 item.running = True
+                item.began = now
                 self.waiting -= 1
                 self.free -= item.slots
+                busy[item.client] += item.slots
                 self.running.append(item)
                 decision.start.append(item)
                 continue
-            self._make_room(item, decision.preempt)
+            self._make_room(item, now, busy, decision.preempt)
             break
         return decision
 
@@ -178,15 +198,17 @@ class Queue:
                 oldest.since = now
                 self._enter(oldest)
 
-    def _next(self) -> Item | None:
-        return next((item for turns in self._lanes if (item := turns.next()) is not None), None)
+    def _next(self, busy: Counter[Hashable]) -> Item | None:
+        return next((item for turns in self._lanes if (item := turns.next(busy)) is not None), None)
 
-    def _make_room(self, item: Item, preempt: list[Item]) -> None:
+    def _make_room(self, item: Item, now: float, busy: Counter[Hashable], preempt: list[Item]) -> None:
         coming = self.free + sum(running.slots for running in self.running if running.preempted)
         worse = [
             running
             for running in self.running
-            if running.lane > item.lane and running.preempt is not None and not running.preempted
+            if running.preempt is not None
+            and not running.preempted
+            and (running.home > item.home or _has_had_its_turn(running, item, busy, now))
         ]
         if coming + sum(running.slots for running in worse) < item.slots:
             return
@@ -195,8 +217,17 @@ class Queue:
             if coming >= item.slots:
                 return
             running.preempted = True
+            if running.home <= item.home:
+                running.slice_s = min(2 * running.slice_s, LONGEST_SLICE_S)
             coming += running.slots
             preempt.append(running)
+
+
+def _has_had_its_turn(running: Item, item: Item, busy: Counter[Hashable], now: float) -> bool:
+    """Whether running work should make room for work that has waited long, or is its like and of a client with less."""
+    if not running.divisible or now - running.began < running.slice_s:
+        return False
+    return running.lane > item.lane or (running.home == item.home and busy[item.client] < busy[running.client])
 
 
 class Scheduler:
@@ -207,6 +238,7 @@ class Scheduler:
         self.slots = slots
         self._queue = Queue(slots)
         self._lock = threading.Lock()
+        self._reviewing = False
 
     @property
     def queued(self) -> int:
@@ -238,11 +270,25 @@ class Scheduler:
         with self._lock:
             change()
             decision = self._queue.decide(time.monotonic())
+            review = self._queue.waiting > 0 and not self._reviewing
+            self._reviewing = self._reviewing or review
+        if review:
+            threading.Thread(target=self._review, name="scheduler", daemon=True).start()
         for item in decision.preempt:
             assert item.preempt is not None
             item.preempt()
         for item in decision.start:
             item.start()
+
+    def _review(self) -> None:
+        """As long as anything waits, decide again now and then: time alone can change the order."""
+        while True:
+            time.sleep(_REVIEW_S)
+            with self._lock:
+                self._reviewing = self._queue.waiting > 0
+            if not self._reviewing:
+                return
+            self._change(lambda: None)
 
     @contextmanager
     def lease(
@@ -253,6 +299,7 @@ class Scheduler:
         slots: int = 1,
         priority: int = 0,
         preempt: Callable[[], None] | None = None,
+        divisible: bool = False,
         abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
         """Wait for the turn of this thread's work, which ends with the block; see `Item`.
@@ -260,7 +307,7 @@ class Scheduler:
         Raises `Abandoned` as soon as ``abandoned`` says so.
         """
         turn = threading.Event()
-        item = Item(lane, client, slots, priority, turn.set, preempt)
+        item = Item(lane, client, slots, priority, turn.set, preempt, divisible)
         self.add(item)
         try:
             while not turn.wait(_POLL_S):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desdaemon.loader import Abandoned
-from desdaemon.scheduler import AGEING_S, Item, Lane, Queue, Scheduler
+from desdaemon.scheduler import AGEING_S, SLICE_S, Item, Lane, Queue, Scheduler
 
 
 def item(lane: int, client: object = "a", slots: int = 1, priority: int = 0, preemptible: bool = False) -> Item:
@@ -209,3 +209,58 @@ def test_many_threads_share_the_slots() -> None:
         thread.join(30)
     assert len(most) == 120
     assert max(most) <= 2
+
+
+def test_divisible_work_makes_room_for_clients_with_less() -> None:
+    queue = Queue(2)
+    greedy = [Item(1, "greedy", 1, 0, lambda: None, lambda: None, divisible=True) for _ in range(3)]
+    for work in greedy:
+        queue.add(work, 0)
+    started(queue)
+    modest = Item(1, "modest", 1, 0, lambda: None, lambda: None, divisible=True)
+    queue.add(modest, 0.1)
+    assert queue.decide(0.2).preempt == []
+    (victim,) = queue.decide(SLICE_S + 0.1).preempt
+    assert victim in greedy
+    assert victim.slice_s == 2 * SLICE_S
+    queue.release(victim)
+    assert started(queue, SLICE_S + 0.2) == [modest]
+    queue.add(victim, SLICE_S + 0.2)
+    # Each of the two has one slot now: the third and fourth of the greedy one wait for their own kind.
+    assert queue.decide(20) == ([], [])
+
+
+def test_every_client_gets_slices_where_there_are_more_clients_than_slots() -> None:
+    queue = Queue(2)
+    work = [Item(1, name, 1, 0, lambda: None, lambda: None, divisible=True) for name in range(5)]
+    for item_ in work:
+        queue.add(item_, 0)
+    spent = dict.fromkeys(range(5), 0)
+    now = 0.0
+    while now < 600:
+        while interrupted := queue.decide(now).preempt:
+            for item_ in interrupted:
+                queue.release(item_)
+                queue.add(item_, now)
+        for item_ in queue.running:
+            spent[int(str(item_.client))] += 1
+        now += 0.5
+    assert min(spent.values()) > max(spent.values()) / 2
+
+
+def test_a_waiting_equal_gets_its_turn_by_time_alone() -> None:
+    scheduler = Scheduler(1)
+    stop = threading.Event()
+    begun = threading.Event()
+
+    def endless() -> None:
+        with scheduler.lease(Lane.BATCH, client="a", preempt=stop.set, divisible=True):
+            begun.set()
+            assert stop.wait(20)
+
+    thread = threading.Thread(target=endless)
+    thread.start()
+    assert begun.wait(10)
+    with scheduler.lease(Lane.BATCH, client="b"):
+        assert stop.is_set()
+    thread.join(10)
