@@ -1,4 +1,4 @@
-"""Book commands that look at the book: show, info, stats, analyze, grade, lines, verify, check, extract, problem."""
+"""Book commands that look at the book: show, info, stats, analyze, grade, lines, verify, check, problem and more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from desdaemon.book import check, report
 from desdaemon.book.add import game_positions
 from desdaemon.book.book import Book
+from desdaemon.book.feed import known_scores
+from desdaemon.engine.search import Searcher
 from desdaemon.protocol import edax, rules
 from desdaemon.protocol.edax import Verdict
 from desdaemon.protocol.errors import BadInput
@@ -17,6 +19,9 @@ from desdaemon.protocol.notation import Position, move_text
 from .book_commands_games import Games
 from .book_commands_run import Run, Work
 from .jobs import Result
+
+FED = 1 << 17
+"""So many scores are given to a search's table at most, the nearest ones."""
 
 _OUTSIDE = "the position is not in the book"
 
@@ -177,6 +182,16 @@ def _problem(run: Run) -> Result:
     return {"problems": lines, "text": lines or [f"no position with {run.number('empties')} empties has one best move"]}
 
 
+def _feed_hash(run: Run) -> Result:
+    book, position = run.book, run.caller.position
+    searcher = run.caller.engine().searcher if run.caller.engine is not None else None
+    if not isinstance(searcher, Searcher):
+        raise BadInput("book feed-hash: expected a dialogue on standard input: searches for others share no memory")
+    known = list(known_scores(book, position, FED))
+    searcher.feed(*position, known)
+    return {"fed": len(known), "text": [f"Book feed-hash...{len(known)} positions"]}
+
+
 WORK: dict[str, Work] = {
     "show": _show,
     "info": _info,
@@ -188,4 +203,5 @@ WORK: dict[str, Work] = {
     "verify": _verify,
     "check": _check,
     "problem": _problem,
+    "feed-hash": _feed_hash,
 }

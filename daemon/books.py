@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from desdaemon.protocol.book_commands import BookCommand, BookValues
 
     from .book_commands_run import Run
+    from .loader import Engine
     from .scheduler import Scheduler
 
 _POLL_S = 0.01
@@ -48,7 +49,7 @@ class Forbidden(BadInput):
 class Caller(NamedTuple):
     """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
-    The files that a ``remote`` one names are inside the data folder.
+    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search.
     """
 
     client: str
@@ -56,6 +57,7 @@ class Caller(NamedTuple):
     initial: Position = START
     moves: tuple[int, ...] = ()
     remote: bool = False
+    engine: Callable[[], Engine] | None = None
 
     @property
     def positions(self) -> list[Position]:

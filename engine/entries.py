@@ -25,6 +25,7 @@ SPEC = Spec(
         "expand_weights": "void(u64,u64,u64)",
         "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "known_move": "u64(u64,u64,u64,i64,i64)",
+        "feed_score": "void(u64,u64,u64,i64,i64,i64,u64)",
         "static_score": "i64(u64,u64,u64)",
         "evaluate_often": "i64(u64,u64,u64,i64)",
         "static_many": "void(u64,u64,u64,u64,i64)",

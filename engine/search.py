@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from . import library, probcut
@@ -18,7 +18,7 @@ from .memory import Block
 from .result import PASS, Line, Result
 from .weights import Weights
 
-__all__ = ["Control", "Searcher"]
+__all__ = ["Control", "Known", "Searcher"]
 
 ALL_MOVES = (1 << 64) - 1
 _NONE = 64
@@ -134,6 +134,16 @@ class _Job:
         return 1e3 * (time.perf_counter() - self.begun)
 
 
+class Known(NamedTuple):
+    """A score from elsewhere: of ``player``, who is to move, with the best move (64: none), as good as ``limits``."""
+
+    player: int
+    opponent: int
+    move: int
+    score: int
+    limits: Limits
+
+
 class Searcher:
     """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
 
@@ -193,6 +203,21 @@ class Searcher:
         """Leave out parts of the search (`kernels.context.OFF_...`): exact scores must not change, for tests."""
         for context in self._contexts:
             context.words[_SWITCHED_OFF] = bits
+
+    def feed(self, player: int, opponent: int, known: Iterable[Known]) -> None:
+        """Take scores that are known from elsewhere into the table, for searches from (``player``, ``opponent``).
+
+        The positions are in the orientation in which moves from that board lead to them.
+        """
+        image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
+        self._date = max(1, self._date)
+        context = self._contexts[0]
+        context.words[_DATE] = self._date
+        for own, other, move, score, limits in known:
+            square = image(1 << move, symmetry).bit_length() - 1 if move < _NONE else _NONE
+            percent = SELECTIVITIES.index(limits.selectivity)
+            boards = image(own, symmetry), image(other, symmetry)
+            self._engine.feed_score(context.address, *boards, score, limits.depth, percent, square)
 
     def evaluate(self, player: int, opponent: int) -> float:
         """The static evaluation in discs, seen from ``player``, who is to move."""

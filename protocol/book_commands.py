@@ -234,6 +234,7 @@ BOOK_COMMANDS = (
         "Show positions of the book with a single best move.",
         True,
     ),
+    BookCommand("feed-hash", (), (), "Give the scores of what the position leads to to the dialogue's search.", True),
     # Growing
     _editor("store", (), "Add the positions of the game."),
     _editor(

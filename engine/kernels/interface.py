@@ -21,6 +21,7 @@ from .bits import (
 )
 from .context import (
     BEST,
+    DATE,
     EXACT,
     NO_MOVE,
     STOP,
@@ -28,12 +29,14 @@ from .context import (
     count,
     covers,
     draft_of,
+    entry,
     key_of,
     line_bucket_of,
     lower_of,
     make_draft,
     move_of,
     probe,
+    put,
     second_move_of,
     upper_of,
 )
@@ -112,6 +115,14 @@ def known_move(ctx, p, o, depth, selectivity):
     if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
         return move_of(known)
     return U(NO_MOVE)
+
+
+@kernel("void(u64,u64,u64,i64,i64,i64,u64)")
+def feed_score(ctx, p, o, score, depth, selectivity, move):
+    """Put a score and a move (a square or NO_MOVE) from elsewhere into the table, as of a search so deep and sure."""
+    key = key_of(ctx, p, o)
+    data = entry(score, score, move, U(NO_MOVE), i2u(depth), ld64(ctx + U(DATE)), make_draft(depth, selectivity))
+    put(bucket_of(ctx, key), key, data)
 
 
 @kernel("i64(u64,u64,u64)")

@@ -3,16 +3,22 @@
 import threading
 import time
 
+import pytest
 import referee
 from toys import contents
 
-from desdaemon.book.add import new_book
+from desdaemon.book.add import add_positions, new_book
+from desdaemon.book.book import Book
 from desdaemon.book.check import verify
+from desdaemon.book.errors import NotInBook
+from desdaemon.book.feed import known_scores
 from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options
 from desdaemon.book.record import START
 from desdaemon.book.searches import Searches
+from desdaemon.engine.limits import level_limits
+from desdaemon.engine.search import Searcher
 
 
 def test_solved_leaves_are_right_without_the_moves_left_out() -> None:
@@ -77,3 +83,27 @@ def test_a_stop_ends_a_long_search_and_the_book_is_sound() -> None:
     assert search(*START, 2, 0) is None
     search.resume()
     assert search(*START, 2, 0) is not None
+
+
+def test_what_a_book_knows_spares_the_search_its_work() -> None:
+    searches = Searches()
+    book = Book(Options(level=8, min_empties=50))
+    worker = Worker(searches)
+    add_positions(book, [START], worker)
+    deviate(book, START, worker, 2, 4)
+    assert verify(book).clean
+    fresh, fed = Searcher(hash_bits=16), Searcher(hash_bits=16)
+    player, opponent = book.table.play(*START, 44)
+    known = list(known_scores(book, (player, opponent), 1 << 16))
+    assert known[0][:2] == (player, opponent)
+    assert len({entry[:2] for entry in known}) == len(known) > 20
+    fed.feed(player, opponent, known)
+    limits = level_limits(8, 59)
+    alone, helped = (searcher.search(player, opponent, limits) for searcher in (fresh, fed))
+    assert helped.nodes < alone.nodes
+    fed.clear()
+    again = fed.search(player, opponent, limits)
+    assert (again.nodes, again.lines[0].score) == (alone.nodes, alone.lines[0].score)
+    with pytest.raises(NotInBook):
+        list(known_scores(book, (1, 2), 9))
+    assert len(list(known_scores(book, START, 3))) == 3
