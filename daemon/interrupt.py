@@ -89,6 +89,11 @@ class Interrupt:
         self._closing = False
         self._timer: threading.Timer | None = None
 
+    @property
+    def closing(self) -> bool:
+        """Whether no more commands will come."""
+        return self._closing
+
     def begin(self, command: int) -> None:
         """The command of that number is carried out now; stops before it have no search left to end."""
         with self._lock:

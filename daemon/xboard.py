@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
@@ -17,7 +18,7 @@ from desdaemon.protocol.notation import START, illegal_move
 
 from .dialogue import Item, LineDialect, Source
 from .listen import Listener
-from .loader import Abandoned, EngineFailure
+from .loader import Abandoned, EngineFailure, TooLate
 from .output import Output
 from .protocols import Spoken
 from .session import Session, unlimited
@@ -30,6 +31,7 @@ NAME = f"desdaemon {__version__}"
 MOST_HINT_MS = 1000
 
 _ENTRY_BYTES = 32
+_POLL_S = 0.05
 
 # What ends a search whose move nobody wants any more.
 _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "variant", "analyze", "quit"))
@@ -143,11 +145,17 @@ class XBoardDialect(LineDialect):
         name = self.session.settings.name.replace('"', "") or NAME
         self.say("feature done=0", xboard.feature_line(name))
         self.session.prepare()
-        with self.session.interrupt.searching(bounded=True) as search:
-            try:
-                self.session.engine(search)
-            finally:
-                self.say("feature done=1")
+        try:
+            self._await_engine()
+        finally:
+            self.say("feature done=1")
+
+    def _await_engine(self) -> None:
+        """Wait for the engine, whatever lines come, but not when nobody does any more."""
+        while not self.session.interrupt.closing:
+            with suppress(TooLate):
+                self.session.engine(until=time.monotonic() + _POLL_S)
+                return
 
     def _variant(self, rest: str) -> None:
         if rest.lower() not in xboard.VARIANTS:

@@ -78,6 +78,20 @@ def test_a_slow_engine_keeps_the_greeting_open() -> None:
         assert live.end() == (b"", b"", 0)
 
 
+def test_lines_that_come_early_do_not_shorten_the_wait_for_the_engine() -> None:
+    with Live("-xboard", "-level", "4", DELAY="0.7") as live:
+        live.send(b"xboard\nprotover 2\nnew\nvariant othello\nlevel 0 0:01 0\npost\nP@f5\n")
+        live.until(b"done=1\n")
+        # The engine's own choice and not the stopgap's: it has thought.
+        assert b" P@f4\nmove P@f4\n" in live.until(b"move P@f4\n")
+        live.send(b"quit\n")
+        assert live.end()[2] == 0
+
+
+def test_nobody_waits_for_the_engine_after_a_quit() -> None:
+    assert converse(b"protover 2\nquit\n", "-xboard", DELAY="40").returncode == 0
+
+
 def test_no_engine_is_told_to_the_user() -> None:
     def build(config: EngineConfig) -> Engine:
         raise EngineFailure("no engine today")
