@@ -47,7 +47,6 @@ REASONS = {
     "weval": "A picture of Edax's own evaluation; docs/training.md says how ours is measured.",
     "edaxify": "Writes false names into a file of games.",
     "debug-pv": "Shows the insides of Edax's table.",
-    "book feed-hash": "Book values are not proved; the table holds what a search has found.",
     "-test": "Tests are run by `make test`.",
     "-ggs": "There is no client of game servers: none could be reached to try it with.",
     "-edax": "The text protocol is what is spoken anyway; `-edax-compatible` announces moves as Edax does.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -13,19 +12,13 @@ from pathlib import Path
 
 import pytest
 import referee
+from programs import programs
 
 ROOT = Path(__file__).resolve().parent.parent
 DAEMON = [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-xboard"]
 LIMIT_S = 240
 
 pytestmark = pytest.mark.slow
-
-
-def program(name: str) -> str:
-    found = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))
-    if not found:
-        pytest.skip(f"not installed: {name}")
-    return found
 
 
 def drops(moves: str) -> list[str]:
@@ -46,7 +39,7 @@ def replayed(names: list[str]) -> referee.Cells:
 
 
 def test_xboard_plays_a_match_of_two_games(tmp_path: Path) -> None:
-    xboard, xvfb = program("xboard"), program("Xvfb")
+    xboard, xvfb = programs("xboard", "Xvfb")
     # A handful of seconds a game: whoever forgets its clock loses here.
     options = ["-variant", "othello", "-testLegality", "false", "-mg", "2", "-tc", "0:06", "-inc", "0", "-debug"]
     options += ["-nameOfDebugFile", str(tmp_path / "debug"), "-sgf", str(tmp_path / "games.pgn")]
