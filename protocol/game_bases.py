@@ -314,7 +314,7 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
         edx.parse(old, path)
         parts = [_edx_bytes(game) for game in games]
     else:
-        parts = [game_text(game.record, format, game.date, game.event).encode() for game in games]
+        parts = [game_text(game.record, format, game.date, game.event, game.result).encode() for game in games]
         if old and not old.endswith(b"\n"):
             old += b"\n"
         if format == "pgn" and old:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from .errors import BadInput, quoted
-from .games import GameRecord, black_score, follow, ggf_text, parse_ggf, properties
+from .games import GameRecord, final_result, follow, ggf_text, parse_ggf, properties
 from .notation import START, Position, board_text, move_text, parse_board, parse_move, parse_moves, play_moves
 from .rules import PASS, squares
 
@@ -24,17 +24,19 @@ def parse_game(text: str, format: str) -> GameRecord:
     return {"txt": parse_txt, "ggf": parse_ggf, "sgf": parse_sgf, "pgn": parse_pgn}[format](text)
 
 
-def game_text(record: GameRecord, format: str, date: str, event: str | None = None) -> str:
+def game_text(record: GameRecord, format: str, date: str, event: str | None = None, result: int | None = None) -> str:
     """A game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or empty.
 
-    Without an ``event`` GGF names this program as the place.
+    Without an ``event`` GGF names this program as the place. ``result`` is Black's score of a game that was not
+    played to its end, where it is known.
     """
     if format == "txt":
         return txt_text(record)
     if format == "ggf":
         place = "desdaemon" if event is None else event
-        return ggf_text(record, f"{date} GMT" if " " in date else date, place) + "\n"
-    return sgf_text(record, date[:10], event or "") if format == "sgf" else pgn_text(record, date[:10], event or "")
+        return ggf_text(record, f"{date} GMT" if " " in date else date, place, result) + "\n"
+    write = sgf_text if format == "sgf" else pgn_text
+    return write(record, date[:10], event or "", result)
 
 
 # Move lists
@@ -128,15 +130,14 @@ def _sgf_square_text(square: int) -> str:
     return "abcdefgh"[square & 7] + "abcdefgh"[square >> 3]
 
 
-def sgf_text(record: GameRecord, date: str, event: str = "") -> str:
+def sgf_text(record: GameRecord, date: str, event: str = "", result: int | None = None) -> str:
     """A game in SGF, ten moves a line."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
     if event:
         lines.append(f"EV[{_sgf_escaped(event)}]")
     lines += [f"PB[{_sgf_escaped(record.black)}]", f"PW[{_sgf_escaped(record.white)}]"]
-    final = record.final
-    if final.over:
-        score = black_score(final)
+    score = final_result(record, result)
+    if score is not None:
         lines.append(f"RE[{'B' if score > 0 else 'W'}+{abs(score)}]" if score else "RE[0]")
     if record.initial != START:
         for name, discs in (("AB", record.initial.black), ("AW", record.initial.white)):
@@ -183,17 +184,14 @@ def _known(name: str) -> str:
     return "" if name == "?" else name
 
 
-def pgn_text(record: GameRecord, date: str, event: str = "") -> str:
+def pgn_text(record: GameRecord, date: str, event: str = "", result: int | None = None) -> str:
     """A game in PGN, its result as discs: the empty squares go to the winner."""
-    final = record.final
-    result = "*"
-    if final.over:
-        score = black_score(final)
-        result = f"{32 + score // 2}-{32 - score // 2}"
+    score = final_result(record, result)
+    ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
     black, white = _pgn_escaped(record.black), _pgn_escaped(record.white)
     day = f"{date.replace('-', '.')}.??.??" if len(date) == 4 else date.replace("-", ".") or "????.??.??"
     lines = [f'[Event "{_pgn_escaped(event)}"]', '[Site "desdaemon"]', f'[Date "{day}"]', '[Round "?"]']
-    lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{result}"]']
+    lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{ending}"]']
     if record.initial != START:
         lines += ['[SetUp "1"]', f'[FEN "{fen_text(record.initial)}"]']
     words = []
@@ -203,7 +201,7 @@ def pgn_text(record: GameRecord, date: str, event: str = "") -> str:
             words.append(f"{(at + (not record.initial.black_to_move)) // 2 + 1}.{'' if blacks else '..'}")
         words.append("pass" if played.move == PASS else move_text(played.move))
         blacks = not blacks
-    return "\n".join([*lines, "", *_wrapped([*words, result]), ""])
+    return "\n".join([*lines, "", *_wrapped([*words, ending]), ""])
 
 
 def _pgn_escaped(name: str) -> str:

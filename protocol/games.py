@@ -120,17 +120,42 @@ def _value_end(text: str, at: int, escapes: bool) -> int:
     return end
 
 
-def ggf_text(record: GameRecord, date: str, place: str = "desdaemon") -> str:
-    """A game as a line of GGF; the result of an unfinished one is ``?``."""
-    final = record.final
-    result = f"{black_score(final)}" if final.over else "?"
+def ggf_text(record: GameRecord, date: str, place: str = "desdaemon", result: int | None = None) -> str:
+    """A game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``."""
+    score = final_result(record, result)
     board = squares_text(record.initial).replace("X", "*")
     rows = " ".join(board[at : at + 8] for at in range(0, 64, 8))
-    head = (
-        f"GM[Othello]PC[{_plain(place)}]DT[{date}]PB[{_plain(record.black)}]PW[{_plain(record.white)}]RE[{result}]TY[8]"
-    )
+    names = f"PB[{_plain(record.black)}]PW[{_plain(record.white)}]"
+    head = f"GM[Othello]PC[{_plain(place)}]DT[{date}]{names}RE[{'?' if score is None else score}]{_ggf_clocks(record)}"
     side = "*" if record.initial.black_to_move else "O"
-    return f"(;{head}BO[8 {rows} {side}]{''.join(_ggf_moves(record))};)"
+    return f"(;{head}TY[8]BO[8 {rows} {side}]{''.join(_ggf_moves(record))};)"
+
+
+def final_result(record: GameRecord, claimed: int | None) -> int | None:
+    """Black's score of a finished game, empty squares to the winner; of an unfinished one what is claimed."""
+    final = record.final
+    return black_score(final) if final.over else claimed
+
+
+def _ggf_clocks(record: GameRecord) -> str:
+    black, white = (_clock_text(clock) for clock in (record.black_clock, record.white_clock))
+    if black == white:
+        return f"TI[{black}]" if black else ""
+    return (f"TB[{black}]" if black else "") + (f"TW[{white}]" if white else "")
+
+
+def _clock_text(clock: ClockTerms) -> str:
+    """``5:00/0:02.5``, or nothing where there is no clock."""
+    if not clock.main and not clock.increment:
+        return ""
+    increment = f"/{_time_text(clock.increment)}" if clock.increment else ""
+    return f"{_time_text(clock.main)}{increment}"
+
+
+def _time_text(ms: float) -> str:
+    minutes, rest = divmod(round(ms), 60_000)
+    fraction = f".{rest % 1000:03}".rstrip("0") if rest % 1000 else ""
+    return f"{minutes}:{rest // 1000:02}{fraction}"
 
 
 def _ggf_moves(record: GameRecord) -> list[str]:

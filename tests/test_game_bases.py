@@ -16,7 +16,7 @@ from test_games import OTHER_START, random_game, with_pass
 from desdaemon.protocol import edx, wthor
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.game_bases import BASE_FORMATS, FileGame, parse_games, read_games, write_games
-from desdaemon.protocol.games import GameRecord
+from desdaemon.protocol.games import ClockTerms, GameRecord, ggf_text
 from desdaemon.protocol.notation import START, parse_board, parse_moves
 from desdaemon.protocol.rules import PASS
 
@@ -149,6 +149,23 @@ def test_what_is_written_is_read(format: str, tmp_path: Path) -> None:
             assert (game.record.black, game.record.white) == (original.record.black, original.record.white)
         if format not in ("txt", "edx"):
             assert (game.event, game.date) == ("Open", "1997")
+
+
+@pytest.mark.parametrize("format", ["ggf", "sgf", "pgn", "wtb"])
+def test_the_result_of_a_game_that_was_not_played_out(format: str, tmp_path: Path) -> None:
+    path = str(tmp_path / f"base.{format}")
+    results = [-64, -12, 0, 4, None]
+    write_games(path, [FileGame(plain(3, 20), result=result) for result in results])
+    assert [game.result for game in read_games(path)] == results
+
+
+@given(main=st.integers(0, 10**7), increment=st.integers(0, 10**5), other=st.integers(0, 10**6))
+@settings(max_examples=50, deadline=None)
+def test_clocks_in_ggf(main: int, increment: int, other: int) -> None:
+    game = plain(1, 5)._replace(black_clock=ClockTerms(main, increment), white_clock=ClockTerms(other, increment))
+    read = next(parse_games(ggf_text(game, "").encode(), "x.ggf")).record
+    for found, told in ((read.black_clock, game.black_clock), (read.white_clock, game.white_clock)):
+        assert found == pytest.approx(told)
 
 
 @pytest.mark.parametrize("format", BASE_FORMATS)

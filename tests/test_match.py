@@ -185,6 +185,16 @@ def test_the_dialogue_is_written_down(tmp_path: Path) -> None:
     assert "< protocol_version\n> = \n" in log.read_text()
 
 
+def test_nboard_is_told_the_clock(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    player = start_player(command_of(fake("nboard")), "nboard", log)
+    control = TimeControl(main=20_000, increment=100)
+    player.begin(START, control)
+    player.answer(GameRecord(START, ()), Stopwatch(control, 0), 60)
+    player.close()
+    assert "TI[0:20/0:00.1]" in log.read_text()
+
+
 # Time
 
 
