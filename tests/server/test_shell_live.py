@@ -1,0 +1,61 @@
+"""`desdaemon shell` with a daemon that searches."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+from served import ROOT, Peer, Served, heed_signals, until
+
+LINES = [part for line in ("level 60", "book-usage off", "hint", "moves") for part in ("-c", line)]
+
+
+def test_an_interrupt_shows_what_was_found(daemon: Served) -> None:
+    with (
+        subprocess.Popen(
+            [sys.executable, "-m", "daemon", "shell", daemon.ipc, *LINES],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=heed_signals,
+        ) as process,
+        Peer(daemon.ipc) as peer,
+    ):
+        until(lambda: peer.final("status")["running"] >= 1 or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (err, process.returncode) == ("", 0)
+        assert "depth|score" in out
+        assert "f5" in out.lower().splitlines()[-1]
+        until(lambda: peer.final("status")["running"] == 0)
+
+
+def test_a_game_by_pipe(daemon: Served) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "daemon", "shell", daemon.tcp],
+        cwd=ROOT,
+        input="level 1\nplay f5d6\nnonsense\nmoves\nshutdown\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "C3" in done.stdout.upper()
+    assert [word in done.stderr for word in ("nonsense", "shutdown")] == [True, True]
+
+
+def test_operations_of_a_real_daemon(daemon: Served) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "daemon", "shell", daemon.tcp, "--json", "-c", "shutdown", "-c", "ping"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    refused, answered = done.stdout.splitlines()
+    assert '"code": "forbidden"' in refused
+    assert answered == '{"type": "final", "data": {}}'
+    assert done.returncode == 1
