@@ -1,0 +1,167 @@
+"""The book through the text protocol: scores by hand, games' results, shrinking, schedules, other files."""
+
+from pathlib import Path
+
+import pytest
+from book_dialogue import BookDialogue
+from toys import contents
+
+from desdaemon.book.record import START
+from desdaemon.book.schedule import RECIPES
+from desdaemon.book.table import CHUNK_ROWS
+
+GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
+
+
+def grown(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 8")
+    dialogue.say("book deviate 3 6")
+
+
+def results(dialogue: BookDialogue, *moves: str) -> tuple[float, float, float]:
+    dialogue.say("init")
+    for move in moves:
+        dialogue.say(f"play {move}")
+    position = dialogue.session.game.position
+    found: tuple[float, float, float] = dialogue.book.table.results(
+        dialogue.book.table.find(position.player, position.opponent)
+    )
+    return found
+
+
+def test_a_score_by_hand_outranks_searches_and_survives(dialogue: BookDialogue, tmp_path: Path) -> None:
+    grown(dialogue)
+    dialogue.say("book edit f5 11")
+    assert "Best score: +11 [+11, +11]" in dialogue.lines("book show")
+    path = tmp_path / "b.book"
+    dialogue.say(f"book save {path}")
+    dialogue.say("book deepen 2")
+    dialogue.say("book learn 8 3 5 3 2")
+    dialogue.say("book fix")
+    dialogue.reopen(path)
+    dialogue.say("play f5")
+    assert dialogue.lines("book show")[11].endswith("(set by hand)")
+    dialogue.say("init")
+    dialogue.say("book delete f5")
+    assert "clean" in dialogue.say("book verify")
+    # The lost link became the leaf, which is no better than its level.
+    assert dialogue.lines("book show")[12].startswith("Best score: +11 [")
+
+
+def test_results_of_games_are_counted_once_and_move_after_a_loss(dialogue: BookDialogue, tmp_path: Path) -> None:
+    won, lost = tmp_path / "won.ggf", tmp_path / "lost.ggf"
+    head = "(;GM[Othello]PB[a]PW[b]RE[{}]TY[8]BO[8 " + "-" * 27 + "O*------*O" + "-" * 27 + " *]"
+    moves = "B[F5]W[D6]B[C3]W[D3]B[C4];)"
+    won.write_text(head.format("+10.000") + moves + "\n")
+    lost.write_text(head.format("-6.000") + moves + "\n")
+    dialogue.say("book new 1 8")
+    assert "2 games of 2 files" in dialogue.say(f"book add {tmp_path}")
+    assert results(dialogue) == (1.0, 0.0, 1.0)
+    assert results(dialogue, "f5") == (1.0, 0.0, 1.0)
+    dialogue.say(f"book add {won}")
+    assert results(dialogue, "f5", "d6") == (2.0, 0.0, 1.0)
+    dialogue.say("init")
+    dialogue.say("play f5d6c3d3c4")
+    dialogue.say("book adjust black")
+    one, _, other = results(dialogue, "f5d6c3d3c4")
+    assert other < 2.4
+    assert one > 1.0
+    assert results(dialogue) == (2.0, 0.0, 1.0)
+    position = dialogue.session.game.position
+    dialogue.say("book-choice results")
+    dialogue.say("book-seed 3")
+    assert dialogue.say("go").split()[-1] in ("F5", "D3", "C4", "E6")
+    assert dialogue.books.choose(position.player, position.opponent, dialogue.session.settings) is not None
+
+
+def test_a_stopped_adding_of_games_counts_no_results(dialogue: BookDialogue, tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    path.write_text(f"{GAME}\n")
+    dialogue.say("book new 1 8")
+    answer = dialogue.say(f"book add {path} --unsearched")
+    assert "0 searches" in answer
+    assert "clean" in dialogue.say("book verify")
+    dialogue.say("book fix")
+    grown_by_fix = contents(dialogue.book)
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book add {path}")
+    assert contents(dialogue.book) == grown_by_fix
+
+
+def test_shrinking(dialogue: BookDialogue) -> None:
+    grown(dialogue)
+    value = dialogue.book.entry(*START).score
+    count = len(dialogue.book)
+    assert "positions removed" in dialogue.say("book cut 5")
+    assert dialogue.book.entry(*START).score == value
+    assert dialogue.book.options.depth == 5
+    assert 1 < len(dialogue.book) < count
+    dialogue.say("book reduce 4 0 0")
+    assert dialogue.book.entry(*START).score == value
+    dialogue.say("book fix")
+    assert "clean" in dialogue.say("book verify")
+
+
+def test_a_schedule_does_its_steps(dialogue: BookDialogue, tmp_path: Path) -> None:
+    path = tmp_path / "steps.txt"
+    path.write_text("# two steps\nlearn 5 2 4 2 1\n\nlearn 6 0 0 1 2  # the second\n")
+    dialogue.say("book new 1 8")
+    assert len(dialogue.lines(f"book schedule {path}")) == 2
+    first = contents(dialogue.book)
+    dialogue.say("book new 1 8")
+    dialogue.say("book learn 5 2 4 2 1")
+    dialogue.say("book learn 6 0 0 1 2")
+    assert contents(dialogue.book) == first
+    path.write_text("learn 5 2 4 2 1\nlearn 70 2 4 2 1\n")
+    assert "line 2" in dialogue.refused(f"book schedule {path}")
+    assert all(name in dialogue.refused("book schedule nothing") for name in RECIPES)
+
+
+def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path) -> None:
+    grown(dialogue)
+    whole = contents(dialogue.book)
+    text, native, games = tmp_path / "b.txt", tmp_path / "b.book", tmp_path / "lines.txt"
+    dialogue.say(f"book export {text}")
+    dialogue.say(f"book save {native}")
+    lines = dialogue.lines("book lines 0 1000")
+    dialogue.say(f"book extract {games}")
+    assert [line.lower() for line in games.read_text().split()] == lines
+    problems = dialogue.lines("book problem 54 3")
+    assert 1 <= len(problems) <= 3
+    assert all(" % bm " in line or "has one best move" in line for line in problems)
+    dialogue.say(f"book import {text}")
+    assert [(*entry[:2], entry.score) for entry in contents(dialogue.book)] == [
+        (*entry[:2], entry.score) for entry in whole
+    ]
+    damaged = bytearray(native.read_bytes())
+    damaged[4096 + 40 * (CHUNK_ROWS + 5)] ^= 1
+    broken = tmp_path / "broken.book"
+    broken.write_bytes(damaged)
+    assert str(broken) in dialogue.refused(f"book load {broken}")
+    assert "positions saved" in dialogue.both(f"book salvage {broken}")[0]
+    assert broken.read_bytes() == damaged
+
+
+def test_looking_back_with_the_book(dialogue: BookDialogue) -> None:
+    grown(dialogue)
+    dialogue.say("play f5d6c3")
+    lines = dialogue.lines("book analyze")
+    rows = [line for line in lines if " book " in line]
+    assert rows
+    assert all(row[:3].strip().isdigit() for row in rows)
+    assert len([line for line in dialogue.lines("book a 1") if " book " in line]) <= 1
+
+
+@pytest.mark.parametrize("name", ["b.dat", "b.egbk3", "b.txt", "b.book"])
+def test_every_format_can_be_saved_loaded_and_grown(dialogue: BookDialogue, tmp_path: Path, name: str) -> None:
+    grown(dialogue)
+    path = tmp_path / name
+    dialogue.say(f"book save {path}")
+    out, err = dialogue.both(f"book load {path}")
+    assert "positions" in out
+    assert err == "" or "forced passes" in err
+    dialogue.say("book depth 9")
+    dialogue.say("book fix")
+    assert "finished" in dialogue.say("book deviate 3 6")
+    dialogue.say("book save")
+    assert "clean" in dialogue.say("book verify")
