@@ -390,12 +390,12 @@ def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], b
         raise
 
 
-def _patience_ms(time_ms: int) -> float:
+def _patience_ms(time_ms: int) -> int:
     """How much of the time for a move to wait for an engine that is being loaded.
 
-    In a fast game it will hardly come in time, and what is not waited for now is there when it has come.
+    None in a fast game: there it will hardly come in time, and what is not waited for now is there when it has come.
     """
-    return time_ms if time_ms >= FAST_MS else time_ms / 3
+    return time_ms if time_ms >= FAST_MS else 0
 
 
 def unlimited(position: Position) -> Limits:

@@ -244,6 +244,8 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
 _CHILD = """
 import importlib, os, sys
 root, name, package = sys.argv[1:]
+# Games may be going on meanwhile, with moves that take no engine.
+os.nice(5)
 out = os.dup(1)
 os.dup2(2, 1)
 if os.path.isdir(os.path.join(root, "daemon")):

@@ -36,6 +36,7 @@ class Player:
             env={**os.environ, "XDG_CACHE_HOME": str(cache)},
         )
         self.left = 0.0
+        self.spent: list[float] = []
 
     def say(self, *lines: str) -> None:
         assert self.process.stdin
@@ -44,6 +45,7 @@ class Player:
 
     def new(self, opening: list[str]) -> None:
         self.left = MAIN_S
+        self.spent.clear()
         self.say("new", "variant othello", "level 0 0:01 0.05", "force", *opening, "ping 1")
         self.until("pong ")
 
@@ -52,8 +54,9 @@ class Player:
         begun = time.monotonic()
         self.say(f"time {int(100 * self.left)}", f"otim {int(100 * other)}", *lines)
         move = self.until("move ")
-        self.left -= time.monotonic() - begun
-        assert self.left > 0, "a loss on time"
+        self.spent.append(round(time.monotonic() - begun, 3))
+        self.left -= self.spent[-1]
+        assert self.left > 0, f"a loss on time: {self.spent}"
         self.left += INCREMENT_S
         return move
 
@@ -120,6 +123,10 @@ def test_two_hundred_fast_games(tmp_path: Path) -> None:
         finally:
             for player in players:
                 player.close()
+                assert player.process.stdin
+                assert player.process.stdout
+                player.process.stdin.close()
+                player.process.stdout.close()
 
     threads = [threading.Thread(target=pair) for _ in range(2)]
     for thread in threads:
@@ -127,6 +134,6 @@ def test_two_hundred_fast_games(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     if failures:
-        raise failures[0]
+        raise AssertionError(f"after {len(least)} games, at least {min(least, default=0):.2f} s left") from failures[0]
     assert len(least) == games
     print(f"{games} games, the least that a clock showed: {min(least):.2f} s")  # noqa: T201
