@@ -261,11 +261,13 @@ class Session:
         from .clock import is_bounded
 
         begun = time.monotonic()
-        until = begun + _patience_ms(limits.time_ms) / 1000 if limits.time_ms and not patient else math.inf
+        hurried = bool(limits.time_ms) and not patient
+        for_engine = begun + _patience_ms(limits.time_ms) / 1000 if hurried else math.inf
+        for_slots = begun + limits.time_ms / 1000 if hurried else math.inf
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
         with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
-            engine = self.engine(search, until)
-            with self._slots(search, until), search.control(engine.new_control()) as control:
+            engine = self.engine(search, for_engine)
+            with self._slots(search, for_slots), search.control(engine.new_control()) as control:
                 if limits.time_ms:
                     waited = int((time.monotonic() - begun) * 1000)
                     limits = limits._replace(time_ms=max(1, limits.time_ms - waited))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -9,7 +10,7 @@ import pytest
 from fake_engine import FakeControl, FakeSearcher, build_fake
 from live import Live
 
-from desdaemon.loader import Abandoned, Engine, EngineSource, TooLate
+from desdaemon.loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
 from desdaemon.protocol.options import find_option
 from desdaemon.session import INTERACTIVE, Session
 from desdaemon.settings import Settings
@@ -78,6 +79,31 @@ def test_a_clock_does_not_wait_for_a_slot() -> None:
     assert asking.game.position.moves >> move & 1
     with pytest.raises(TooLate):
         asking.search(asking.game.position, asking.limits(asking.game.position), patient=False)
+
+
+class Slow(EngineSource):
+    """An engine that is never there in time; ``waits`` are the seconds somebody waited for it."""
+
+    def __init__(self) -> None:
+        super().__init__(build_fake)
+        self.waits: list[float] = []
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+        begun = time.monotonic()
+        while not abandoned():
+            time.sleep(0.001)
+        self.waits.append(time.monotonic() - begun)
+        raise Abandoned
+
+
+def test_only_slow_games_wait_for_the_engine() -> None:
+    engines = Slow()
+    asking = Session(Settings(), engines)
+    for move_time in (500, 1200):
+        asking.settings.move_time = move_time
+        assert asking.choose()[1] is None
+    fast, slow = engines.waits
+    assert fast < 0.5 <= slow
 
 
 def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
