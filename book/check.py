@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import ILLEGAL, LINKED, OPEN, SURPLUS, Book
-from .links import negamax
+from .links import Progress, negamax
 from .native import kernels
 from .record import HUMAN, HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_SCORE, RECORD, Entry
 from .table import CHUNK_ROWS, Table, address
@@ -71,19 +71,24 @@ def _bad_numbers(table: Table) -> npt.NDArray[np.bool_]:
     return bad
 
 
-def verify(book: Book) -> Verdict:
-    """Check every invariant of a book without changing it.
+def verify(book: Book, progress: Progress | None = None) -> Verdict | None:
+    """Check every invariant of a book without changing it. None when ``progress`` asked to stop.
 
     Boards are canonical, each position is found under its board, numbers are in range, leaves are legal and no links,
     and every score, bound and count follows from the leaf and the children.
     """
+    going = progress or (lambda done, total: True)
     table = book.table
     bad_boards = np.flatnonzero(_bad_boards(table))
     problems = _problem("the board is impossible or not canonical", bad_boards)
     rows = table.find_many(table.keys()) if len(table) else np.zeros(0, np.int64)
     problems += _problem("not found by its own board", np.flatnonzero(rows != np.arange(len(table))))
     problems += _problem("the score, the level or the human mark is out of range", np.flatnonzero(_bad_numbers(table)))
-    faults = book.faults()
+    faults = []
+    for done, found in book.scan_faults():
+        faults += found
+        if not going(done, len(table)):
+            return None
     own = book.options.rule
     for kind, what in (
         (LINKED, "the leaf's move leads into the book"),
@@ -95,7 +100,9 @@ def verify(book: Book) -> Verdict:
             continue
         problems += _problem(what, np.array([fault.row for fault in faults if fault.kind == kind], np.int64))
     if not len(bad_boards):
-        stale = negamax(table, book.options, check_only=True) or 0
+        stale = negamax(table, book.options, check_only=True, progress=going)
+        if stale is None:
+            return None
         if stale:
             problems.append(Problem("the score, bounds or counts do not follow from leaf and children", stale, ()))
     return Verdict(len(book), problems, sum(fault.kind == OPEN for fault in faults))

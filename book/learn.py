@@ -30,6 +30,8 @@ NO_LIMIT = 129
 
 MAX_LEARNING_DEPTH = 60
 
+_STEP = 1 << 10
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -145,6 +147,15 @@ class _Rounds:
                 raise
         return answers
 
+    def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
+        """The visits of a walk, with a report now and then. Raises Stopped."""
+        for number, visit in enumerate(visits, 1):
+            if number % _STEP == 0:
+                report = Report(self.command, "walk", self.rounds, number, number, self.added, len(self.book))
+                if not self.worker.tell(report):
+                    raise Stopped
+            yield visit
+
     def leaf(self, task: Task) -> tuple[int, int]:
         """The answer to a leaf's task, seen from its own board."""
         move, score = self.ask(task.player, task.opponent, task.level, task.excluded)
@@ -214,15 +225,21 @@ class Expansion(NamedTuple):
     remaining: int
 
 
-def expansions(book: Book, root: Position, window: Window, leaf_error: int) -> list[Expansion]:
+def expansions(
+    book: Book,
+    root: Position,
+    window: Window,
+    leaf_error: int,
+    seen: Callable[[Iterable[Visit]], Iterable[Visit]] = iter,
+) -> list[Expansion]:
     """What a round of learning follows: leaves at most ``leaf_error`` below their position's score, in the walk where
     one side plays only best moves or in that of the other; of the side that plays only best moves, best leaves alone.
 
-    Each position once, with its largest budget. Raises NotInBook.
+    Each position once, with its largest budget; ``seen`` passes the visits of the walks on. Raises NotInBook.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):
-        for visit in walk(book, root, window, best_only):
+        for visit in seen(walk(book, root, window, best_only)):
             entry = book.table.entry(visit.row)
             if _too_deep(entry, window.depth) or not entry.has_leaf or entry.score - entry.leaf_score > leaf_error:
                 continue
@@ -296,11 +313,12 @@ def learn(
             rounds.finish_round(_line(rounds, window._replace(depth=MAX_LEARNING_DEPTH), level, start))
         while True:
             while True:
-                visits = [visit for best_only in (True, False) for visit in walk(book, root, window, best_only)]
+                walks = (walk(book, root, window, best_only) for best_only in (True, False))
+                visits = [visit for visits in walks for visit in rounds.seen(visits)]
                 bad = _bad_leaves(book, visits, window.depth)
                 if not bad or not _search_leaves(rounds, bad, repair_level(level)):
                     break
-            todo = expansions(book, root, window, leaf_error)
+            todo = expansions(book, root, window, leaf_error, rounds.seen)
             if not todo or (loops and rounds.rounds > loops):
                 return rounds.outcome(True)
             lines = rounds.each(lambda start: _line(rounds, window, level, start), todo)
@@ -321,13 +339,13 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     root_row(book, root)
     rounds = _Rounds(book, worker, f"recalculate-leaves {level}")
     rounds.rounds = 1
-    visited = list(walk(book, root, window))
-    rows = set(_bad_leaves(book, visited, window.depth))
-    for visit in visited:
-        entry = book.table.entry(visit.row)
-        if entry.has_leaf and NO_LEVEL <= entry.leaf_level < level and not _too_deep(entry, window.depth):
-            rows.add(visit.row)
     try:
+        visited = list(rounds.seen(walk(book, root, window)))
+        rows = set(_bad_leaves(book, visited, window.depth))
+        for visit in visited:
+            entry = book.table.entry(visit.row)
+            if entry.has_leaf and NO_LEVEL <= entry.leaf_level < level and not _too_deep(entry, window.depth):
+                rows.add(visit.row)
         _search_leaves(rounds, sorted(rows), level)
     except Stopped:
         return rounds.outcome(False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .book import Book, Move
 from .links import reach
@@ -58,6 +58,12 @@ def unreachable(book: Book) -> int:
     return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}))) if start >= 0 else len(book)
 
 
+def _counted(column: npt.NDArray[np.int8]) -> dict[int, int]:
+    """How often each value comes, ascending."""
+    values, counts = np.unique(column, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
 def summary(book: Book) -> Summary:
     """Count everything in one pass."""
     counts = np.zeros((4, _GROUPS), np.uint64)
@@ -66,18 +72,13 @@ def summary(book: Book) -> Summary:
         kernels().tally_rows(book.table.context, start, end, address(counts))
     rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
-    levels: Counter[int] = Counter()
-    scores: Counter[int] = Counter()
-    for chunk in book.table.chunks():
-        levels.update(chunk["level"].tolist())
-        scores.update(chunk["score"].tolist())
     return Summary(
         totals[0],
         totals[1],
         totals[2],
         totals[3],
-        dict(sorted(levels.items())),
-        dict(sorted(scores.items())),
+        _counted(book.table.column("level")),
+        _counted(book.table.column("score")),
         book.options.depth,
         book.table.memory,
         rows,

@@ -153,7 +153,9 @@ def _verify(run: Run) -> Result:
             f"Repaired: {mended.removed} positions removed, {mended.leaves} leaves dropped, "
             f"{mended.numbers} numbers reset"
         )
-    found = check.verify(book)
+    found = check.verify(book, run.progress("verify"))
+    if found is None:
+        return {"finished": False, "text": [*lines, "Book verify...stopped"]}
     for problem in found.problems:
         lines.append(f"{problem.what}: {problem.positions} positions")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
