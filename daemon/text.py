@@ -38,7 +38,6 @@ class TextDialect:
         self.last: Item | None = None
         self._played_on = False
         self._games_left = session.settings.repeat
-        self._handlers = handlers()
 
     # Answers
 
@@ -88,7 +87,7 @@ class TextDialect:
             if command:
                 if rest and not command.parameters and command.name != "quit":
                     raise BadInput(f"{quoted(line)}: expected {command.name} with nothing after it")
-                self._handlers[command.name](self, rest)
+                find_handler(command.name)(self, rest)
                 return
         option = find_option(word.lstrip("-"))
         if option and option.name not in ("q", "vv"):
@@ -165,7 +164,7 @@ class TextDialect:
         if not self.session.own_turn or line_waiting:
             return False
         try:
-            self._handlers["go"](self, "")
+            find_handler("go")(self, "")
         except Abandoned:
             return False
         except EngineFailure as error:
@@ -238,17 +237,19 @@ class TextDialect:
             self.output.write(f"\n{GAME_OVER}\n")
 
 
-def handlers() -> dict[str, Callable[[TextDialect, str], None]]:
-    """What carries out each command of the table."""
-    from . import count_commands, game_commands, line_commands, search_commands, tool_commands
+ROOMS = ("game_commands", "search_commands", "line_commands", "count_commands", "tool_commands")
+"""The modules whose ``HANDLERS`` carry out the commands; they are loaded in this order, as far as they are needed."""
 
-    return {
-        **game_commands.HANDLERS,
-        **line_commands.HANDLERS,
-        **search_commands.HANDLERS,
-        **count_commands.HANDLERS,
-        **tool_commands.HANDLERS,
-    }
+
+def find_handler(name: str) -> Callable[[TextDialect, str], None]:
+    """What carries out the command of that name in the table."""
+    from importlib import import_module
+
+    for room in ROOMS:
+        handlers: dict[str, Callable[[TextDialect, str], None]] = import_module(f"desdaemon.{room}").HANDLERS
+        if name in handlers:
+            return handlers[name]
+    raise KeyError(name)
 
 
 def _nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 
 import pytest
@@ -16,7 +17,7 @@ from desdaemon.protocol.book_commands import BOOK_COMMANDS
 from desdaemon.protocol.commands import BASE_COMMANDS, COMMANDS
 from desdaemon.protocol.notation import START, Position, board_text, moves_text, parse_board
 from desdaemon.protocol.options import OPTIONS
-from desdaemon.text import handlers
+from desdaemon.text import ROOMS, find_handler
 
 OPENING = "---------------------------OX------XO--------------------------- X"
 # White has to pass; Black ends the game with h8.
@@ -26,7 +27,9 @@ BOTH_STUCK = "X" * 32 + "-" * 32 + " X"
 
 
 def test_the_table_and_the_handlers_name_the_same_commands() -> None:
-    assert {command.name for command in COMMANDS} == handlers().keys()
+    handled = [name for room in ROOMS for name in importlib.import_module(f"desdaemon.{room}").HANDLERS]
+    assert sorted(command.name for command in COMMANDS) == sorted(handled)
+    assert all(callable(find_handler(name)) for name in handled)
     names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
     names += [name for option in OPTIONS for name in (option.name, *option.aliases)]
     # `n` alone is `new`, with a number it sets the threads; `q` leaves, but -q on a command line is quiet.
