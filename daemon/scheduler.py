@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -29,6 +29,7 @@ LONGEST_SLICE_S = 60.0
 
 _POLL_S = 0.01
 _REVIEW_S = 0.1
+_REMEMBERED = 4096
 
 
 class Lane(IntEnum):
@@ -68,9 +69,14 @@ class Item:
         self.slice_s = SLICE_S
         self.began = 0.0
         self.since = 0.0
+        self.order = 0
         self.waiting = False
         self.running = False
         self.preempted = False
+
+    def waits_as(self, order: int) -> bool:
+        """Whether it waits, and has not left its place in between."""
+        return self.waiting and self.order == order
 
 
 class Decision(NamedTuple):
@@ -81,44 +87,35 @@ class Decision(NamedTuple):
 
 
 class _Turns:
-    """The work of one lane."""
+    """The work of one lane. What has left it stays in the lists until it is come upon: it has another order then."""
 
     def __init__(self) -> None:
-        self.clients: OrderedDict[Hashable, list[tuple[int, int, Item]]] = OrderedDict()
-        self.arrivals: deque[Item] = deque()
+        self.clients: dict[Hashable, list[tuple[int, int, Item]]] = {}
+        self.arrivals: deque[tuple[int, Item]] = deque()
 
-    def add(self, item: Item, order: int) -> None:
-        heapq.heappush(self.clients.setdefault(item.client, []), (-item.priority, order, item))
+    def add(self, item: Item) -> None:
+        heapq.heappush(self.clients.setdefault(item.client, []), (-item.priority, item.order, item))
         if item.lane:
-            self.arrivals.append(item)
+            self.arrivals.append((item.order, item))
 
-    def next(self, running: Counter[Hashable]) -> Item | None:
-        """Whose turn it is: of the clients with the fewest slots (``running``) the one served the longest ago."""
+    def next(self, busy: Counter[Hashable], served: dict[Hashable, int]) -> Item | None:
+        """Whose turn it is: of the clients with the fewest slots (``busy``) the one served the longest ago."""
         best: Item | None = None
+        least = (0, 0)
         for client, heap in list(self.clients.items()):
-            while heap and not heap[0][2].waiting:
+            while heap and not heap[0][2].waits_as(heap[0][1]):
                 heapq.heappop(heap)
             if not heap:
                 del self.clients[client]
-            elif best is None or running[client] < running[best.client]:
+            elif best is None or (busy[client], served.get(client, 0)) < least:
                 best = heap[0][2]
-                if not running[client]:
-                    break
+                least = (busy[client], served.get(client, 0))
         return best
 
-    def served(self, item: Item) -> None:
-        """The item whose turn it was has gone; its client is the last now."""
-        heap = self.clients[item.client]
-        heapq.heappop(heap)
-        if heap:
-            self.clients.move_to_end(item.client)
-        else:
-            del self.clients[item.client]
-
     def oldest(self) -> Item | None:
-        while self.arrivals and not self.arrivals[0].waiting:
+        while self.arrivals and not self.arrivals[0][1].waits_as(self.arrivals[0][0]):
             self.arrivals.popleft()
-        return self.arrivals[0] if self.arrivals else None
+        return self.arrivals[0][1] if self.arrivals else None
 
 
 class Queue:
@@ -131,6 +128,8 @@ class Queue:
         self.running: list[Item] = []
         self._lanes = [_Turns() for _ in Lane]
         self._order = 0
+        self._turn = 0
+        self._served: dict[Hashable, int] = {}
 
     def add(self, item: Item, now: float) -> None:
         """Work that waits from now on."""
@@ -144,7 +143,8 @@ class Queue:
 
     def _enter(self, item: Item) -> None:
         self._order += 1
-        self._lanes[item.lane].add(item, self._order)
+        item.order = self._order
+        self._lanes[item.lane].add(item)
 
     def remove(self, item: Item) -> bool:
         """Forget work that still waits; False when it does not."""
@@ -166,11 +166,11 @@ class Queue:
         self._age(now)
         decision = Decision([], [])
         busy: Counter[Hashable] = Counter()
-        for item in self.running:
-            busy[item.client] += item.slots
+        for running in self.running:
+            busy[running.client] += running.slots
         while (item := self._next(busy)) is not None:
             if item.slots <= self.free:
-                self._lanes[item.lane].served(item)
+                self._serve(item.client)
                 item.waiting = False
                 item.running = True
                 item.began = now
@@ -188,18 +188,20 @@ class Queue:
         for lane in range(1, len(self._lanes)):
             turns = self._lanes[lane]
             while (oldest := turns.oldest()) is not None and now - oldest.since >= AGEING_S:
-                turns.arrivals.popleft()
-                heap = turns.clients[oldest.client]
-                heap[:] = [entry for entry in heap if entry[2] is not oldest]
-                heapq.heapify(heap)
-                if not heap:
-                    del turns.clients[oldest.client]
                 oldest.lane = lane - 1
                 oldest.since = now
                 self._enter(oldest)
 
     def _next(self, busy: Counter[Hashable]) -> Item | None:
-        return next((item for turns in self._lanes if (item := turns.next(busy)) is not None), None)
+        return next((item for turns in self._lanes if (item := turns.next(busy, self._served)) is not None), None)
+
+    def _serve(self, client: Hashable) -> None:
+        self._turn += 1
+        self._served[client] = self._turn
+        if len(self._served) > _REMEMBERED:
+            self._served = {
+                client: turn for client, turn in self._served.items() if turn > self._turn - _REMEMBERED // 2
+            }
 
     def _make_room(self, item: Item, now: float, busy: Counter[Hashable], preempt: list[Item]) -> None:
         coming = self.free + sum(running.slots for running in self.running if running.preempted)
@@ -227,7 +229,8 @@ def _has_had_its_turn(running: Item, item: Item, busy: Counter[Hashable], now: f
     """Whether running work should make room for work that has waited long, or is its like and of a client with less."""
     if not running.divisible or now - running.began < running.slice_s:
         return False
-    return running.lane > item.lane or (running.home == item.home and busy[item.client] < busy[running.client])
+    alike = item.lane == running.lane or item.home == running.home
+    return running.lane > item.lane or (alike and busy[item.client] < busy[running.client])
 
 
 class Scheduler:
@@ -306,8 +309,15 @@ class Scheduler:
 
         Raises `Abandoned` as soon as ``abandoned`` says so.
         """
+        item = Item(lane, client, slots, priority, lambda: None, preempt, divisible)
+        with self.turn_of(item, abandoned):
+            yield
+
+    @contextmanager
+    def turn_of(self, item: Item, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """`lease` for an item that may have had turns before; its ``start`` is replaced."""
         turn = threading.Event()
-        item = Item(lane, client, slots, priority, turn.set, preempt, divisible)
+        item.start = turn.set
         self.add(item)
         try:
             while not turn.wait(_POLL_S):
