@@ -1,7 +1,6 @@
 """Lines of the text protocol from clients: a board, a game and options for each, and what each role may say.
 
-A client's lines are carried out one after the other, those of different clients beside each other; their searches
-take the scheduler's slots and borrow the daemon's engines.
+A client's lines are carried out one after the other, those of different clients beside each other.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.book_commands import find_book_command
 from desdaemon.protocol.commands import find_command, split_line
@@ -19,7 +18,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.messages import ADMIN, READER, RequestError, allows
 from desdaemon.protocol.options import find_option
 
-from .loader import Engine, EngineConfig, EngineSource
+from .lent_engines import LentEngines
 from .paths import confined
 from .session import Session
 from .settings import Settings
@@ -100,61 +99,6 @@ class Printed(NamedTuple):
     all: str
 
 
-class LentEngines(EngineSource):
-    """The daemon's engines as a session sees them: lent for each search."""
-
-    def __init__(self, engines: Engines, most_threads: int) -> None:
-        super().__init__(_never)
-        self._engines = engines
-        self._most_threads = most_threads
-
-    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Nothing: the engine is made when it is used."""
-
-    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
-        """See `EngineSource.get`."""
-        threads = min(config.threads, self._most_threads)
-        engine = self._engines.borrow(threads)
-        self._engines.give_back(engine, threads)
-        return Engine(_LentSearcher(self._engines, threads), engine.new_control)
-
-    @property
-    def busy(self) -> bool:
-        """See `EngineSource.busy`."""
-        return False
-
-
-def _never(config: EngineConfig) -> Engine:
-    raise AssertionError
-
-
-class _LentSearcher:
-    """A search that is borrowed for each call."""
-
-    def __init__(self, engines: Engines, threads: int) -> None:
-        self._engines = engines
-        self._threads = threads
-
-    def search(self, *position: Any, **options: Any) -> Any:
-        """See `loader.Searcher`."""
-        return self._with(lambda searcher: searcher.search(*position, **options))
-
-    def evaluate(self, player: int, opponent: int) -> float:
-        """See `loader.Searcher`."""
-        score: float = self._with(lambda searcher: searcher.evaluate(player, opponent))
-        return score
-
-    def clear(self) -> None:
-        """Nothing: the memory is everybody's."""
-
-    def _with(self, use: Callable[[Any], Any]) -> Any:
-        engine = self._engines.borrow(self._threads)
-        try:
-            return use(engine.searcher)
-        finally:
-            self._engines.give_back(engine, self._threads)
-
-
 class _Line:
     """A line that waits or is carried out."""
 
@@ -191,7 +135,7 @@ class Texts:
         """``settings`` are what each client begins with."""
         self.waiting = 0
         self._settings = settings
-        self._engines = LentEngines(engines, scheduler.slots)
+        self._engines = engines
         self._scheduler = scheduler
         self._books = books
         self._health = health
@@ -248,7 +192,7 @@ class Texts:
     def _room(self, client: Client) -> _Room:
         transcript = Transcript()
         settings = copy.deepcopy(self._settings)
-        session = Session(settings, self._engines, books=self._books, scheduler=self._scheduler)
+        session = Session(settings, LentEngines(self._engines, self._scheduler, client), books=self._books)
         session.name, session.remote = client.name, client.remote
         return _Room(TextDialect(session, transcript), transcript)
 

@@ -8,7 +8,7 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon import remote
+from desdaemon import remote, scheduler
 from desdaemon.operations import Client, ServerLimits
 from desdaemon.protocol import messages
 from desdaemon.protocol.commands import COMMANDS
@@ -300,3 +300,35 @@ def test_an_admins_files_are_read_and_written_there(
     assert "nowhere.txt" in complaint
     assert daemon.code("text", {"line": "load ../x"}) == "forbidden"
     assert daemon.code("text", {"line": "load a\0b"}) == "bad_request"
+
+
+# --- more clients than slots
+
+
+def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "SLICE_S", 0.05)
+    monkeypatch.setattr(scheduler, "AGEING_S", 0.3)
+    other = Client("other", "reader")
+    analysis = daemon.request("analyze", ENDLESS)
+    until(lambda: daemon.services.scheduler.running == 1)
+    assert daemon.final("analyze", {"depth": 3, "moves": "f5"}, other)["moves"]
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    hint = daemon.request("text", {"line": "hint"})
+    assert daemon.final("text", {"line": "hint"}, other)["out"].count("\n") > 3
+    assert daemon.final("analyze", {"depth": 3, "moves": "f5d6"}, other)["moves"]
+    assert [reply for reply in daemon.replies if reply["id"] in (analysis, hint)] == []
+    daemon.request("text", {"line": "stop"})
+    assert daemon.ends(hint)[-1]["data"]["out"].count("\n") > 3
+    daemon.final("cancel", {"target": analysis})
+    until(lambda: daemon.services.scheduler.running == 0)
+
+
+def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "SLICE_S", 0.05)
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    hint = daemon.request("text", {"line": "hint"})
+    until(lambda: daemon.services.scheduler.running == 1)
+    daemon.final("text", {"line": "hint"}, Client("other", "reader"))
+    daemon.request("text", {"line": "stop"})
+    out = daemon.ends(hint)[-1]["data"]["out"]
+    assert out.count("D3") == 1, out
