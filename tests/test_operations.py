@@ -331,4 +331,4 @@ def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatc
     daemon.final("text", {"line": "hint"}, Client("other", "reader"))
     daemon.request("text", {"line": "stop"})
     out = daemon.ends(hint)[-1]["data"]["out"]
-    assert out.count("D3") == 1, out
+    assert out.count("d3") == 1, out
