@@ -57,6 +57,8 @@ class Door:
         self.keys = keys
         self.endpoints: list[str] = []
         self.events: list[str] = []
+        self.connections: set[int] = set()
+        """Those that are open, as far as `closed_connections` has told."""
         self.socket = context.socket(zmq.ROUTER)
         self.publisher = context.socket(zmq.PUB)
         for socket in (self.socket, self.publisher):
@@ -145,7 +147,10 @@ class Door:
         with contextlib.suppress(zmq.Again):
             while True:
                 event = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))
-                if event["event"] == zmq.EVENT_DISCONNECTED:
+                if event["event"] == zmq.EVENT_ACCEPTED:
+                    self.connections.add(int(event["value"]))
+                elif event["event"] == zmq.EVENT_DISCONNECTED:
+                    self.connections.discard(int(event["value"]))
                     found.append(int(event["value"]))
                 elif event["event"] & _PROTOCOL_ERRORS:
                     found.append(-1)

@@ -250,15 +250,27 @@ class Sockets:
         if arrival.user:
             peer.name = name
         peer.user = arrival.user
-        if self._connections[number].get(peer.connection) is peer:
-            del self._connections[number][peer.connection]
-        peer.connection = arrival.connection
-        self._connections[number][arrival.connection] = peer
-        peer.gone = None
         peer.dropped = False
+        self._connect(self._connections[number], door, peer, arrival.connection)
+        return peer
+
+    def _connect(self, connections: dict[int, Peer], door: Door, peer: Peer, connection: int) -> None:
+        if connections.get(peer.connection) is peer:
+            del connections[peer.connection]
+        if connection not in door.connections:
+            # What a client has sent arrives even after its connection has ended.
+            peer.connection = -1
+            peer.gone = peer.gone or time.monotonic()
+            return
+        former = connections.get(connection)
+        if former is not None:
+            former.connection = -1
+            former.gone = time.monotonic()
+        peer.connection = connection
+        peer.gone = None
+        connections[connection] = peer
         if peer.outbox:
             self._stalled[peer] = None
-        return peer
 
     def _part(self, number: int, door: Door) -> None:
         """Note whose connections have ended."""

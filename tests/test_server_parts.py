@@ -296,6 +296,7 @@ class Stuck(Door):
 
     def __init__(self, context: zmq.Context[Any]) -> None:
         super().__init__(context, "test", "admin", None)
+        self.connections.add(7)
         self.reading = False
         self.sent: list[dict[str, Any]] = []
 
@@ -373,5 +374,12 @@ def test_a_vanished_client_loses_its_analyses_after_its_grace(tmp_path: Path) ->
         sockets._tidy()
         assert not peer.requests
         assert not sockets._peers
+        # What arrives late is no sign of life.
+        door.connections.clear()
+        sockets._take(0, door, arrival({"v": 1, "id": 2, "op": "analyze", "args": {"depth": 37}}))
+        (peer,) = sockets._peers.values()
+        assert peer.gone is not None
+        sockets._tidy()
+        assert not peer.requests
         settle(sockets, lambda: services.scheduler.running == 0)
         door.close(0)
