@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import threading
 from typing import Protocol
 
 
@@ -47,16 +48,21 @@ class Collected:
 
 
 class Descriptors:
-    """Writes to two file descriptors, blocking or not. Raises `OSError` when the answers cannot be delivered."""
+    """Writes to two file descriptors, blocking or not. Raises `OSError` when the answers cannot be delivered.
+
+    Every method may be called from any thread; what one `flush` sends is not mixed with another's.
+    """
 
     def __init__(self, out: int, err: int) -> None:
         self._out = out
         self._err = err
         self._pending: list[str] = []
+        self._lock = threading.Lock()
 
     def write(self, text: str) -> None:
         """See `Output`."""
-        self._pending.append(text)
+        with self._lock:
+            self._pending.append(text)
 
     def error(self, line: str) -> None:
         """See `Output`. Answers given before it are delivered first; nobody reading errors is no error."""
@@ -68,10 +74,11 @@ class Descriptors:
 
     def flush(self) -> None:
         """See `Output`."""
-        text = "".join(self._pending)
-        self._pending.clear()
-        if text:
-            _write_all(self._out, text)
+        with self._lock:
+            text = "".join(self._pending)
+            self._pending.clear()
+            if text:
+                _write_all(self._out, text)
 
 
 class Counted:

@@ -201,7 +201,12 @@ def serve(
         return converse(dialect.successor, dialect.last) if dialect.successor else status
 
     def on_note(note: str) -> None:
-        output.error(f"WARNING: {note}")
+        # NBoard reads standard error together with the answers.
+        if protocol == "nboard":
+            output.write(f"warning {note}\n")
+            output.flush()
+        else:
+            output.error(f"WARNING: {note}")
 
     def on_failure(message: str) -> None:
         lines.fail(Item(0, None, message, UNUSABLE))

@@ -480,3 +480,10 @@ def test_learning_stores_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desdaemon.book_commands.carry_out", carry_out)
     assert talk.say("learn") == ["status desdaemon is learning", "status stored 60 positions", "learned"]
     assert asked == ["store"]
+
+
+def test_what_is_odd_about_a_book_is_said_where_nboard_reads_it() -> None:
+    done = converse(b"nboard 2\nping 1\n", "-nboard", "-book-file", "/nowhere/book.dat")
+    assert done.stderr == b""
+    assert b"\nwarning " in b"\n" + done.stdout
+    assert all(LINES.fullmatch(line) for line in done.stdout.decode().splitlines())
