@@ -20,7 +20,7 @@ from .cache import Cache
 from .clock import is_bounded
 from .health import Health
 from .scheduler import Item, Lane, Scheduler
-from .workers import Workers
+from .workers import Work, Workers
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
@@ -297,6 +297,7 @@ class _Search:
         self._item = Item(Lane.BATCH, client, 1, priority, self._start, self._preempt, divisible=True)
         self._lock = threading.Lock()
         self._control: Stoppable | None = None
+        self._again = False
         self._lines: dict[int, Line] = {}
         self._nodes = 0
         self._ms = 0.0
@@ -320,22 +321,22 @@ class _Search:
             control.stop()
 
     def _start(self) -> None:
-        self._analyses.workers.put(self._run, self._no_engine)
+        self._analyses.workers.put(Work(self._run, self._done, self._no_engine))
 
     def _no_engine(self, error: EngineFailure) -> None:
-        self._analyses.scheduler.release(self._item)
         self._analysis.failed(RequestError("internal", str(error)))
 
     def _run(self, engine: Engine) -> None:
-        again = False
         try:
-            again = not self._analysis.cancelled and self._search(engine)
+            self._again = not self._analysis.cancelled and self._search(engine)
         except Exception:
             self._analyses.health.mistake("analyze")
             self._analysis.failed(RequestError("internal", "a mistake in the daemon; its log has more"))
-        finally:
-            self._analyses.scheduler.release(self._item)
-        if again:
+
+    def _done(self) -> None:
+        self._analyses.scheduler.release(self._item)
+        if self._again:
+            self._again = False
             self.submit()
 
     def _search(self, engine: Engine) -> bool:

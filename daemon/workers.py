@@ -6,13 +6,23 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 from .loader import Engine, EngineConfig, EngineFailure
 
 NICENESS = 19
 """Of search threads: they take what processor time is left, so that requests are answered at once."""
 
-Work = Callable[[Engine], None]
+
+class Work(NamedTuple):
+    """Something to do with an engine: ``run`` does it; then, when the engine is free again, ``done`` is called.
+
+    ``failed`` is called instead of ``run`` where there is no engine. None of them may raise.
+    """
+
+    run: Callable[[Engine], None]
+    done: Callable[[], None]
+    failed: Callable[[EngineFailure], None]
 
 
 def step_back() -> None:
@@ -60,14 +70,14 @@ class Workers:
 
     def __init__(self, engines: Engines) -> None:
         self._engines = engines
-        self._waiting: deque[tuple[Work, Callable[[EngineFailure], None]]] = deque()
+        self._waiting: deque[Work] = deque()
         self._lock = threading.Condition()
         self._free = 0
 
-    def put(self, work: Work, failed: Callable[[EngineFailure], None]) -> None:
-        """Have ``work`` done soon, or ``failed`` called where there is no engine; returns at once."""
+    def put(self, work: Work) -> None:
+        """Have it done soon; returns at once."""
         with self._lock:
-            self._waiting.append((work, failed))
+            self._waiting.append(work)
             if self._free >= len(self._waiting):
                 self._lock.notify()
                 return
@@ -81,13 +91,12 @@ class Workers:
                     self._free += 1
                     self._lock.wait()
                     self._free -= 1
-                work, failed = self._waiting.popleft()
+                work = self._waiting.popleft()
             try:
                 engine = self._engines.borrow()
             except EngineFailure as error:
-                failed(error)
-                continue
-            try:
-                work(engine)
-            finally:
+                work.failed(error)
+            else:
+                work.run(engine)
                 self._engines.give_back(engine)
+            work.done()

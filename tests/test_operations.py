@@ -332,3 +332,14 @@ def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatc
     daemon.request("text", {"line": "stop"})
     out = daemon.ends(hint)[-1]["data"]["out"]
     assert out.count("d3") == 1, out
+
+
+def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=2)
+    for number in range(60):
+        daemon.request("analyze", {"depth": 3, "moves": "f5d6c3d3c4"[: 2 * (number % 6)], "multipv": 1 + number // 6})
+        if not number % 10:
+            daemon.request("text", {"line": "hint"}, Client(str(number), "reader"))
+    until(lambda: not daemon.client.requests)
+    until(lambda: daemon.services.scheduler.running == 0)
+    assert len(daemon.searchers) <= 2
