@@ -23,6 +23,7 @@ from .jobs import Result
 FED = 1 << 17
 """So many scores are given to a search's table at most, the nearest ones."""
 
+_LINES = 64
 _OUTSIDE = "the position is not in the book"
 
 
@@ -123,7 +124,12 @@ def _best_lines(run: Run, limit: int) -> list[list[int]]:
     player, opponent = run.caller.position
     if run.book.table.find(player, opponent) < 0:
         raise BadInput(f"book {run.command.name}: {_OUTSIDE}")
-    return list(report.best_lines(run.book, player, opponent, run.number("loss"), limit))
+    found = []
+    for line in report.best_lines(run.book, player, opponent, run.number("loss"), limit):
+        found.append(line)
+        if len(found) % _LINES == 0 and not run.tell("lines", len(found), 0):
+            break
+    return found
 
 
 def _lines(run: Run) -> Result:

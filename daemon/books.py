@@ -307,8 +307,8 @@ class Books:
     def run(self, command: BookCommand, values: BookValues, caller: Caller) -> Job:
         """Carry out a command; values come from `book_commands.parse_line` or `values_by_name`.
 
-        A command that is neither long nor writes is over when this returns. Every other is a job of its own, one at a
-        time, in the order of arrival. Bad input fails the job: ``failure`` is then a `BadInput`.
+        A command that is neither long nor writes is over when this returns. Every other is a job, one at a time in the
+        order of arrival, but for those that look at places only. Bad input fails the job: ``failure`` is a `BadInput`.
         """
 
         from .book_commands_run import Run
@@ -318,7 +318,7 @@ class Books:
 
         if not command.long and not command.writes:
             return self.jobs.at_once(command.op, work, caller.client)
-        return self.jobs.submit(command.op, work, caller.client, writes=True)
+        return self.jobs.submit(command.op, work, caller.client, writes=not command.places)
 
     def _carry_out(self, run: Run) -> Result:
         from .book_commands_work import WORK, explained

@@ -60,7 +60,8 @@ class BookCommand(NamedTuple):
     """A command on the book.
 
     ``long`` ones may take more than a second: they report progress and can be stopped. ``writes`` ones change the book
-    or its file. ``role`` is what a remote client has to be; every command that names a file takes an admin.
+    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. ``role`` is
+    what a remote client has to be; every command that names a file takes an admin.
     """
 
     name: str
@@ -70,6 +71,7 @@ class BookCommand(NamedTuple):
     long: bool = False
     writes: bool = False
     role: str = READER
+    places: bool = False
 
     @property
     def op(self) -> str:
@@ -195,7 +197,7 @@ BOOK_COMMANDS = (
         (_int("n", 1, 128, "Moves, all unless given."),),
         "Look back over the game with the book's scores alone.",
     ),
-    BookCommand("grade", (), (), "How well the score of the position is founded: A to F, AA to AF."),
+    BookCommand("grade", (), (), "How well the score of the position is founded: A to F, AA to AF.", True, places=True),
     BookCommand(
         "lines",
         (),
@@ -204,6 +206,8 @@ BOOK_COMMANDS = (
             _int("count", 1, 10**6, "At most so many lines.", 100),
         ),
         "Show the best lines from here through the book.",
+        True,
+        places=True,
     ),
     BookCommand(
         "verify",
