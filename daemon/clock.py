@@ -13,6 +13,9 @@ CUSHION_MS = 400
 """What is left on a clock that others keep after a move, if it can be helped: on a busy machine a process may have to
 wait for its turn."""
 
+FORGETTING = 0.8
+"""How much of what a move took too long is still expected of the move after the next."""
+
 MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
@@ -34,6 +37,8 @@ class Clock:
 
     def restart(self) -> None:
         """Show what it showed at the beginning of the game."""
+        self._planned = 0
+        self._late = 0.0
         self.left = self.main
         self.left_stones = 0
         if not self.main:
@@ -48,7 +53,12 @@ class Clock:
         self.left, self.left_stones = left, left_stones
 
     def spend(self, ms: float) -> None:
-        """A move that took so long has been made."""
+        """A move that took so long has been made.
+
+        One that took longer than was planned makes the next ones shorter, for as long as that goes on.
+        """
+        self._late = max(ms - self._planned, FORGETTING * self._late) if self._planned else 0.0
+        self._planned = 0
         self.left += self.increment - ms
         if not self.left_stones:
             if self.left <= 0 and self.stones:
@@ -63,13 +73,18 @@ class Clock:
 
     def move_ms(self, settings: Settings, empties: int) -> int:
         """The time for the next move, at least 1."""
+        share = self._share(settings, empties)
+        self._planned = _after_lag(max(share - 2 * self._late, share / 5))
+        return self._planned
+
+    def _share(self, settings: Settings, empties: int) -> float:
         left = max(0.0, self.left)
         if self.left_stones:
-            return _after_lag(left / self.left_stones)
+            return left / self.left_stones
         share = left / _moves_to_share(settings, empties, left) + self.increment
         if self.stones:
-            return _after_lag(max(share, self.period / self.stones))
-        return _after_lag(min(share, max(left / 5, left - CUSHION_MS)))
+            return max(share, self.period / self.stones)
+        return min(share, max(left / 5, left - CUSHION_MS - 4 * self._late))
 
 
 def move_limits(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None = None) -> Limits:

@@ -126,3 +126,25 @@ def test_a_period_begins_anew_after_its_stones() -> None:
     clock = Clock(1000, 10_000, 2)
     clock.spend(1500)
     assert (clock.left, clock.left_stones) == (9500, 1)
+
+
+@given(st.lists(st.floats(0, 75), min_size=30, max_size=30))
+def test_a_machine_that_is_late_at_every_move_does_not_lose_a_fast_game(late: list[float]) -> None:
+    clock = Clock(1000.0, increment=50.0)
+    for move, ms in enumerate(late):
+        clock.spend(clock.move_ms(settings(), 60 - 2 * move) + ms)
+        assert clock.left > 50.0
+
+
+def test_one_hiccup_is_forgotten() -> None:
+    clock = Clock(600_000.0)
+    usual = clock.move_ms(settings(), 50)
+    clock.spend(usual + 500)
+    clock.set(600_000.0, 0)
+    hurried = clock.move_ms(settings(), 50)
+    assert usual - 2000 < hurried < usual - 900
+    for _ in range(10):
+        clock.set(600_000.0, 0)
+        clock.spend(clock.move_ms(settings(), 50))
+    clock.set(600_000.0, 0)
+    assert clock.move_ms(settings(), 50) > usual - 200
