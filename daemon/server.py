@@ -49,6 +49,7 @@ JOBS_S = 2.5
 """At the end, book jobs that were cancelled have so long to come to a consistent book."""
 
 SAVE_S = 300.0
+_HEED_S = 0.1
 STATUS_S = 2.0
 _SWITCH_S = 0.0005
 
@@ -226,7 +227,9 @@ def main(arguments: list[str]) -> int:
     server.start()
     if ending.asked:
         server.end()
-    server.done.wait()
+    # A signal that the system gives to another thread does not wake this one up, which alone can heed it.
+    while not server.done.wait(_HEED_S):
+        pass
     leave(0)
 
 
