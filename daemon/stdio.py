@@ -35,6 +35,7 @@ INTERNAL_ERROR = 70
 """Exit status after a mistake in the program itself."""
 
 _CHUNK = 65_536
+_HEED_S = 0.1
 
 
 class Lines:
@@ -281,7 +282,9 @@ def run_beside_signals(work: Callable[[], int], interrupt: Interrupt, engines: E
     thread = threading.Thread(target=target, name="dialogue", daemon=True)
     thread.start()
     try:
-        done.wait()
+        # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
+        while not done.wait(_HEED_S):
+            pass
     except KeyboardInterrupt:
         interrupt.stop_all()
         leave(INTERRUPTED)
