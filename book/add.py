@@ -10,7 +10,7 @@ import numpy as np
 
 from .book import Book, Evaluate
 from .errors import within
-from .jobs import Job, Outcome, Position, Stopped, Worker
+from .jobs import Job, Outcome, Position, Report, Stopped, Worker
 from .options import Options
 from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START
 from .table import Words
@@ -84,8 +84,12 @@ def add_games(
         job.negamax()
     if outcome.finished and keep_results:
         with book.together():
+            counted = 0
             for batch in _batches(games):
                 _count_results(book, batch)
+                counted += len(batch)
+                # All or none: a stop comes too late.
+                worker.tell(Report("add", "results", outcome.rounds, counted, first - 1, job.added, len(book)))
     return outcome, problems
 
 
@@ -108,16 +112,17 @@ def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> 
     problems += [
         f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
     ]
-    unique = np.unique(np.concatenate(replayed), axis=0)
-    missing = unique[book.table.find_many(unique) < 0]
+    keys = np.concatenate(replayed)
+    missing = keys[book.table.find_many(keys) < 0]
     records = np.zeros(len(missing), RECORD)
     records["player"], records["opponent"] = missing.T
     records["level"] = book.options.level
     records["score"] = records["lower"] = records["leaf_score"] = NO_SCORE
     records["upper"] = -NO_SCORE
     records["leaf_move"], records["leaf_level"] = NO_MOVE, NO_LEVEL
+    before = len(book)
     book.put_new(records)
-    job.added += len(missing)
+    job.added += len(book) - before
 
 
 def _count_results(book: Book, batch: list[Game]) -> None:

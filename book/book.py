@@ -237,7 +237,8 @@ class Book:
         return row
 
     def put_new(self, records: Records) -> None:
-        """Add positions that are not there, given as canonical `RECORD`s, without their path counts."""
+        """Add positions that are not there, given as canonical `RECORD`s, without their path counts; of several of
+        one position the first counts."""
         self._begin_change()
         records = records.copy()
         for name in ("wins", "draws", "losses", "lines"):

@@ -25,7 +25,8 @@ _ADDED = 1 << 14
 class Report(NamedTuple):
     """How far a long command is: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
 
-    The stages: ``scan`` (positions looked at for open leaves), ``search`` (searches), ``add`` (positions given).
+    The stages: ``scan`` (positions looked at for something to do), ``search`` (searches), ``add`` (positions or games
+    given), ``results`` (games counted), ``walk`` (positions of a window).
     """
 
     command: str

@@ -64,15 +64,11 @@ class _Recorder:
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
 
-    def _state(self, row: int) -> tuple[int | float, ...]:
-        table = self._book.table
-        return (*table.entry(row), *table.results(row))
-
     def _flush(self) -> None:
         if self._rows:
-            states = np.array([self._state(row) for row in self._rows], STATE)
+            rows = np.fromiter(self._rows, np.int64, len(self._rows))
             self._rows.clear()
-            self._writer.append(Kind.STATES, states.tobytes())
+            self._writer.append(Kind.STATES, self._book.table.states(rows).tobytes())
 
     def allow(self) -> None:
         if self.refuse is not None:

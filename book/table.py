@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .native import kernels
-from .record import RECORD, WIDE, Entry, unmirror_move
+from .record import RECORD, STATE, WIDE, Entry, unmirror_move
 
 CHUNK_BITS = 14
 CHUNK_ROWS = 1 << CHUNK_BITS
@@ -335,6 +335,27 @@ class Table:
             counts = self._wide[values[2]].tolist() if values[2] < len(self._wide) else [0, 0, 0, 0]
             return Entry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
         return Entry(*values)
+
+    def states(self, rows: npt.NDArray[np.int64]) -> Records:
+        """Everything about the positions in rows, as `STATE` records in the order of ``rows``."""
+        found = np.zeros(len(rows), STATE)
+        if not len(rows):
+            return found
+        order = np.argsort(rows, kind="stable")
+        numbers, starts = np.unique(rows[order] >> CHUNK_BITS, return_index=True)
+        for number, here in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
+            places = rows[here] & CHUNK_ROWS - 1
+            sources = [self._chunks[number][places]]
+            if self._results:
+                sources.append(self._results[number][places])
+            for source in sources:
+                for name in source.dtype.names:
+                    found[name][here] = source[name]
+        for at in np.flatnonzero(found["flags"] & WIDE).tolist():
+            entry = self.entry(int(rows[at]))
+            for name in ("wins", "draws", "losses", "lines", "flags"):
+                found[name][at] = getattr(entry, name)
+        return found
 
     def write(self, row: int, entry: Entry) -> None:
         """Replace everything but the key of a row."""

@@ -13,8 +13,8 @@ from toys import canonical
 from desdaemon.book.add import enumerate_book
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.options import Options
-from desdaemon.book.record import RECORD, Entry, mirror_move, unmirror_move
-from desdaemon.book.table import Table
+from desdaemon.book.record import RECORD, STATE, Entry, mirror_move, unmirror_move
+from desdaemon.book.table import CHUNK_ROWS, Table
 
 seeds = st.integers(0, 10_000)
 plies = st.integers(0, 60)
@@ -224,3 +224,20 @@ def test_parents_are_the_inverse_of_links() -> None:
     assert passes > 0
     for row, parents in expected.items():
         assert table.parents(row) == sorted(parents)
+
+
+def test_states_are_everything_about_rows_in_their_order() -> None:
+    table = Table()
+    for key in range(1, 3 * CHUNK_ROWS):
+        table.insert(key, 1 << 40)
+    rows = [5, 2 * CHUNK_ROWS + 7, 0, CHUNK_ROWS, CHUNK_ROWS - 1]
+    for number, row in enumerate(rows):
+        entry = table.entry(row)
+        table.write(row, entry._replace(score=number, wins=(1 << 33) * (number % 2), level=number, leaf_move=number))
+    for results in (False, True):
+        if results:
+            table.set_results(rows[1], (1.5, 2.0, 3.0))
+        found = table.states(np.array(rows, np.int64))
+        assert found.dtype == STATE
+        assert found.tolist() == [(*table.entry(row), *table.results(row)) for row in rows]
+    assert len(table.states(np.zeros(0, np.int64))) == 0
