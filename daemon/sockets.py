@@ -330,6 +330,9 @@ class Sockets:
     def _send(self, peer: Peer, reply: Outgoing) -> None:
         """A reply, from any thread."""
         if threading.get_ident() == self._thread:
+            # What other threads have said before comes before.
+            if self._inbox:
+                self._send_inbox()
             self._deliver(peer, reply)
         else:
             self._inbox.append((peer, reply))
@@ -339,6 +342,9 @@ class Sockets:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake_in, 4096)
         self._woken = False
+        self._send_inbox()
+
+    def _send_inbox(self) -> None:
         while self._inbox:
             peer, reply = self._inbox.popleft()
             if peer is not None:

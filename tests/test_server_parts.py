@@ -7,6 +7,7 @@ import os
 import random
 import socket
 import stat
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -313,7 +314,7 @@ def stuck(tmp_path: Path) -> Any:
         door = Stuck(context)
         services = daemon.services
         sockets = Sockets([door], None, services.operations, services.texts, services.health, lambda: None)
-        sockets._thread = __import__("threading").get_ident()
+        sockets._thread = threading.get_ident()
         yield daemon, door, sockets
         door.close(0)
 
@@ -350,6 +351,23 @@ def test_a_flood_of_a_client_that_never_reads_is_bounded(stuck: tuple[Operated, 
     assert len(peer.outbox) <= 10
     assert peer.outbox_bytes == sum(len(reply.body) for reply in peer.outbox) == sockets._outbox_bytes
     assert daemon.services.health.counters["replies dropped"] == 490
+
+
+def test_replies_of_several_threads_keep_their_order(stuck: tuple[Operated, Stuck, Sockets]) -> None:
+    _, door, sockets = stuck
+    door.reading = True
+    sockets._take(0, door, arrival({"v": 1, "id": 1, "op": "analyze", "args": {"depth": 37, "multipv": 9}}))
+    (peer,) = sockets._peers.values()
+    request = peer.requests[1]
+    thread = threading.Thread(target=request.partial, args=({},))
+    thread.start()
+    thread.join()
+    sockets._take(0, door, arrival({"v": 1, "id": 2, "op": "cancel", "args": {"target": 1}}))
+    assert [(reply["id"], reply["seq"], reply["type"]) for reply in door.sent] == [
+        (1, 0, "partial"),
+        (1, 1, "error"),
+        (2, 0, "final"),
+    ]
 
 
 def settle(sockets: Sockets, condition: Callable[[], bool]) -> None:
