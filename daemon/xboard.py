@@ -31,6 +31,8 @@ NAME = f"desdaemon {__version__}"
 MOST_HINT_MS = 1000
 
 _ENTRY_BYTES = 32
+"""Of the engine's transposition table."""
+
 _POLL_S = 0.05
 
 # What ends a search whose move nobody wants any more.
