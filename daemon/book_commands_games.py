@@ -47,7 +47,8 @@ class Games:
     """
 
     def __init__(self, run: Run) -> None:
-        self.files = game_files(run.paths())
+        # Once more, for what a folder or a pattern led to may be a link.
+        self.files = [run.books.path(str(file), run.caller) for file in game_files(run.paths())]
         self.games = 0
         self.left_out = 0
         self.problems: list[str] = []

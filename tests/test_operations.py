@@ -343,3 +343,18 @@ def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
     until(lambda: not daemon.client.requests)
     until(lambda: daemon.services.scheduler.running == 0)
     assert len(daemon.searchers) <= 2
+
+
+def test_neither_a_pattern_nor_a_folder_leads_out(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    games = tmp_path / "games"
+    for place in (folder, games):
+        place.mkdir()
+    (games / "secret.txt").write_text("f5d6c3\n")
+    (folder / "link.txt").symlink_to(games / "secret.txt")
+    (folder / "out").symlink_to(games)
+    daemon = Operated(folder)
+    daemon.final("book.new", {"level": 1, "depth": 4})
+    for name in ("link.txt", "*.txt", "out", "out/*", "*/secret.txt", ".", str(games), "../games", "a\0b"):
+        for op in ("book.add", "book.check"):
+            assert daemon.code(op, {"files": [name]}) in ("forbidden", "bad_request"), name
