@@ -23,7 +23,6 @@ class PretendedDaemon:
         self.endpoint = endpoint
         self.in_flight = in_flight
         self.seen: list[Request] = []
-        self.texts: list[str] = []
         self.held: list[tuple[bytes, Request]] = []
         self.open = 0
         self.most_open = 0
@@ -54,13 +53,7 @@ class PretendedDaemon:
         router.close()
 
     def _answer(self, client: bytes, *frames: bytes) -> None:
-        body = frames[-1]
-        if not wire.is_structured(body):
-            self.texts.append(body.decode())
-            if body != b"silent":
-                self._todo.append((client, body.upper()))
-            return
-        request = wire.decode(body)
+        request = wire.decode(frames[-1])
         self.seen.append(request)
         self.open += 1
         self.most_open = max(self.most_open, self.open)
