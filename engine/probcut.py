@@ -30,8 +30,8 @@ class ErrorModel(NamedTuple):
     gap: float = 0.12
     late: float = 0.035
     turn: float = 44.0
-    odd: float = -1.6
-    even: float = 1.2
+    odd: float = -1.3
+    even: float = 0.2
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
         """The standard error, in discs, of a search of ``shallow`` plies for one of ``depth``."""

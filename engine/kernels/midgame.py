@@ -77,8 +77,8 @@ BUSY_WORDS = 4096
 PROBCUT_FROM = 3
 SIGMA_ROWS = 64
 STAND_IN_SELECTIVITY = 1
-# Standard errors, in 1/32, that a cut of each selectivity asks for: 1.1, 1.5, 2.1, 2.75 and 3.4.
-_confidence = lookup8("probcut_confidence", [35, 48, 66, 88, 110, 0])
+# Standard errors, in 1/32, that a cut of each selectivity asks for: 1.1, 1.5, 2.3, 3.0 and 3.75.
+_confidence = lookup8("probcut_confidence", [35, 48, 74, 95, 120, 0])
 
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")

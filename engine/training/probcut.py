@@ -29,7 +29,7 @@ from .store import Progress, TrainingError, load
 OPEN = 40
 """Scores beyond this many discs say little about close games and are left out."""
 
-CONFIDENCE = {73: 1.1, 87: 1.5, 95: 2.1, 98: 2.75, 99: 3.4}
+CONFIDENCE = {73: 1.1, 87: 1.5, 95: 2.3, 98: 3.0, 99: 3.75}
 """Standard errors of the margin at each selectivity, in percent."""
 
 
