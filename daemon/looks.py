@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 Data = dict[str, Any]
 
-MOST_KEPT = 100_000
+MOST_KEPT = 20_000
+"""Answers."""
+
+MOST_KNOWN = 200_000
+"""Positions of which it is remembered what their good lines lead to."""
 
 WHILE_CHANGING_S = 0.2
 """Answers are kept no longer than this while a job may be changing the book."""
@@ -67,7 +71,8 @@ class Looks:
     def _freshen(self) -> None:
         """Drop what may not be true any more."""
         stamp = (self._books.book, self._jobs.ended)
-        if stamp == self._stamp and not (self._jobs.active and time.monotonic() >= self._until):
+        changing = self._jobs.active and time.monotonic() >= self._until
+        if stamp == self._stamp and not changing and max(map(len, self._known)) <= MOST_KNOWN:
             return
         self._stamp = stamp
         self._until = time.monotonic() + WHILE_CHANGING_S

@@ -41,8 +41,17 @@ class BookOperations:
         return {
             "path": os.path.basename(self.books.file),  # noqa: PTH119
             "positions": len(book) if book is not None else 0,
-            "dirty": any(not job.over for job in self.jobs.listed()),
+            "dirty": self._dirty(),
         }
+
+    def _dirty(self) -> bool:
+        """Whether there is anything that is not on the disk yet; what a job has done so far is there at once."""
+        opened = self.books.opened
+        if opened is None:
+            return False
+        if opened.store is not None:
+            return self.jobs.active > 0
+        return bool(getattr(opened.book.recorder, "changes", 0))
 
     def get(self, request: Request, admit: Callable[[], None]) -> None:
         """`book.get`; ``admit`` is called where it takes its time."""
