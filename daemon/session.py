@@ -262,7 +262,7 @@ class Session:
 
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
-        for_engine = begun + _patience_ms(limits.time_ms) / 1000 if hurried else math.inf
+        for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else math.inf
         for_slots = begun + limits.time_ms / 1000 if hurried else math.inf
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
         with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
@@ -282,6 +282,15 @@ class Session:
                     control=control,
                     progress=progress,
                 )
+
+    def _patience_ms(self, position: Position, time_ms: int) -> int:
+        """How much of the time for a move to wait for an engine that is being loaded.
+
+        None in a fast game with a clock: there it will hardly come in time, and what is not waited for now is there
+        when it has come.
+        """
+        on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
+        return 0 if on_clock and time_ms < FAST_MS else time_ms
 
     # The book
 
@@ -390,14 +399,6 @@ def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], b
         if search is None or not search.abandoned:
             raise TooLate from None
         raise
-
-
-def _patience_ms(time_ms: int) -> int:
-    """How much of the time for a move to wait for an engine that is being loaded.
-
-    None in a fast game: there it will hardly come in time, and what is not waited for now is there when it has come.
-    """
-    return time_ms if time_ms >= FAST_MS else 0
 
 
 def unlimited(position: Position) -> Limits:

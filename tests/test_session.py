@@ -10,6 +10,7 @@ import pytest
 from fake_engine import FakeControl, FakeSearcher, build_fake
 from live import Live
 
+from desdaemon.clock import Clock
 from desdaemon.loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
 from desdaemon.protocol.options import find_option
 from desdaemon.session import INTERACTIVE, Session
@@ -99,11 +100,15 @@ class Slow(EngineSource):
 def test_only_slow_games_wait_for_the_engine() -> None:
     engines = Slow()
     asking = Session(Settings(), engines)
-    for move_time in (500, 1200):
-        asking.settings.move_time = move_time
+    for main, increment in ((1_000, 50), (10_000, 1_000)):
+        asking.clocks[True] = Clock(main, increment=increment)
         assert asking.choose()[1] is None
-    fast, slow = engines.waits
+    asking.clocks.clear()
+    asking.settings.move_time = 500
+    assert asking.choose()[1] is None
+    fast, slow, fixed = engines.waits
     assert fast < slow
+    assert fast < fixed
 
 
 def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
