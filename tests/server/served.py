@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import msgpack
+import referee
 import zmq
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 REAL = (sys.executable, "-m", "daemon")
 PRETENDING = (sys.executable, str(ROOT / "tests" / "fake_daemon.py"))
 PATIENCE_S = 60
+ENDLESS = {"level": 60, "book": "ignore"}
 
 CODES = {
     "bad_request",
@@ -125,6 +127,11 @@ def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> No
     while not condition():
         assert time.monotonic() < due, "it did not happen"
         time.sleep(0.01)
+
+
+def line_of(seed: int, plies: int) -> str:
+    """Random moves from the start."""
+    return "".join(referee.name(move).lower() for move in referee.random_moves(seed, plies))
 
 
 Reply = dict[str, Any]

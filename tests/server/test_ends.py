@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served import PATIENCE_S, REAL, ROOT, Peer, Served, until
-
-ENDLESS = {"level": 60, "book": "ignore"}
+from served import ENDLESS, PATIENCE_S, REAL, ROOT, Peer, Served, until
 
 
 @pytest.fixture

@@ -6,15 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import referee
 import zmq
-from served import Peer, Served, until
+from served import Peer, Served, line_of, until
 
 LEARN = {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 3}
-
-
-def line_of(seed: int, plies: int) -> str:
-    return "".join(referee.name(move).lower() for move in referee.random_moves(seed, plies))
 
 
 def state_of(peer: Peer, job: int) -> str:

@@ -1,0 +1,138 @@
+"""The wire protocol from its contract alone: every operation and every error code, over a DEALER and a REQ socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+from served import CODES, ENDLESS, PRETENDING, Peer, Served, line_of, serving, until
+
+FINALS: dict[str, dict[str, Any]] = {
+    "ping": {},
+    "hello": {},
+    "metrics": {},
+    "status": {},
+    "text": {"line": "moves"},
+    "analyze": {"moves": "f5d6c3", "level": 1, "plies": [0, 2]},
+    "legal": {"moves": "f5d6c3"},
+    "book.store": {"moves": "f5d6c3d3"},
+    "book.get": {"moves": "f5d6c3"},
+    "book.deviate": {"moves": "f5d6c3d3", "relative": 0, "absolute": 0},
+    "book.enhance": {"midgame-error": 0, "endcut-error": 0},
+    "book.fill": {"plies": 1},
+    "book.fix": {},
+    "book.negamax": {},
+    "book.deepen": {"level": 1},
+    "book.reduce": {"depth": 30, "per-move": 129, "cumulative": 129},
+    "book.export": {"file": "both.txt"},
+    "book.import": {"file": "both.txt"},
+    "book.merge": {"file": "both.txt"},
+    "book.save": {},
+    "book.load": {"file": "shared.book"},
+    "jobs": {},
+    "cancel": {"target": "nobody's"},
+}
+ERRORS: list[tuple[str, str, Any, dict[str, Any]]] = [
+    ("bad_request", "legal", 3, {}),
+    ("bad_request", "analyze", {"level": "high"}, {}),
+    ("unsupported_version", "ping", {}, {"v": 2}),
+    ("unknown_op", "teleport", {}, {}),
+    ("bad_position", "legal", {"board": "X"}, {}),
+    ("illegal_move", "analyze", {"moves": "a1"}, {}),
+    ("not_found", "cancel", {"job": 10**9}, {}),
+    ("not_found", "book.load", {"file": "nowhere"}, {}),
+    ("too_large", "legal", {"x": b"\0" * (1 << 20)}, {}),
+    ("forbidden", "book.load", {"file": "../x"}, {}),
+]
+# Two requests of one client at once are what makes this one, and a REQ socket cannot make them.
+DEALER_ONLY = {"duplicate_id"}
+ELSEWHERE = {"busy", "cancelled", "shutting_down", "internal"}
+
+
+@pytest.fixture(params=[zmq.DEALER, zmq.REQ], ids=["DEALER", "REQ"])
+def kind(request: pytest.FixtureRequest) -> int:
+    found: int = request.param
+    return found
+
+
+@pytest.fixture
+def peer(daemon: Served, kind: int) -> Iterator[Peer]:
+    with Peer(daemon.ipc, kind) as found:
+        yield found
+
+
+def test_every_operation_of_the_contract(peer: Peer) -> None:
+    for op, args in FINALS.items():
+        named = {**args, "file": f"both-{peer.kind}.book"} if op == "book.save" else args
+        data = peer.final(op, named)
+        assert isinstance(data, dict), op
+
+
+def test_the_last_reply_is_the_same_on_both_kinds(daemon: Served) -> None:
+    with Peer(daemon.ipc) as dealer, Peer(daemon.ipc, zmq.REQ) as req:
+        for op in ("legal", "analyze", "book.get", "text"):
+            found = [peer.final(op, FINALS[op]) for peer in (dealer, req)]
+            for data in found:
+                for part in (data, *data.get("plies", [])):
+                    for name in ("time_ms", "nodes", "cached"):
+                        part.pop(name, None)
+            assert found[0] == found[1], op
+
+
+@pytest.mark.parametrize(("code", "op", "args", "envelope"), ERRORS, ids=[f"{row[0]}-{row[1]}" for row in ERRORS])
+def test_error_codes(peer: Peer, code: str, op: str, args: Any, envelope: dict[str, Any]) -> None:
+    number = peer.request(op, args, **envelope)
+    reply = peer.reply()
+    assert (reply["type"], reply["error"]["code"]) == ("error", code)
+    # What is too large is not read, not even its id.
+    assert reply["id"] == (None if code == "too_large" else number)
+
+
+def test_forbidden_by_role(daemon: Served, kind: int) -> None:
+    with Peer(daemon.tcp, kind) as peer:
+        assert peer.refused("shutdown") == "forbidden"
+
+
+def test_cancelled_by_somebody_else(admin: Peer, peer: Peer) -> None:
+    number = peer.request("book.learn", {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
+    found: list[int] = []
+    until(lambda: found or found.extend(job["job"] for job in admin.final("jobs")["jobs"] if job["state"] == "running"))
+    assert admin.final("cancel", {"job": found[0]}) == {"cancelled": True}
+    assert peer.replies(number)[-1]["error"]["code"] == "cancelled"
+
+
+def test_busy(tmp_path: Path, kind: int) -> None:
+    with serving(tmp_path, "--limit", "queue=1") as served, Peer(served.ipc) as other, Peer(served.ipc, kind) as peer:
+        for seed in range(4):
+            other.request("analyze", {"moves": line_of(seed, 5), **ENDLESS})
+        assert other.reply()["error"]["code"] == "busy"
+        assert peer.refused("analyze", ENDLESS) == "busy"
+        assert peer.final("ping") == {}
+
+
+def test_shutting_down(tmp_path: Path, kind: int) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as other, Peer(served.ipc, kind) as peer:
+        peer.final("ping")
+        # What is short is finished, so that there is time to ask for something else.
+        other.request("analyze", {"time_ms": 800, "book": "ignore"})
+        until(lambda: other.final("status")["running"] == 1)
+        assert other.final("shutdown") == {}
+        assert peer.refused("analyze", {"level": 1}) == "shutting_down"
+
+
+def test_shutdown(tmp_path: Path, kind: int) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc, kind) as peer:
+        assert peer.final("shutdown") == {}
+        assert served.process.wait(60) == 0
+
+
+def test_internal(tmp_path: Path, kind: int) -> None:
+    with serving(tmp_path, program=PRETENDING, FAIL="1") as served, Peer(served.ipc, kind) as peer:
+        assert peer.refused("analyze", {"level": 1}) == "internal"
+
+
+def test_every_code_is_among_these() -> None:
+    assert {row[0] for row in ERRORS} | DEALER_ONLY | ELSEWHERE == CODES
