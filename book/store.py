@@ -60,6 +60,7 @@ class _Recorder:
         self._book = book
         self._writer = writer
         self._lock = threading.RLock()
+        self._holder = 0
         self._rows: dict[int, None] = {}
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
@@ -115,7 +116,16 @@ class _Recorder:
     @contextlib.contextmanager
     def _held(self) -> Iterator[None]:
         with self._lock:
-            yield
+            before, self._holder = self._holder, threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = before
+
+    @property
+    def held_here(self) -> bool:
+        """Whether this thread is inside `hold`."""
+        return self._holder == threading.get_ident()
 
     def take(self) -> bytes:
         """Everything not yet written, as journal bytes."""
@@ -241,9 +251,12 @@ class Store:
                 _log.error("%s", error)
 
     def commit(self) -> None:
-        """Return when everything done so far is on the disk. Raises WriteFailed, after which the book is read-only."""
+        """Return when everything done so far is on the disk. Raises WriteFailed, after which the book is read-only.
+
+        Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
+        """
         recorder, writer = self._recorder, self._writer
-        if recorder is None or writer is None:
+        if recorder is None or writer is None or recorder.held_here:
             return
         with self._io:
             if recorder.refuse is not None:

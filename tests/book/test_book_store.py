@@ -23,7 +23,7 @@ from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker
 from desdaemon.book.record import START, Entry
 from desdaemon.book.salvage import salvage
-from desdaemon.book.store import Store, create_store, journal_path, lock_path, open_store
+from desdaemon.book.store import GROUP_SECONDS, Store, create_store, journal_path, lock_path, open_store
 
 
 def grown() -> Book:
@@ -220,6 +220,21 @@ def test_any_bytes_are_a_journal_a_torn_end_or_refused(content: bytes, whole_hea
         return
     assert found.end + found.torn == len(head + content)
     assert found.frames == []
+
+
+def test_changes_that_belong_together_wait_for_their_end(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    with create_store(path, small_book()) as store:
+        store.commit()
+        before = journal_path(path).read_bytes()
+        with store.book.together():
+            store.book.put(Entry(1, 1 << 40, score=1, level=1))
+            # The thread that writes groups wants its turn meanwhile.
+            time.sleep(3 * GROUP_SECONDS)
+            store.commit()
+            assert journal_path(path).read_bytes() == before
+        store.commit()
+        assert len(journal_path(path).read_bytes()) > len(before)
 
 
 def test_a_long_journal_is_called_bloated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
