@@ -101,9 +101,10 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
 
 
 class Prototype:
-    """The laboratory's solver, which measures the machine: its time against Edax's is on record.
+    """The laboratory's solver and perft, which measure the machine: their times against Edax's are on record.
 
-    ``folder`` holds its package `core`. It is compiled by numba in this process, which takes half a minute.
+    ``folder`` holds its package `core` and the script `bench_perft`. They are compiled by numba in this process, which
+    takes half a minute.
     """
 
     def __init__(self, folder: Path, weights: Weights) -> None:
@@ -111,14 +112,26 @@ class Prototype:
 
         from .weights_file import read_packed, write_edax
 
+        before, words = sys.path.copy(), sys.argv
         sys.path.insert(0, str(folder))
-        self._solver: Any = importlib.import_module("core.solver2")
-        sys.path.remove(str(folder))
+        try:
+            self._solver: Any = importlib.import_module("core.solver2")
+            # A script that measures when imported, to the depth that its argument says.
+            sys.argv = ["bench_perft", "0"]
+            self._perft: Any = importlib.import_module("bench_perft").perft_soa
+        finally:
+            sys.path[:], sys.argv = before, words
         with tempfile.TemporaryDirectory() as place:
             plain = Path(place) / "eval.dat"
             write_edax(plain, read_packed(weights.source)[0])
             self._weights = self._solver.load_eval(plain)
         self._board = numpy.uint64
+
+    def perft_seconds(self, depth: int) -> float:
+        """Processor time to count the lines of ``depth`` plies from the start, a pass being a ply."""
+        begun = time.process_time()
+        self._perft(*map(self._board, _START), depth)
+        return time.process_time() - begun
 
     def seconds(self, problems: Sequence[Problem], bits: int) -> float:
         """Processor time to solve ``problems``, scores checked, with a table of 2^bits entries."""
@@ -190,7 +203,11 @@ class Bench:
                 begun = time.process_time()
                 leaves = perft(*_START, 11, mode, threads=1)
                 seconds.append(time.process_time() - begun)
-            rows.append(Row(f"perft 11 mode {mode}", statistics.median(seconds), leaves))
+            row = Row(f"perft 11 mode {mode}", statistics.median(seconds), leaves)
+            if self.prototype is not None and mode == 1:
+                others = statistics.median(self.prototype.perft_seconds(11) for _ in seconds)
+                row = row._replace(note=f"prototype {others:.3f} s, ratio {row.seconds / others:.2f}")
+            rows.append(row)
         return rows
 
     def solve(self) -> list[Row]:
