@@ -13,6 +13,7 @@ import zmq
 from zmq.utils import z85
 from zmq.utils.monitor import parse_monitor_message
 
+from desdaemon.protocol import wire
 from desdaemon.protocol.connection import events_endpoint
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.messages import ADMIN, EDITOR
@@ -27,6 +28,7 @@ _SENT_AHEAD = 256
 _HEARTBEAT_MS = 10_000
 _SILENCE_MS = 30_000
 _ATTEMPTS = 50
+_ASKED_MS = 500
 _DOMAIN = b"desdaemon"
 _PROTOCOL_ERRORS = (
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -87,7 +89,10 @@ class Door:
             try:
                 self.socket.bind(endpoint)
             except zmq.ZMQError as error:
-                raise BadInput(f"{endpoint}: {error.strerror}: expected an endpoint that is free") from None
+                holder = _holder(endpoint) if error.errno == zmq.EADDRINUSE else ""
+                raise BadInput(
+                    f"{endpoint}: {zmq.strerror(error.errno or 0)}{holder}: expected an endpoint that is free"
+                ) from None
             bound = self.socket.last_endpoint.decode().rstrip("\0")
             try:
                 beside = events_endpoint(bound)
@@ -167,6 +172,20 @@ class Door:
         self.monitor.close(linger=0)
         self.publisher.close(linger=linger_ms)
         self.socket.close(linger=linger_ms)
+
+
+def _holder(endpoint: str) -> str:
+    """Who answers at an endpoint, for messages; empty where it is no daemon, or one that wants a key."""
+    with zmq.Context() as context, context.socket(zmq.REQ) as asker:
+        asker.linger = 0
+        asker.connect(endpoint)
+        asker.send(wire.encode({"v": wire.VERSION, "id": 0, "op": "status"}))
+        if not asker.poll(_ASKED_MS):
+            return ""
+        try:
+            return f" by the daemon of process {int(wire.decode(asker.recv())['data']['pid'])}"
+        except (wire.WireError, KeyError, TypeError, ValueError):
+            return ""
 
 
 class Porter:

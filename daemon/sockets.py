@@ -277,6 +277,7 @@ class Sockets:
         for connection in door.closed_connections():
             if connection < 0:
                 self._health.count("handshakes refused")
+                self._health.log.warning("handshake refused", door=door.name)
                 continue
             peer = self._connections[number].pop(connection, None)
             if peer is not None and peer.connection == connection:
