@@ -124,7 +124,7 @@ class _Watch:
             if not self._bar:
                 self._text.say(line)
                 continue
-            found = self._job.progress
+            found = self._job.told
             filled = _BAR * found.done // found.total if found.total else 0
             sys.stderr.write(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {line[:90]:90}")
             sys.stderr.flush()
@@ -136,7 +136,7 @@ class _Watch:
 def progress_line(job: Job) -> str:
     """How far a job is, in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
     name = job.op.replace(".", " ", 1).capitalize()
-    found: Progress = job.progress
+    found: Progress = job.told
     if not found.phase:
         return f"{name}...{job.state}"
     total = f"/{found.total}" if found.total > found.done else ""

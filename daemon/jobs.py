@@ -52,12 +52,14 @@ class Job:
         self.state = QUEUED
         self.started = time.time()
         self.progress = Progress(number, "", 0, 0, None, 0)
+        self.told = self.progress
+        """The progress of the latest notice."""
         self.result: Result = {}
         self.failure: Exception | None = None
         self.error = ""
         self.cancelled = False
         self.before_notice: Callable[[], None] = lambda: None
-        """Called before watchers are told: what they are told of has to last."""
+        """Called before every notice: what is told has to last."""
         self._work = work
         self._over = False
         self._all_told = threading.Event()
@@ -159,8 +161,10 @@ class Job:
     def _notify(self) -> None:
         with self._lock:
             watchers = list(self._watchers)
-        if watchers and not self._over:
+        found = self.progress
+        if not self._over:
             self.before_notice()
+        self.told = found
         for tell in watchers:
             tell(self)
 
