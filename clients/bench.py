@@ -210,10 +210,19 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[Figure]:
     ]
 
 
+def _end(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+    with Peer(daemon.ipc) as peer:
+        peer.send("book.learn", {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
+        peer.keep_busy(daemon.threads)
+        seconds = daemon.end()
+    return [Figure("SIGTERM under load", seconds, "s", 5, note=f"exit status {daemon.process.returncode}")]
+
+
 MEASUREMENTS: dict[str, Callable[[BenchDaemon, int], list[Figure]]] = {
     "ping": _ping,
     "book": _book,
     "fairness": _fairness,
     "idle": _idle,
     "partials": _partials,
+    "end": _end,
 }

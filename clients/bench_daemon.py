@@ -80,6 +80,13 @@ class BenchDaemon:
             peer.ask("analyze", {"level": 1})
         return self
 
+    def end(self) -> float:
+        """Ask it to end; seconds until it has."""
+        began = time.perf_counter()
+        self.process.terminate()
+        self.process.wait(_END_S)
+        return time.perf_counter() - began
+
     def __exit__(self, *error: object) -> None:
         self.process.terminate()
         try:

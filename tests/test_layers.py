@@ -107,7 +107,7 @@ def modules_after(code: str) -> set[str]:
 
 
 def test_clients_load_no_engine() -> None:
-    loaded = modules_after("import desdaemon.clients")
+    loaded = modules_after("from desdaemon.clients import AsyncClient, Client, connect; import desdaemon.clients.shell")
     assert not loaded & {"numba", "numpy", "llvmlite", "desdaemon.engine"}
 
 

@@ -9,6 +9,8 @@ import pytest
 import zmq
 from served import Peer, Served, line_of, until
 
+from desdaemon.clients import Client
+
 LEARN = {"depth": 20, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 3}
 
 
@@ -45,6 +47,14 @@ def test_an_analysis_goes_before_a_job(learning: int, admin: Peer) -> None:
     for seed in range(10):
         assert admin.final("analyze", {"moves": line_of(seed, 9), "level": 3, "book": "ignore"})["moves"]
     assert state_of(admin, learning) == "running"
+
+
+def test_everybody_hears_how_far_a_job_is(learning: int, daemon: Served) -> None:
+    with Client.connect(daemon.tcp) as client:
+        topic, data = next(client.events(f"job.{learning}"))
+        assert topic == f"job.{learning}"
+        assert data.keys() >= {"job", "phase", "done", "total"}
+        assert any(job["job"] == learning for job in client.jobs())
 
 
 def test_writers_take_turns(learning: int, admin: Peer, editor: Peer) -> None:
