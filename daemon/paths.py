@@ -21,13 +21,18 @@ def keys_folder() -> str:
     return str(Path(parent).expanduser() / "desdaemon" / "keys")
 
 
-def private_folder(path: str) -> str:
-    """Make a folder that only this user can enter, if need be; raises `BadInput` where it is somebody else's."""
+def made_folder(path: str) -> str:
+    """Make a folder, for this user alone, unless there is one; raises `BadInput`."""
     try:
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = Path(path).lstat()
     except OSError as error:
         raise BadInput(f"{quoted(path)}: {error.strerror}: expected a folder that can be made") from None
+    return path
+
+
+def private_folder(path: str) -> str:
+    """Make a folder that only this user can enter, if need be; raises `BadInput` where it is somebody else's."""
+    found = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise BadInput(f"{quoted(path)}: expected a folder of this user")
     if stat.S_IMODE(found.st_mode) & 0o077:

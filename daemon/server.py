@@ -29,7 +29,7 @@ from .jobs import Job, Jobs
 from .keys import Keys
 from .logs import Log
 from .operations_book import progress_data
-from .paths import private_folder
+from .paths import made_folder, private_folder
 from .scheduler import Scheduler
 from .services import Services, furnish
 from .settings import Settings
@@ -213,7 +213,7 @@ def main(arguments: list[str]) -> int:
     settings.book_file = settings.book_file and os.path.abspath(settings.book_file)  # noqa: PTH100
     settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
     try:
-        os.chdir(private_folder(options.data_folder))
+        os.chdir(made_folder(options.data_folder))
         jobs = Jobs()
         scheduler = Scheduler(options.slots)
         books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
@@ -274,7 +274,7 @@ def _opened(settings: Settings, options: ServeOptions, log: Log, scheduler: Sche
     """A server, in a process that suits it; raises `BadInput` and `OSError`."""
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()
-    private_folder(options.data_folder)
+    made_folder(options.data_folder)
     server = Server(settings, options, log, scheduler, books)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
