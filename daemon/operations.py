@@ -68,7 +68,7 @@ class Request:
         "client",
         "endless",
         "id",
-        "job",
+        "outlives",
         "over",
         "values",
         "warnings",
@@ -85,8 +85,8 @@ class Request:
         """Ends what is done for it, without a reply."""
         self.endless = False
         """Whether nothing but a cancel may ever end it."""
-        self.job: Job | None = None
-        """What goes on when the client has gone."""
+        self.outlives = False
+        """Whether what is done for it goes on when the client has gone: it is a job on the book."""
         self._reply = reply
         self._seq = 0
         self._lock = threading.Lock()
@@ -242,7 +242,7 @@ class Operations:
     def drop(self, client: Client) -> None:
         """End all that a client has in flight, because it has gone; book jobs go on."""
         for request in list(client.requests.values()):
-            if request.job is not None:
+            if request.outlives:
                 request.cancel = None
             self.end(request)
 

@@ -93,7 +93,7 @@ class BookOperations:
         if job.over and job.id == 0:
             self._end(request, job)
             return
-        request.job = job
+        request.outlives = True
         request.cancel = job.cancel
         job.watch(lambda job: self._tell(request, job))
 

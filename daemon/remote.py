@@ -118,6 +118,8 @@ class _Room:
         self.lines: deque[_Line] = deque()
         self.busy = False
         self.number = 0
+        self.line = ""
+        """The one that is being carried out."""
 
 
 class Texts:
@@ -151,6 +153,7 @@ class Texts:
         def done(printed: Printed) -> None:
             request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
 
+        request.outlives = _is_about_the_book(line)
         request.cancel = self.put(request.client, line, done)
 
     def checked(self, client: Client, text: str) -> str:
@@ -206,6 +209,7 @@ class Texts:
                 self.waiting -= 1
             if item.cancelled:
                 continue
+            room.line = item.text
             dialect = room.dialect
             dialect.session.interrupt.begin(item.number)
             try:
@@ -234,12 +238,17 @@ class Texts:
     def forget(self, client: Client) -> None:
         """The client's board, game and options are not needed any more."""
         room, client.texts = client.texts, None
-        if room is not None:
+        if room is not None and not (room.busy and _is_about_the_book(room.line)):
             room.dialect.session.interrupt.stop_all()
 
     def close(self) -> None:
         """End what runs and begin nothing more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_about_the_book(line: str) -> bool:
+    command = find_command(split_line(line)[0])
+    return command is not None and command.name == "book"
 
 
 def _without(printed: Printed, folder: str) -> Printed:

@@ -166,7 +166,7 @@ class Server:
         operations = services.operations
         until = time.monotonic() + FINISH_S
         while time.monotonic() < until and any(
-            not request.endless and request.job is None for request in self._sockets.in_flight()
+            not request.endless and not request.outlives for request in self._sockets.in_flight()
         ):
             time.sleep(0.01)
         leaving = RequestError("shutting_down", "the daemon is about to end")

@@ -358,3 +358,22 @@ def test_neither_a_pattern_nor_a_folder_leads_out(tmp_path: Path) -> None:
     for name in ("link.txt", "*.txt", "out", "out/*", "*/secret.txt", ".", str(games), "../games", "a\0b"):
         for op in ("book.add", "book.check"):
             assert daemon.code(op, {"files": [name]}) in ("forbidden", "bad_request"), name
+
+
+def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
+    daemon.final("book.new", {"level": 1, "depth": 30})
+    by_text, by_op = Client("text", "editor"), Client("op", "editor")
+    daemon.request("text", {"line": "book deviate 4 8"}, by_text)
+    daemon.request("book.deviate", {"relative": 4, "absolute": 8}, by_op)
+    until(lambda: len([job for job in daemon.services.jobs.listed() if not job.over]) == 2)
+    for client in (by_text, by_op):
+        daemon.services.operations.drop(client)
+        daemon.services.texts.forget(client)
+        assert not client.requests
+    going = [job for job in daemon.services.jobs.listed() if not job.over]
+    assert len(going) == 2
+    assert not any(job.cancelled for job in going)
+    for job in going:
+        assert daemon.final("cancel", {"job": job.id}) == {"cancelled": True}
+    for job in going:
+        assert job.wait(20)
