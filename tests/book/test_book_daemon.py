@@ -262,7 +262,7 @@ def test_gtp_and_nboard_play_from_the_book(tmp_path: Path) -> None:
     daemon.say(f"book load {path}", "play d3", "book edit c5 9", "book edit c3 -9", "book edit e3 -9")
     assert daemon.end() == 0, daemon.errors
     for protocol, lines, answer in (
-        ("-gtp", ("play b d3", "genmove w", "quit"), rb"= C5"),
+        ("-gtp", ("play b d3", "genmove w"), rb"= C5"),
         (
             "-nboard",
             (
@@ -270,7 +270,6 @@ def test_gtp_and_nboard_play_from_the_book(tmp_path: Path) -> None:
                 "set depth 60",
                 "set game (;GM[Othello]PB[a]PW[b]TY[8]BO[8 " + "-" * 27 + "O*------*O" + "-" * 27 + " *]B[D3];)",
                 "go",
-                "quit",
             ),
             rb"=== C5",
         ),
@@ -278,4 +277,4 @@ def test_gtp_and_nboard_play_from_the_book(tmp_path: Path) -> None:
         daemon = Daemon(protocol, "-level", "60", "-book-file", str(path))
         daemon.say(*lines)
         daemon.until(answer)
-        assert daemon.gone() == 0
+        assert daemon.end() == 0
