@@ -137,11 +137,13 @@ class _Recorder:
 class _Refuser:
     """Stands where the recorder of a book opened for reading would be: nothing may change, so nothing is told."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, holder: int) -> None:
         self._path = path
+        self._holder = holder
 
     def allow(self) -> None:
-        raise ReadOnly(f"{self._path}: opened for reading only")
+        why = f": process {self._holder} writes it" if self._holder else ""
+        raise ReadOnly(f"{self._path}: opened for reading only{why}")
 
     def changed(self, row: int) -> None:
         self.allow()
@@ -399,7 +401,7 @@ def open_store(path: Path, *, read_only: bool | None = False) -> Store:
                 )
             store._start(found)
         else:
-            book.recorder = _Refuser(path)
+            book.recorder = _Refuser(path, holder)
     except BaseException:
         if lock is not None:
             lock.release()

@@ -49,7 +49,8 @@ def _enumerate(run: Run) -> Result:
 def _load(run: Run) -> Result:
     path = run.path()
     opened = run.books.opened
-    if opened is not None and opened.store is not None and opened.store.path == path.resolve():
+    store = opened.store if opened is not None else None
+    if opened is not None and store is not None and store.path == path.resolve() and not store.read_only:
         return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
     opened = formats.open_any(path, level=run.number("level"))
     run.books.use(opened, path)

@@ -313,7 +313,12 @@ def test_a_book_that_another_process_writes_is_for_reading(dialogue: BookDialogu
     assert str(os.getpid()) in err
     assert "opened for reading" in err
     assert "Level: 1" in other.say("book show")
-    assert "read" in other.refused("book deviate")
+    for command in ("deviate", "edit f5 3", "fix", "depth 9", "save", "negamax"):
+        assert "reading only" in (refused := other.refused(f"book {command}"))
+        assert str(os.getpid()) in refused or command == "save"
+    dialogue.close()
+    other.say(f"book load {path}")
+    assert "finished" in other.say("book deviate")
     other.close()
 
 
