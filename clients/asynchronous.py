@@ -65,6 +65,7 @@ class AsyncClient:
         self._waiting: deque[Handle[Any, Any]] = deque()
         self._window = _WINDOW_UNTIL_TOLD
         self._ready = False
+        self._closed = False
         self._greeted: asyncio.Future[None] = self._loop.create_future()
         self._checking: asyncio.TimerHandle | None = None
         self._make_link()
@@ -105,6 +106,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Go away: running analyses are cancelled, book jobs go on in the daemon."""
+        self._closed = True
         if self._checking:
             self._checking.cancel()
         for handle in [*self._open.values(), *self._waiting]:
@@ -128,7 +130,9 @@ class AsyncClient:
         """Make a request; the readers turn the data of partials and final into what the handle gives out."""
         handle = Handle(next(self._numbers), op, args or {}, read_partial, read_final, self._withdraw)
         handle.deadline = self._loop.time() + self._patience_s
-        if op in ("ping", "cancel") and self._ready:
+        if self._closed:
+            handle.fail(ConnectionLost("the client was closed"))
+        elif op in ("ping", "cancel") and self._ready:
             self._submit(handle)
         else:
             self._waiting.append(handle)

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from . import handle as asynchronous_handle
 from .asynchronous import AsyncClient
+from .errors import ConnectionLost
 from .requests import Limits
 from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
 
@@ -36,12 +37,20 @@ class _Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Have it done there and wait; an interrupt ends the work, too."""
+        if self._loop.is_closed():
+            work.close()
+            raise ConnectionLost("the client was closed")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended."""
+        return self._loop.is_closed()
 
     def call(self, make: Callable[[], T]) -> T:
         """Have a function called there that does not wait."""
@@ -147,9 +156,10 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Go away: running analyses are cancelled, book jobs go on in the daemon."""
-        self._loop.run(self._client.close())
-        self._loop.close()
+        """Go away: running analyses are cancelled, book jobs go on in the daemon. Closing again does nothing."""
+        if not self._loop.closed:
+            self._loop.run(self._client.close())
+            self._loop.close()
 
     @property
     def hello(self) -> Hello:

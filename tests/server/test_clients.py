@@ -262,6 +262,24 @@ def test_a_task_that_is_cancelled_cancels_its_request(daemon: PretendedDaemon, e
     run(work())
 
 
+def test_a_closed_client_says_so(daemon: PretendedDaemon, endpoint: str) -> None:
+    client = Client.connect(endpoint)
+    client.close()
+    client.close()
+    for ask in (client.ping, client.analyze, lambda: client.book("store")):
+        with pytest.raises(ConnectionLost, match="closed"):
+            ask()
+
+    async def work() -> None:
+        found = await AsyncClient.connect(endpoint)
+        await found.close()
+        await found.close()
+        with pytest.raises(ConnectionLost, match="closed"):
+            await found.legal()
+
+    run(work())
+
+
 def test_closing_fails_what_is_in_flight_and_leaves_nothing(daemon: PretendedDaemon, endpoint: str) -> None:
     before, descriptors = threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
