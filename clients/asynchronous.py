@@ -27,7 +27,7 @@ from desdaemon.protocol import wire
 
 from . import results
 from .connection import CONNECTED, Link, Target, equip, find
-from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon
+from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, from_reply
 from .handle import Handle
 from .requests import REPEATABLE, Limits, analyze_args, game_args, position_args
 from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
@@ -46,6 +46,16 @@ _RESERVED = 2
 
 def _as_it_is(data: Data) -> Data:
     return data
+
+
+def _body(number: int, op: str, args: Data) -> bytes:
+    try:
+        body = wire.encode({"v": wire.VERSION, "id": number, "op": op, "args": dict(args)})
+    except wire.WireError as error:
+        raise DaemonError("bad_request", str(error)) from None
+    if len(body) > wire.MAX_BODY:
+        raise DaemonError("too_large", f"a request of {len(body)} bytes: expected at most {wire.MAX_BODY}")
+    return body
 
 
 class AsyncClient:
@@ -111,7 +121,7 @@ class AsyncClient:
             self._checking.cancel()
         for handle in [*self._open.values(), *self._waiting]:
             if handle.sent and self._link and handle.op == "analyze":
-                self._send(next(self._numbers), "cancel", {"target": handle.id})
+                self._send(_body(next(self._numbers), "cancel", {"target": handle.id}))
             handle.fail(ConnectionLost("the client was closed"))
         self._open.clear()
         self._waiting.clear()
@@ -127,8 +137,12 @@ class AsyncClient:
         read_partial: Callable[[Data], P] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> Handle[P, F]:
-        """Make a request; the readers turn the data of partials and final into what the handle gives out."""
-        handle = Handle(next(self._numbers), op, args or {}, read_partial, read_final, self._withdraw)
+        """Make a request; the readers turn the data of partials and final into what the handle gives out.
+
+        Raises `DaemonError` for arguments that cannot be sent.
+        """
+        number = next(self._numbers)
+        handle = Handle(number, op, _body(number, op, args or {}), read_partial, read_final, self._withdraw)
         handle.deadline = self._loop.time() + self._patience_s
         if self._closed:
             handle.fail(ConnectionLost("the client was closed"))
@@ -233,11 +247,10 @@ class AsyncClient:
     def _submit(self, handle: Handle[Any, Any]) -> None:
         self._open[handle.id] = handle
         handle.sent = True
-        self._send(handle.id, handle.op, handle.args)
+        self._send(handle.body)
 
-    def _send(self, number: int, op: str, args: Data) -> None:
+    def _send(self, body: bytes) -> None:
         assert self._link
-        body = wire.encode({"v": wire.VERSION, "id": number, "op": op, "args": dict(args)})
         self._link.send(body)
         # Sending may swallow the signal that something has come.
         self._loop.call_soon(self._receive, self._link)
@@ -263,6 +276,9 @@ class AsyncClient:
             except ValueError:
                 continue
             number = reply.get("id")
+            if number is None and reply.get("type") == "error":
+                # About this client as a whole, whose key was taken back, say.
+                self._fail_all(from_reply(reply.get("error")))
             handle = self._open.get(number) if isinstance(number, int) else None
             if handle and handle.take(reply):
                 del self._open[handle.id]
@@ -281,7 +297,9 @@ class AsyncClient:
             self._fail_all(DaemonError("forbidden", link.refusal))
 
     def _greet(self) -> None:
-        handle: Handle[Data, Hello] = Handle(next(self._numbers), "hello", {}, _as_it_is, results.hello, self._withdraw)
+        number = next(self._numbers)
+        body = _body(number, "hello", {})
+        handle: Handle[Data, Hello] = Handle(number, "hello", body, _as_it_is, results.hello, self._withdraw)
         handle.when_done(lambda: self._know(handle))
         self._submit(handle)
 

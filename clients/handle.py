@@ -26,14 +26,14 @@ class Handle(Generic[P, F]):
         self,
         number: int,
         op: str,
-        args: Data,
+        body: bytes,
         read_partial: Callable[[Data], P],
         read_final: Callable[[Data], F],
         withdraw: Callable[[Handle[Any, Any]], Awaitable[bool]],
     ) -> None:
         self.id = number
         self.op = op
-        self.args = args
+        self.body = body
         self.sent = False
         self.deadline = 0.0
         self.warnings: list[str] = []

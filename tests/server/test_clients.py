@@ -122,6 +122,24 @@ def test_a_reply_that_makes_no_sense_is_an_error_not_a_wait(daemon: PretendedDae
     assert client.ping() < 5000
 
 
+def test_what_cannot_be_sent_is_refused_here(client: Client) -> None:
+    for args, code in (({"x": object()}, "bad_request"), ({"x": "y" * (1 << 20)}, "too_large")):
+        with pytest.raises(DaemonError) as caught:
+            client.request("legal", args)
+        assert caught.value.code == code
+    assert client.ping() < 5000
+
+
+def test_an_error_about_the_client_as_a_whole_ends_what_is_in_flight(daemon: PretendedDaemon, client: Client) -> None:
+    waiting = [client.analyze(), client.analyze()]
+    until(lambda: len(daemon.held) == 2)
+    nobody, request = daemon.held[0]
+    daemon.refuse((nobody, {**request, "id": None}), "forbidden")
+    for handle in waiting:
+        with pytest.raises(DaemonError, match="forbidden"):
+            handle.result()
+
+
 def test_cancelling(daemon: PretendedDaemon, client: Client) -> None:
     def cancel(request: dict[str, Any]) -> dict[str, Any]:
         found = [asked for asked in daemon.held if asked[1]["id"] == request["args"]["target"]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zmq
-from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving
+from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving, until
 
 from desdaemon.clients import Client, DaemonError
 from desdaemon.protocol.book_commands import BOOK_COMMANDS
@@ -125,13 +125,23 @@ def test_nothing_is_said_to_those_without_a_key(locked: Served) -> None:
         assert not events.poll(100)
 
 
+def refused(client: Client) -> bool:
+    try:
+        client.ping()
+    except DaemonError as error:
+        return error.code == "forbidden"
+    return False
+
+
 def test_a_revoked_key_opens_nothing(locked: Served) -> None:
     folder = locked.data.parent
     assert keys(folder / "keys", "new", "guest", "--file", str(folder / "guest.key")).returncode == 0
     with client(locked, "guest") as guest:
         assert guest.hello.role == "reader"
-    assert "guest" in keys(folder / "keys", "list").stdout
-    assert keys(folder / "keys", "revoke", "guest").returncode == 0
+        assert "guest" in keys(folder / "keys", "list").stdout
+        assert keys(folder / "keys", "revoke", "guest").returncode == 0
+        # On the connection that is open, too, though perhaps a moment later.
+        until(lambda: refused(guest))
     assert "guest" not in keys(folder / "keys", "list").stdout
     with pytest.raises(DaemonError):
         Client.connect(locked.tcp, key=folder / "guest.key", timeout_s=3)
