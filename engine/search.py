@@ -38,7 +38,7 @@ _OLD = 200
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 
-_PASS_FROM = (15, 20, 22)
+_PASS_FROM = (15, 24, 20)
 """Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
 
 _SELECTIVE_LATER = 3
