@@ -17,6 +17,7 @@ WHITE_LETTERS = "oOwW"
 EMPTY_LETTERS = "-._"
 SEPARATORS = " \t/|,"
 
+_SQUARES = {f"{file}{rank + 1}": 8 * rank + at for rank in range(8) for at, file in enumerate("abcdefgh")}
 # Longest first: `pa` begins `pass`.
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 
@@ -106,6 +107,9 @@ def parse_moves(text: str) -> list[int]:
 
 def _scan_move(text: str, at: int) -> tuple[int, int]:
     """The move that begins at ``text[at]`` and its length; length 0 when there is none."""
+    square = _SQUARES.get(text[at : at + 2])
+    if square is not None:
+        return square, 2
     lower = text[at : at + 4].lower()
     for spelling in _PASSES:
         if lower.startswith(spelling):

@@ -33,6 +33,27 @@ _STEPS = (
 )
 
 
+def _step(bits: int, shift: int, mask: int) -> int:
+    return (bits << shift if shift > 0 else bits >> -shift) & mask
+
+
+def _rays(square: int) -> tuple[tuple[int, ...], ...]:
+    """The squares in each direction as words, nearest first; only what is long enough for a disc to be turned there."""
+    rays = []
+    for shift, mask in _STEPS:
+        ray = []
+        at = _step(1 << square, shift, mask)
+        while at:
+            ray.append(at)
+            at = _step(at, shift, mask)
+        if len(ray) > 1:
+            rays.append(tuple(ray))
+    return tuple(rays)
+
+
+_RAYS = tuple(_rays(square) for square in range(64))
+
+
 class IllegalMove(ValueError):
     """A move that the rules do not allow in the position it was asked for."""
 
@@ -62,19 +83,16 @@ def flips(player: int, opponent: int, square: int) -> int:
     if (player | opponent) & disc:
         return 0
     turned = 0
-    for shift, mask in _STEPS:
+    for ray in _RAYS[square]:
         line = 0
-        at = _step(disc, shift, mask)
-        while at & opponent:
-            line |= at
-            at = _step(at, shift, mask)
-        if at & player:
-            turned |= line
+        for bit in ray:
+            if opponent & bit:
+                line |= bit
+            else:
+                if player & bit:
+                    turned |= line
+                break
     return turned
-
-
-def _step(bits: int, shift: int, mask: int) -> int:
-    return (bits << shift if shift > 0 else bits >> -shift) & mask
 
 
 def play(player: int, opponent: int, move: int) -> tuple[int, int]:

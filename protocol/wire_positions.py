@@ -46,15 +46,23 @@ def read_line(args: dict[str, Any]) -> Line:
 
 
 def _play(line: Line, move: int, number: int) -> None:
-    position = line.last
-    if move != rules.PASS and not rules.flips(position.player, position.opponent, move) and position.must_pass:
-        position = position.after(rules.PASS)
-        line.moves.append(rules.PASS)
+    position = line.positions[-1]
     try:
         line.positions.append(position.after(move))
     except rules.IllegalMove:
-        raise RequestError("illegal_move", illegal_move(position, move, number), "moves") from None
+        if not position.must_pass:
+            raise _illegal(position, move, number) from None
+        position = position.after(rules.PASS)
+        try:
+            line.positions.append(position.after(move))
+        except rules.IllegalMove:
+            raise _illegal(position, move, number) from None
+        line.moves.append(rules.PASS)
     line.moves.append(move)
+
+
+def _illegal(position: Position, move: int, number: int) -> RequestError:
+    return RequestError("illegal_move", illegal_move(position, move, number), "moves")
 
 
 def read_board(text: str) -> Position:
