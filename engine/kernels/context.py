@@ -113,12 +113,15 @@ def put(bucket, key, d):
     other = bucket
     for _ in range(4):
         old = ld64(other + U(8))
-        if ld64(other) ^ old == key:
+        its_key = ld64(other) ^ old
+        if its_key == key:
             place = other
             break
-        # Date and cost are what decides; the rest makes it independent of the order of the bucket.
-        if old << U(16) < least:
-            least = old << U(16)
+        # Date and cost are what decides. The rest breaks ties, by bits of the key that no salt changes at last, so that
+        # the places in the bucket, which depend on what was there before a clearing, do not matter.
+        rank = (old << U(16)) | ((its_key >> U(16)) & U(0xFFFF))
+        if rank < least:
+            least = rank
             place = other
         other += U(16)
     st64(place, key ^ d)

@@ -234,3 +234,18 @@ def test_a_search_after_many_others(searcher: Searcher, endgames: list[tuple[jud
         searcher.search(*board, Limits(8, 87))
         assert searcher.search(*board, TO_THE_END, alpha=score - 1, beta=score + 1).lines[0].score == score
         assert searcher.search(*board, TO_THE_END).lines[0].score == score
+
+
+def test_after_clearing_a_full_table_every_node_is_searched_again_alike() -> None:
+    boards = longer(47, 4, 18)
+    searcher = Searcher(hash_bits=12)
+
+    def nodes() -> list[int]:
+        found = []
+        for board in boards:
+            searcher.clear()
+            found.append(searcher.search(*board, TO_THE_END).nodes)
+        return found
+
+    first = nodes()
+    assert first == nodes() == nodes()
