@@ -120,7 +120,7 @@ def table(figures: list[Figure], samples: list[tuple[float, float]]) -> str:
         missed = "" if figure.reached else "  missed"
         lines.append(f"{figure.name:<44}{figure.value:>9.2f} {figure.unit:<8}{aim:>10}{missed}  {figure.note}".rstrip())
     if samples:
-        lines += ["", "minutes   resident MB", *(f"{seconds / 60:7.1f}   {mb:11.1f}" for seconds, mb in samples)]
+        lines += ["", "minutes   memory MB", *(f"{seconds / 60:7.1f}   {mb:11.1f}" for seconds, mb in samples)]
     return "\n".join(lines) + "\n"
 
 

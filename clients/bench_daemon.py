@@ -97,9 +97,9 @@ class BenchDaemon:
 
     @property
     def memory_mb(self) -> float:
-        """Resident memory."""
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        """Resident memory of its own; libraries and weights, which are files that others map too, are left out."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("RssAnon:")[2].split()[0]) / 1024
 
     def settle(self, seconds: float) -> None:
         """Wait until what was begun is done."""
