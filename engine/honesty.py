@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from typing import NamedTuple
 
 from . import library
@@ -17,12 +18,16 @@ _START = (0x0000000810000000, 0x0000001008000000)
 
 
 class Share(NamedTuple):
-    """Of ``positions`` searched at ``percent``, how many came within one disc of the exact score."""
+    """Of ``positions`` searched at ``percent``, how many came within one disc of the exact score, and what it took.
+
+    ``seconds`` are of processor time.
+    """
 
     percent: int
     positions: int
     right: int
     nodes: int
+    seconds: float
 
 
 def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> list[tuple[int, int]]:
@@ -56,15 +61,18 @@ def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Share]:
     searcher = Searcher(hash_bits=18, weights=weights)
     right = dict.fromkeys(SELECTIVITIES, 0)
     nodes = dict.fromkeys(SELECTIVITIES, 0)
+    seconds = dict.fromkeys(SELECTIVITIES, 0.0)
     for empties in EMPTIES:
         for player, opponent in play_positions(searcher, number, empties, seed):
             exact = None
             for percent in reversed(SELECTIVITIES):
                 searcher.clear()
+                begun = time.process_time()
                 result = searcher.search(player, opponent, Limits(empties, percent))
+                seconds[percent] += time.process_time() - begun
                 score = result.lines[0].score
                 exact = score if exact is None else exact
                 right[percent] += abs(score - exact) <= 1
                 nodes[percent] += result.nodes
     total = number * len(EMPTIES)
-    return [Share(percent, total, right[percent], nodes[percent]) for percent in SELECTIVITIES]
+    return [Share(percent, total, right[percent], nodes[percent], seconds[percent]) for percent in SELECTIVITIES]
