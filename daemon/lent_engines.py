@@ -37,8 +37,9 @@ class LentEngines(EngineSource):
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
         """See `EngineSource.get`."""
         threads = min(config.threads, self._scheduler.slots)
-        # Whether there is an engine at all has to be known now.
-        self._engines.give_back(self._engines.borrow(threads), threads)
+        # Whether there is an engine at all has to be known now. One to search with is lent with the turn: there would
+        # be more of them than turns otherwise, each with a table of its own.
+        self._engines.assure(threads)
         return Engine(LentSearcher(self._engines, self._scheduler, self._client, threads), LentControl)
 
     @property
@@ -117,11 +118,12 @@ class LentSearcher:
 
     def evaluate(self, player: int, opponent: int) -> float:
         """See `loader.Searcher`."""
-        engine = self._engines.borrow()
-        try:
-            return engine.searcher.evaluate(player, opponent)
-        finally:
-            self._engines.give_back(engine)
+        with self._scheduler.lease(Lane.INTERACTIVE, client=self._client):
+            engine = self._engines.borrow()
+            try:
+                return engine.searcher.evaluate(player, opponent)
+            finally:
+                self._engines.give_back(engine)
 
     def clear(self) -> None:
         """Nothing: the memory is everybody's."""

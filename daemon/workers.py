@@ -43,6 +43,15 @@ class Engines:
         self._eval_file = eval_file
         self._idle: dict[int, list[Engine]] = {}
         self._lock = threading.Lock()
+        self._made: set[int] = set()
+        self._making = threading.Lock()
+
+    def assure(self, threads: int) -> None:
+        """See that there are searches with so many threads at all, lent or not; raises `EngineFailure`."""
+        with self._making:
+            if threads not in self._made:
+                self.give_back(self.borrow(threads), threads)
+                self._made.add(threads)
 
     def borrow(self, threads: int = 1) -> Engine:
         """A search with so many threads, made where none is idle; raises `EngineFailure`."""
