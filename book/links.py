@@ -21,7 +21,7 @@ from desdaemon.engine.limits import level_limits
 
 from .native import kernels
 from .options import Options
-from .record import MAX_LEVEL, Entry
+from .record import MAX_LEVEL
 from .table import Table, address
 
 _SLICE = 1 << 15
@@ -206,12 +206,3 @@ def reach(table: Table, roots: dict[int, int], *, best_only: bool = False) -> np
             table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, int(best_only)
         )
     return marks
-
-
-def link_scores(table: Table, entry: Entry) -> list[tuple[int, int, int]]:
-    """The links of an entry, ascending by move: (move, score seen from the side to move, row of the child)."""
-    found = []
-    for move, row in table.links(entry.player, entry.opponent):
-        if row >= 0:
-            found.append((move, -table.entry(row).score, row))
-    return found

@@ -32,9 +32,6 @@ WIDE = 2
 FLAGS_KEPT = HUMAN
 """The flags that mean something outside memory."""
 
-COUNT_MAX = (1 << 64) - 1
-"""Path counts saturate here."""
-
 START = (0x0000000810000000, 0x0000001008000000)
 """The initial position, which is canonical."""
 

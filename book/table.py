@@ -490,7 +490,3 @@ class Table:
             )
         )
         return out[: int(written[0])], illegal if illegal >= 0 else None
-
-    def result_chunk(self, number: int) -> Records:
-        """The results of rows ``number * CHUNK_ROWS``.. that are in use; only when `keeps_results`."""
-        return self._results[number][: max(0, len(self) - number * CHUNK_ROWS)]

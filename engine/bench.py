@@ -361,8 +361,6 @@ class Bench:
         ]
 
 
-_ROOT = Path(__file__).resolve().parent.parent
-
 # Where nothing is installed: runs this very source tree.
 _ENTRY = """
 import importlib, os, sys

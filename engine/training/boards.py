@@ -253,13 +253,6 @@ def count_discs(players: Boards, opponents: Boards, discs: NDArray[np.uint8]) ->
         discs[i] = popc(players[i] | opponents[i])
 
 
-@compiled
-def count_moves(players: Boards, opponents: Boards, counts: NDArray[np.uint8]) -> None:
-    """Legal moves of the side to move on every board."""
-    for i in range(players.shape[0]):
-        counts[i] = popc(moves(players[i], opponents[i]))
-
-
 def plies(players: Boards, opponents: Boards) -> NDArray[np.uint8]:
     """Ply (discs - 4 = 60 - empties) of every board."""
     discs = np.empty(len(players), np.uint8)
