@@ -160,7 +160,8 @@ class Books:
 
         def told(job: Job) -> None:
             if job.over:
-                for note in [job.error] if job.failure else job.result["notes"]:
+                # A job that was cancelled before it began has nothing to remark.
+                for note in [job.error] if job.failure else job.result.get("notes", ()):
                     on_note(f"book-file = {note}")
 
         job.watch(told)

@@ -157,3 +157,12 @@ def test_names_of_files_may_hold_blanks() -> None:
     assert parse_line("import my own book.dat")[1]["file"] == "my own book.dat"
     assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == {"files": ["a b.wtb", "c.ggf"], "unsearched": True}
     assert parse_line("merge other.dat --keep-ours")[1] == {"file": "other.dat", "keep-ours": True}
+
+
+def test_a_file_whose_opening_was_cancelled_before_it_began_is_not_remarked_on() -> None:
+    books = Books(Jobs())
+    books.jobs.close()
+    notes: list[str] = []
+    books.prepare("/nowhere/book.dat", ME.settings, notes.append)
+    assert books.ready() is None
+    assert notes == []
