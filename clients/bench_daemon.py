@@ -52,6 +52,8 @@ class BenchDaemon:
         file = self._folder / "run" / "connection.json"
         environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(self._folder / "run")}
         arguments = ["serve", "--bind", "tcp://127.0.0.1:0", "--data", str(data), "-n", str(self.threads)]
+        # Full within a minute, so that the memory of a mixed load is that of a daemon which has run for days.
+        arguments += ["--limit", f"analyses_bytes={4 << 20}"]
         with (self._folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
                 [*PROGRAM, *arguments],

@@ -27,6 +27,8 @@ _KEY = struct.Struct("<QQ")
 _LINE = struct.Struct("<bbbbBBQdBB")
 _OVERHEAD = 200
 """Bytes that an entry takes beside its content, about."""
+_BLOCK = 1000
+"""Entries that are written at a time."""
 
 
 class Cache:
@@ -85,19 +87,29 @@ class Cache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write everything; raises `OSError`, leaving the old file."""
+        """Write everything; raises `OSError`, leaving the old file.
+
+        Block by block: whole, it would take as much memory again, and leave holes where it was.
+        """
         with self._lock:
-            entries = list(self._entries.items())
+            keys = list(self._entries)
             self.changed = False
-        body = b"".join(struct.pack("<H", len(content)) + key + content for key, content in entries)
-        packed = zlib.compress(body, 1)
-        head = _MAGIC + self._origin
-        data = head + packed + blake2b(head + packed, digest_size=16).digest()
         beside = f"{path}.{os.getpid()}.new"
+        digest = blake2b(digest_size=16)
+        squeeze = zlib.compressobj(1)
         try:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+
+                def write(data: bytes) -> None:
+                    digest.update(data)
+                    file.write(data)
+
+                write(_MAGIC + self._origin)
+                for at in range(0, len(keys), _BLOCK):
+                    write(squeeze.compress(self._block(keys[at : at + _BLOCK])))
+                write(squeeze.flush())
+                file.write(digest.digest())
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(beside, path)  # noqa: PTH105
@@ -105,6 +117,12 @@ class Cache:
             with contextlib.suppress(OSError):
                 os.unlink(beside)  # noqa: PTH108
             raise
+
+    def _block(self, keys: list[bytes]) -> bytes:
+        """The entries of these keys as they are in the file; what was dropped meanwhile is left out."""
+        with self._lock:
+            found = [(key, self._entries[key]) for key in keys if key in self._entries]
+        return b"".join(struct.pack("<H", len(content)) + key + content for key, content in found)
 
     def load(self, path: str) -> str:
         """Take over what a file holds; what is wrong with it, or "". A file that is not there is an empty one."""

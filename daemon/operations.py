@@ -42,6 +42,7 @@ class ServerLimits(NamedTuple):
     grace_s: int = 15
     session_s: int = 3600
     clients: int = 4096
+    analyses_bytes: int = 32 << 20
 
 
 class Client:
@@ -109,10 +110,10 @@ class Request:
             if self.over:
                 return False
             self.over = True
+            # Before the reply goes out: whoever has it may use the id again.
+            if self.client.requests.get(self.id) is self:
+                del self.client.requests[self.id]
             self._send(kind, key, data)
-        found = self.client.requests.get(self.id)
-        if found is self:
-            self.client.requests.pop(self.id, None)
         return True
 
     def _send(self, kind: str, key: str, data: Data) -> bool:

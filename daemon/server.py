@@ -274,6 +274,7 @@ def _opened(settings: Settings, options: ServeOptions, log: Log, scheduler: Sche
     """A server, in a process that suits it; raises `BadInput` and `OSError`."""
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()
+    spare_memory()
     made_folder(options.data_folder)
     server = Server(settings, options, log, scheduler, books)
     gc.freeze()
@@ -311,6 +312,21 @@ def raise_limits() -> None:
     with contextlib.suppress(OSError, ValueError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def spare_memory() -> None:
+    """Let the C library give back what is free, where it is glibc: threads come and go here for weeks.
+
+    By itself it keeps a heap for nearly every thread, and after the first large block that is freed it takes blocks
+    of that size from those heaps, where they leave holes (mallopt(3)).
+    """
+    import ctypes
+
+    arena_max, mmap_threshold = -8, -3
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(arena_max, 2)
+        mallopt(mmap_threshold, 1 << 18)
 
 
 def _hold(folder: str) -> int:

@@ -19,8 +19,6 @@ from .scheduler import Scheduler
 from .settings import Settings
 from .workers import Engines, Workers
 
-CACHE_BYTES = 32 << 20
-
 
 class Services(NamedTuple):
     """The rooms that the carriers of requests need to know."""
@@ -50,7 +48,7 @@ def furnish(
     """Everything, for clients that begin with ``settings``; ``origin`` names the weights, for the analysis cache."""
     health = Health(log)
     engines = Engines(build, settings.hash_table_size, settings.eval_file)
-    cache = Cache(CACHE_BYTES, origin)
+    cache = Cache(limits.analyses_bytes, origin)
     analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
     texts = Texts(settings, engines, scheduler, books, health, data_folder)
     operations = Operations(

@@ -104,6 +104,26 @@ def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path: Path) -> None:
     assert smaller.get(*positions[-1][:2], 1, 5, 100)
 
 
+def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Path) -> None:
+    cache = Cache(700_000)
+    boards = {(1 << 63 | number, 1 << 62): number % 40 for number in range(1, 3000)}
+    for board, depth in boards.items():
+        cache.put(*board, found(START, depth))
+    known = len(cache)
+    assert known > 2500
+    adding = threading.Thread(
+        target=lambda: [cache.put(1 << 63 | 1 << 20 | number, 1 << 62, found(START, 7)) for number in range(2000)]
+    )
+    adding.start()
+    file = str(tmp_path / "kept")
+    cache.save(file)
+    adding.join()
+    again = Cache(700_000)
+    assert again.load(file) == ""
+    assert known - 2000 <= len(again) <= known + 2000
+    assert sum(again.get(*board, 1, depth, 100) is not None for board, depth in boards.items()) > 500
+
+
 def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path) -> None:
     file = tmp_path / "kept"
     cache = Cache(1 << 20, "these")
