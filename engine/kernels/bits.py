@@ -18,6 +18,7 @@ from .emit import (
     AVX2,
     AVX512,
     BMI2,
+    GFNI,
     call,
     const,
     external,
@@ -182,26 +183,53 @@ def _emit_moves4(b, p, o):
     return b.and_(reduce(b, "or", reached), b.not_(b.or_(p, o)))
 
 
+def _by_lanes(b, data, matrix):
+    """Products of the bytes of ``data`` with the 8 x 8 bits of ``matrix``, eight boards at once."""
+    bytes_ = ir.VectorType(i8, 64)
+    product = external(b, "llvm.x86.vgf2p8affineqb.512", bytes_, [bytes_, bytes_, i8])
+    return b.bitcast(b.call(product, [b.bitcast(data, bytes_), b.bitcast(matrix, bytes_), const(0, i8)]), data.type)
+
+
 def emit_moves_of(b, p, o, lanes):
     """Legal moves of ``lanes`` boards at once: one board a lane; scalars when ``lanes`` is 0."""
 
     def every(value):
         return vector([value] * lanes) if lanes else const(value)
 
+    def carried(mover, others):
+        # Along the rows upwards: an addition carries a one through the others' discs to the square behind them.
+        return b.add(b.and_(b.add(mover, mover), others), others)
+
+    def mirrored(board):
+        return _by_lanes(b, board, every(0x8040201008040201))
+
+    def turned(board):
+        # About the diagonal from A8 to H1: rows become columns.
+        return _by_lanes(b, every(0x0102040810204080), board)
+
     inner = b.and_(o, every(INNER_COLUMNS))
-    reached = None
-    for step, mask in zip(SHIFTS, (inner, o, inner, inner), strict=True):
+    reached = carried(p, inner)
+    floods = [(1, inner, False), (8, o, True), (9, inner, True), (7, inner, True)]
+    if GFNI and lanes == 8:
+        reached = b.or_(reached, mirrored(carried(mirrored(p), mirrored(inner))))
+        mover, others = turned(p), b.and_(turned(o), every(INNER_COLUMNS))
+        back = mirrored(carried(mirrored(mover), mirrored(others)))
+        reached = b.or_(reached, turned(b.or_(carried(mover, others), back)))
+        floods = floods[2:]
+    for step, mask, both in floods:
         pairs_up = b.and_(mask, b.shl(mask, every(step)))
         pairs_down = b.lshr(pairs_up, every(step))
-        left = b.and_(mask, b.shl(p, every(step)))
         right = b.and_(mask, b.lshr(p, every(step)))
-        left = b.or_(left, b.and_(mask, b.shl(left, every(step))))
         right = b.or_(right, b.and_(mask, b.lshr(right, every(step))))
         for _ in range(2):
-            left = b.or_(left, b.and_(pairs_up, b.shl(left, every(2 * step))))
             right = b.or_(right, b.and_(pairs_down, b.lshr(right, every(2 * step))))
-        both = b.or_(b.shl(left, every(step)), b.lshr(right, every(step)))
-        reached = both if reached is None else b.or_(reached, both)
+        reached = b.or_(reached, b.lshr(right, every(step)))
+        if both:
+            left = b.and_(mask, b.shl(p, every(step)))
+            left = b.or_(left, b.and_(mask, b.shl(left, every(step))))
+            for _ in range(2):
+                left = b.or_(left, b.and_(pairs_up, b.shl(left, every(2 * step))))
+            reached = b.or_(reached, b.shl(left, every(step)))
     return b.and_(reached, b.not_(b.or_(p, o)))
 
 

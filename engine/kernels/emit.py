@@ -10,6 +10,9 @@ TARGET = host_target()
 AVX512 = all(TARGET.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))
 """512-bit vectors, per-lane shifts, rotations and leading-zero counts."""
 
+GFNI = AVX512 and TARGET.has("gfni")
+"""Products of 8 x 8 bit matrices, 512 bits at once."""
+
 AVX2 = TARGET.has("avx2")
 """256-bit vectors with a shift count of its own for each lane."""
 

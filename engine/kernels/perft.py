@@ -1,8 +1,8 @@
 """Counting lines of play: every path is walked, nothing is remembered.
 
-The last three plies are walked eight boards at a time. A node does not play its moves there; it files its board under
-each square it may play. Boards that wait for the same square are played together, the rays of the square being the
-same for all of them, and their answers found in the same go: either to be filed in turn or, at the end, to be counted.
+The last plies are walked eight boards at a time. A node does not play its moves there; it files its board under each
+square it may play. Boards that wait for the same square are played together, the rays of the square being the same for
+all of them, and their answers found in the same go: either to be filed in turn or, at the end, to be counted.
 """
 
 from llvmlite import ir
@@ -19,17 +19,20 @@ from .bits import (
     ctz,
     emit_moves_of,
     flip,
+    i2u,
     ld64,
+    lds64,
     moves,
     popc,
     st64,
     stack_buf,
-    u2i,
+    sts64,
 )
 from .emit import (
     AVX512,
     call,
     const,
+    external,
     i1,
     i8,
     i64,
@@ -47,14 +50,18 @@ from .emit import (
 
 PASS_IS_A_PLY = 1
 
-# A set of buckets: for each square the movers and the opponents of the boards filed there, then how many they are.
-# Two sets lie side by side: boards two plies from the end, then those three plies from the end.
+# A set of buckets holds the boards from which a move and so many plies more remain: for each square the movers and the
+# opponents of the boards that wait for it, then how many they are. The sets, nearest to the end first, lie side by
+# side; the lines counted so far, in eight parts, lie behind them.
 CAPACITY = 24
+FULL = CAPACITY - 7
 COLUMN = 8 * CAPACITY
 BUCKET = 2 * COLUMN
 COUNTS = 64 * BUCKET
-BUCKETS = COUNTS + 64 * 8
-TWO_SETS = 2 * BUCKETS
+SET = COUNTS + 64 * 8
+SETS = 3
+LINES = SETS * SET
+ROOM = LINES + 64
 
 
 def _every(value):
@@ -64,20 +71,16 @@ def _every(value):
 def _emit_highest(b, v, step):
     """The highest set bit of each lane, whose set bits are all `step` apart; 0 or a stray bit for an empty lane."""
     if AVX512:
-        counts = b.call(
-            b.module.globals.get("llvm.ctlz.v8i64")
-            or ir.Function(b.module, ir.FunctionType(v8, [v8, i1]), name="llvm.ctlz.v8i64"),
-            [b.or_(v, _every(1)), const(0, i1)],
-        )
-        return b.lshr(_every(1 << 63), counts)
+        counts = b.call(external(b, "llvm.ctlz.v8i64", v8, [v8, i1]), [v, const(0, i1)])
+        return call(b, "llvm.x86.avx512.psrlv.q.512", v8, _every(1 << 63), counts)
     for reach in (1, 2, 4):
         v = b.or_(v, b.lshr(v, _every(reach * step)))
     return b.and_(v, b.not_(b.lshr(v, _every(step))))
 
 
-def _emit_play8(b, address, square):
+def _emit_play8(b, board, square):
     """The boards after a move on `square` by eight movers, whose opponents are a column further on, and the answers."""
-    p, o = load(b, address, v8, 64), load(b, b.add(address, const(COLUMN)), v8, 64)
+    p, o = load(b, board, v8, 64), load(b, b.add(board, const(COLUMN)), v8, 64)
     rays = [ray for s in range(64) for ray in UP_RAYS[s] + DOWN_RAYS[s]]
     row = b.add(table_address(b, "rays", rays), b.shl(square, const(6)))
     zero, one, flips = _every(0), _every(1), _every(0)
@@ -85,178 +88,233 @@ def _emit_play8(b, address, square):
         # A carry from below the ray runs through the opponent's discs to the first square that is not theirs.
         ray = splat(b, load(b, b.add(row, const(8 * k)), i64, 8), 8)
         end = b.and_(b.and_(b.add(b.or_(o, b.not_(ray)), one), ray), p)
-        run = b.sub(end, call(b, "llvm.umin.v8i64", v8, end, one))
+        run = call(b, "llvm.usub.sat.v8i64", v8, end, one)
         flips = b.or_(flips, b.and_(run, ray))
     for k, step in enumerate(SHIFTS):
         ray = splat(b, load(b, b.add(row, const(32 + 8 * k)), i64, 8), 8)
         free = b.and_(b.not_(o), ray)
         end = b.and_(b.and_(_emit_highest(b, free, step), free), p)
-        flips = b.or_(flips, b.and_(b.sub(zero, b.shl(end, one)), ray))
+        flips = b.or_(flips, b.and_(b.sub(zero, b.add(end, end)), ray))
     mover = b.xor(o, flips)
     other = b.or_(b.or_(p, flips), splat(b, b.shl(const(1), square), 8))
     return mover, other, emit_moves_of(b, mover, other, 8)
 
 
-def _emit_answers8(b, address, square):
-    _, _, found = _emit_play8(b, address, square)
-    stuck = b.icmp_unsigned("==", found, _every(0))
-    total = reduce(b, "add", call(b, "llvm.ctpop.v8i64", v8, found))
-    return b.or_(b.shl(total, const(8)), b.zext(b.bitcast(stuck, i8), i64))
+def _emit_stuck(b, found):
+    return b.zext(b.bitcast(b.icmp_unsigned("==", found, _every(0)), i8), i64)
 
 
-def _emit_children8(b, address, square, children):
-    for k, words in enumerate(_emit_play8(b, address, square)):
+def _emit_count8(b, board, square, lines):
+    _, _, found = _emit_play8(b, board, square)
+    store(b, b.add(load(b, lines, v8, 64), call(b, "llvm.ctpop.v8i64", v8, found)), lines, 64)
+    return _emit_stuck(b, found)
+
+
+def _emit_children8(b, board, square, children):
+    after = _emit_play8(b, board, square)
+    for k, words in enumerate(after):
         store(b, words, b.add(children, const(64 * k)), 64)
+    return _emit_stuck(b, after[2])
 
 
-_answers8 = simple(_emit_answers8, u64, u64, u64)
-"""(address of 8 boards, square) -> the answers to a move there, counted over all the boards and shifted left by 8,
-over a mask of the boards without an answer."""
-
-_children8 = simple(_emit_children8, void, u64, u64, u64)
-"""(address of 8 boards, square, address of 3 x 8 words): the movers, the opponents and the moves after it."""
+def _emit_union8(b, words):
+    return reduce(b, "or", load(b, words, v8, 64))
 
 
-@kernel("u64(u64,u64,u64,u64)", inline=True)
-def perft_file(player, opponent, square, buckets):
-    """Put a board into the bucket of a square; the number of boards there."""
-    board = buckets + square * U(BUCKET)
+def _emit_append8(b, children, square, place):
+    if AVX512:
+        p, o, found = (load(b, b.add(children, const(64 * k)), v8, 64) for k in range(3))
+        chosen = b.icmp_unsigned("!=", b.and_(found, splat(b, b.shl(const(1), square), 8)), _every(0))
+        kind = ir.VectorType(i1, 8)
+        pack = external(b, "llvm.x86.avx512.mask.compress.v8i64", v8, [v8, v8, kind])
+        store(b, b.call(pack, [p, _every(0), chosen]), place, 8)
+        store(b, b.call(pack, [o, _every(0), chosen]), b.add(place, const(COLUMN)), 8)
+        return call(b, "llvm.ctpop.i64", i64, b.zext(b.bitcast(chosen, i8), i64))
+    number = const(0)
+    for k in range(8):
+        p, o, found = (load(b, b.add(children, const(64 * word + 8 * k)), i64, 8) for word in range(3))
+        to = b.add(place, b.shl(number, const(3)))
+        store(b, p, to, 8)
+        store(b, o, b.add(to, const(COLUMN)), 8)
+        number = b.add(number, b.and_(b.lshr(found, square), const(1)))
+    return number
+
+
+def _emit_copy8(b, source, target):
+    for column in (0, COLUMN):
+        store(b, load(b, b.add(source, const(column)), v8, 64), b.add(target, const(column)), 64)
+
+
+_count8 = simple(_emit_count8, u64, u64, u64, u64)
+"""(address of 8 boards, square, address of 8 words): add the number of answers to a move there to the words; a mask
+of the boards that leave none."""
+
+_children8 = simple(_emit_children8, u64, u64, u64, u64)
+"""(address of 8 boards, square, address of 3 x 8 words): the movers, the opponents and the moves after it; a mask of
+the boards without moves."""
+
+_union8 = simple(_emit_union8, u64, u64)
+"""The union of eight words."""
+
+_append8 = simple(_emit_append8, u64, u64, u64, u64)
+"""(address of what `_children8` wrote, square, address in a bucket): write the boards that may play the square there,
+and something after them, eight boards in all; the number of boards."""
+
+_copy8 = simple(_emit_copy8, void, u64, u64)
+"""(source, target): eight boards of a bucket to another place in it."""
+
+
+@kernel("u64(i64,u64)", inline=True)
+def perft_set(depth, room):
+    """The set of the boards whose moves are to be played with ``depth`` plies left."""
+    return room + i2u(depth - 2) * U(SET)
+
+
+@kernel("void(u64,i64)", inline=True)
+def perft_add(room, lines):
+    sts64(room + U(LINES), lds64(room + U(LINES)) + lines)
+
+
+@kernel("void(u64,u64,u64,i64,i64,u64)")
+def perft_file(player, opponent, square, depth, mode, room):
+    """Put a board into the bucket of a square."""
+    buckets = perft_set(depth, room)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
-    st64(board + (waiting << U(3)), player)
-    st64(board + U(COLUMN) + (waiting << U(3)), opponent)
+    board = buckets + square * U(BUCKET) + (waiting << U(3))
+    st64(board, player)
+    st64(board + U(COLUMN), opponent)
     st64(counter, waiting + U(1))
-    return waiting + U(1)
+    if waiting + U(1) >= U(FULL):
+        perft_play(square, depth, mode, room)
 
 
-@kernel("u64(u64,u64)", inline=True)
-def perft_take(square, buckets):
-    """Declare a bucket empty and fill its last vector with boards that have no moves; the number of boards it held."""
-    board = buckets + square * U(BUCKET)
+@kernel("void(u64,u64,i64,i64,u64)")
+def perft_file_all(children, union, depth, mode, room):
+    """Put eight boards into the buckets of all squares they may play, whose ``union`` is given."""
+    buckets = perft_set(depth, room)
+    full = U(0)
+    while union != U(0):
+        x = ctz(union)
+        union = blsr(union)
+        counter = buckets + U(COUNTS) + (x << U(3))
+        waiting = ld64(counter)
+        waiting += _append8(children, x, buckets + x * U(BUCKET) + (waiting << U(3)))
+        st64(counter, waiting)
+        if waiting >= U(FULL):
+            full |= bit(x)
+    while full != U(0):
+        x = ctz(full)
+        full = blsr(full)
+        perft_play(x, depth, mode, room)
+
+
+@kernel("void(u64,i64,i64,u64)")
+def perft_play(square, depth, mode, room):
+    """Play the boards of a bucket as far as they fill vectors."""
+    buckets = perft_set(depth, room)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
-    st64(counter, U(0))
-    end = waiting
-    while end & U(7):
-        st64(board + (end << U(3)), U(0))
-        st64(board + U(COLUMN) + (end << U(3)), U(0))
-        end += U(1)
-    return waiting
+    board = buckets + square * U(BUCKET)
+    end = board + ((waiting & ~U(7)) << U(3))
+    if depth == 2:
+        while board < end:
+            stuck = _count8(board, square, room + U(LINES))
+            if stuck != U(0):
+                perft_play_stuck(board, stuck, square, depth, mode, room)
+            board += U(64)
+    else:
+        children = stack_buf(192)
+        while board < end:
+            stuck = _children8(board, square, children)
+            perft_file_all(children, _union8(children + U(128)), depth - 1, mode, room)
+            if stuck != U(0):
+                perft_play_stuck(board, stuck, square, depth, mode, room)
+            board += U(64)
+    _copy8(end, buckets + square * U(BUCKET))
+    st64(counter, waiting & U(7))
 
 
-@kernel("i64(u64,u64,i64)")
-def perft_count(square, buckets, mode):
-    """The lines of two more plies, a move on ``square`` first, of the boards of a bucket, which becomes empty."""
-    waiting = perft_take(square, buckets)
-    bucket = buckets + square * U(BUCKET)
-    lines = 0
-    first = U(0)
-    while first < waiting:
-        answers = _answers8(bucket + (first << U(3)), square)
-        lines += u2i(answers >> U(8))
-        stuck = answers & U(255)
-        while stuck != U(0):
-            board = first + ctz(stuck)
-            stuck = blsr(stuck)
-            if board < waiting:
-                p = ld64(bucket + (board << U(3)))
-                o = ld64(bucket + U(COLUMN) + (board << U(3)))
-                f = flip(square, p, o)
-                lines += perft_stuck(o ^ f, p | f | bit(square), 1, mode, buckets)
-        first += U(8)
-    return lines
+@kernel("void(u64,u64,u64,i64,i64,u64)")
+def perft_play_stuck(boards, stuck, square, depth, mode, room):
+    """Play those of eight boards where the answer is a pass."""
+    while stuck != U(0):
+        board = boards + (ctz(stuck) << U(3))
+        stuck = blsr(stuck)
+        p = ld64(board)
+        o = ld64(board + U(COLUMN))
+        f = flip(square, p, o)
+        perft_stuck(o ^ f, p | f | bit(square), depth - 1, mode, room)
 
 
-@kernel("i64(u64,u64,u64,u64,i64)", inline=True)
-def perft_file_moves(player, opponent, m, buckets, mode):
-    """File a board two plies from the end under its moves ``m``; the lines of the buckets that this fills."""
-    lines = 0
-    while m != U(0):
-        x = ctz(m)
-        m = blsr(m)
-        if perft_file(player, opponent, x, buckets) == U(CAPACITY):
-            lines += perft_count(x, buckets, mode)
-    return lines
-
-
-@kernel("i64(u64,u64,i64)")
-def perft_play(square, buckets, mode):
-    """Play the boards of a bucket of the second set and file what comes in the first; the lines this completes."""
-    waiting = perft_take(square, buckets + U(BUCKETS))
-    board = buckets + U(BUCKETS) + square * U(BUCKET)
-    children = stack_buf(192)
-    lines = 0
-    while waiting != U(0):
-        _children8(board, square, children)
-        some = U(8)
-        if waiting < some:
-            some = waiting
-        child = children
-        while child < children + (some << U(3)):
-            p = ld64(child)
-            o = ld64(child + U(64))
-            m = ld64(child + U(128))
-            if m == U(0):
-                lines += perft_stuck(p, o, 2, mode, buckets)
-            else:
-                lines += perft_file_moves(p, o, m, buckets, mode)
-            child += U(8)
-        waiting -= some
-        board += U(64)
-    return lines
-
-
-@kernel("i64(u64,u64,i64,i64,u64)")
-def perft_stuck(player, opponent, depth, mode, buckets):
-    """The lines of ``depth`` plies where ``player`` has no move."""
-    if moves(opponent, player) == U(0):
-        return 1
+@kernel("void(u64,u64,i64,i64,u64)")
+def perft_stuck(player, opponent, depth, mode, room):
+    """Count the lines of ``depth`` plies where ``player`` has no move."""
     if mode == PASS_IS_A_PLY:
         depth -= 1
-    if depth == 0:
-        return 1
-    return perft_walk(opponent, player, depth, mode, buckets)
+    if depth == 0 or moves(opponent, player) == U(0):
+        perft_add(room, 1)
+    else:
+        perft_walk(opponent, player, depth, mode, room)
 
 
-@kernel("i64(u64,u64,i64,i64,u64)")
-def perft_walk(player, opponent, depth, mode, buckets):
-    """The lines of ``depth`` plies as far as they are complete by now; the others wait in the buckets."""
+@kernel("void(u64,u64,i64,i64,u64)")
+def perft_walk(player, opponent, depth, mode, room):
+    """Count the lines of ``depth`` > 0 plies as far as they are complete by now; the others wait in the buckets."""
     m = moves(player, opponent)
     if m == U(0):
-        return perft_stuck(player, opponent, depth, mode, buckets)
-    if depth == 1:
-        return popc(m)
-    if depth == 2:
-        return perft_file_moves(player, opponent, m, buckets, mode)
-    lines = 0
-    while m != U(0):
-        x = ctz(m)
-        m = blsr(m)
-        if depth == 3:
-            if perft_file(player, opponent, x, buckets + U(BUCKETS)) == U(CAPACITY):
-                lines += perft_play(x, buckets, mode)
-        else:
-            f = flip(x, player, opponent)
-            lines += perft_walk(opponent ^ f, player | f | bit(x), depth - 1, mode, buckets)
-    return lines
+        perft_stuck(player, opponent, depth, mode, room)
+    elif depth == 1:
+        perft_add(room, popc(m))
+    else:
+        while m != U(0):
+            x = ctz(m)
+            m = blsr(m)
+            if depth <= SETS + 1:
+                perft_file(player, opponent, x, depth, mode, room)
+            else:
+                f = flip(x, player, opponent)
+                perft_walk(opponent ^ f, player | f | bit(x), depth - 1, mode, room)
+
+
+@kernel("void(i64,i64,u64)")
+def perft_drain(depth, mode, room):
+    """Play all boards of a set, with empty boards in the places that vectors have left over."""
+    x = U(0)
+    while x < U(64):
+        bucket = perft_set(depth, room) + x * U(BUCKET)
+        counter = perft_set(depth, room) + U(COUNTS) + (x << U(3))
+        waiting = ld64(counter)
+        while waiting & U(7):
+            st64(bucket + (waiting << U(3)), U(0))
+            st64(bucket + U(COLUMN) + (waiting << U(3)), U(0))
+            # Nobody can move there: it will be counted as one line.
+            perft_add(room, -1)
+            waiting += U(1)
+        st64(counter, waiting)
+        perft_play(x, depth, mode, room)
+        x += U(1)
 
 
 @kernel("i64(u64,u64,i64,i64)")
 def perft(player, opponent, depth, mode):
     """The number of lines of ``depth`` > 0 plies; a game that ends earlier is one. Mode 1: a pass is a ply; 2: not."""
-    buckets = stack_buf(TWO_SETS)
-    x = U(0)
-    while x < U(64):
-        st64(buckets + U(COUNTS) + (x << U(3)), U(0))
-        st64(buckets + U(BUCKETS + COUNTS) + (x << U(3)), U(0))
-        x += U(1)
-    lines = perft_walk(player, opponent, depth, mode, buckets)
-    x = U(0)
-    while x < U(64):
-        lines += perft_play(x, buckets, mode)
-        x += U(1)
-    x = U(0)
-    while x < U(64):
-        lines += perft_count(x, buckets, mode)
-        x += U(1)
+    room = stack_buf(ROOM)
+    for k in range(SETS):
+        x = U(0)
+        while x < U(64):
+            st64(perft_set(k + 2, room) + U(COUNTS) + (x << U(3)), U(0))
+            x += U(1)
+    part = room + U(LINES)
+    while part < room + U(ROOM):
+        st64(part, U(0))
+        part += U(8)
+    perft_walk(player, opponent, depth, mode, room)
+    for k in range(SETS):
+        perft_drain(SETS + 1 - k, mode, room)
+    lines = 0
+    part = room + U(LINES)
+    while part < room + U(ROOM):
+        lines += lds64(part)
+        part += U(8)
     return lines
