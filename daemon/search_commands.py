@@ -137,8 +137,11 @@ def _book_hints(text: TextDialect, position: Position, wanted: int) -> list[int]
 
 def _eval(text: TextDialect, argument: str) -> None:
     position = text.session.game.position
-    score = text.session.engine().searcher.evaluate(position.player, position.opponent)
-    text.say(f"eval = {score:+.2f}")
+    if position.over:
+        score = float(rules.final_score(position.player, position.opponent))
+    else:
+        score = text.session.engine().searcher.evaluate(position.player, position.opponent)
+    text.say(f"eval = {min(64.0, max(-64.0, score)):+.2f}")
 
 
 def _analyze(text: TextDialect, argument: str) -> None:

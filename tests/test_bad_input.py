@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from desdaemon.loader import Engine, EngineConfig, EngineFailure, EngineSource
 from desdaemon.session import Session
 from desdaemon.text import TextDialect
 
+ROOT = Path(__file__).resolve().parent.parent
 OPENING = "---------------------------OX------XO--------------------------- X"
 
 
@@ -197,3 +201,21 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("desdaemon.engine.counting.count_positions", fail)
     assert "not enough memory: a set of 5" in Dialogue().refused("count positions 12")
+
+
+@pytest.mark.parametrize("board", ["-OX" + "-" * 61 + " X", "OX" + "-" * 62 + " O", "-" * 63 + "X X", "-" * 64 + " O"])
+def test_boards_of_fewer_than_four_discs(board: str) -> None:
+    """The weights have no row for them; a read in front of the first one ended the process."""
+    lines = [f"setboard {board}", "eval", "level 0", "hint 3", "level 12", "hint 3", "eval", "go", "eval", "analyze"]
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    values = [float(value) for value in re.findall(r"eval = (\S+)", ended.stdout)]
+    assert len(values) == 3
+    assert all(-64 <= value <= 64 for value in values)

@@ -166,7 +166,11 @@ def set_features(p, o, target):
 
 @kernel("u64(u64,u64,i64)", inline=True)
 def weights_row(ctx, side, empties):
-    return ld64(ctx + U(WEIGHTS)) + i2u((60 - empties) * (4 * ROW)) + side * U(2 * ROW)
+    ply = 60 - empties
+    # Boards that somebody has set up may have fewer than four discs.
+    if ply < 0:
+        ply = 0
+    return ld64(ctx + U(WEIGHTS)) + i2u(ply * (4 * ROW)) + side * U(2 * ROW)
 
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
