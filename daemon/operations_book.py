@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
     from .health import Health
     from .operations import Data, Request
+    from .paths import Hidden
 
 
 class BookOperations:
     """See the module."""
 
-    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health, data_folder: str) -> None:
-        """``settings`` are those that the searches of jobs follow; remote clients are not told of ``data_folder``."""
+    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health, hidden: Hidden) -> None:
+        """``settings`` are those that the searches of jobs follow; remote clients are not told of what is ``hidden``."""
         self.books = books
         self.jobs = jobs
         self._settings = settings
         self._health = health
         self._looks = Looks(books, jobs, health.mistake)
-        self._hidden = f"{data_folder}/"
+        self._hidden = hidden
 
     def status(self) -> Data:
         """The book's part of the status."""
@@ -107,7 +108,7 @@ class BookOperations:
         if job.state == FAILED:
             error = _explained(job.failure)
             if request.client.remote:
-                error.message = error.message.replace(self._hidden, "")
+                error.message = self._hidden.removed(error.message)
             if error.code == "internal":
                 self._health.log.error("job failed", job=job.id, op=job.op, error=job.error)
             request.fail(error)
@@ -117,7 +118,7 @@ class BookOperations:
             result = {**job.result, "job": job.id}
             for name in ("text", "notes"):
                 if request.client.remote and name in result:
-                    result[name] = [line.replace(self._hidden, "") for line in result[name]]
+                    result[name] = [self._hidden.removed(line) for line in result[name]]
             request.final(result)
 
 

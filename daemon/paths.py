@@ -40,6 +40,21 @@ def private_folder(path: str) -> str:
     return path
 
 
+class Hidden:
+    """Folders that remote clients are not told of: they see the names of files as inside them."""
+
+    def __init__(self, *folders: str) -> None:
+        """Those that are empty or the root are left out."""
+        # A folder inside another one goes first.
+        self._prefixes = sorted({f"{folder}/" for folder in folders if folder.strip("/")}, key=len, reverse=True)
+
+    def removed(self, text: str) -> str:
+        """A text without them."""
+        for prefix in self._prefixes:
+            text = text.replace(prefix, "")
+        return text
+
+
 def confined(name: str, folder: str) -> str:
     """The file inside ``folder`` that a remote client means, as seen from the current folder; raises `BadInput`.
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.protocol.book_commands import find_book_command
 from desdaemon.protocol.commands import find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.messages import ADMIN, READER, RequestError, allows
+from desdaemon.protocol.messages import ADMIN, EDITOR, READER, RequestError, allows
 from desdaemon.protocol.options import find_option
 
 from .lent_engines import LentEngines
-from .paths import confined
+from .paths import Hidden, confined
 from .session import Session
 from .settings import Settings
 from .text import TextDialect
@@ -55,8 +55,12 @@ NEVER = frozenset(
 )
 """What cannot be given from afar: work on many files at once, and other protocols; `book` goes by its commands."""
 
-SHARED_OPTIONS = frozenset(("hash-table-size",))
-"""Options of the engine's memory, which is everybody's: they are accepted and change nothing."""
+SHARED_OPTIONS = frozenset(("hash-table-size", "book-tasks"))
+"""Options of the engine's memory and of the threads of book jobs, which are everybody's: setting them changes nothing.
+"""
+
+OPTION_ROLES = {"auto-store": EDITOR}
+"""The least role for an option that does more than change one's own dialogue."""
 
 
 class Transcript:
@@ -133,8 +137,9 @@ class Texts:
         books: Books,
         health: Health,
         data_folder: str,
+        hidden: Hidden,
     ) -> None:
-        """``settings`` are what each client begins with."""
+        """``settings`` are what each client begins with; ``hidden`` is what remote ones are not told."""
         self.waiting = 0
         self._settings = settings
         self._engines = engines
@@ -142,6 +147,7 @@ class Texts:
         self._books = books
         self._health = health
         self._data_folder = data_folder
+        self._hidden = hidden
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
 
@@ -211,6 +217,9 @@ class Texts:
                 continue
             room.line = item.text
             dialect = room.dialect
+            if not allows(client.role, EDITOR):
+                # Whoever set it, and whatever the client was allowed then.
+                dialect.session.settings.auto_store = False
             dialect.session.interrupt.begin(item.number)
             try:
                 dialect.execute(item.text)
@@ -225,7 +234,7 @@ class Texts:
             if dialect.leaving is not None:
                 fresh = self._room(client)
                 room.dialect, room.transcript = fresh.dialect, fresh.transcript
-            item.done(_without(printed, self._data_folder) if client.remote else printed)
+            item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
 
     def _settle(self, room: _Room, item: _Line) -> None:
         """The engine's own moves that may follow, as long as nobody wants anything else."""
@@ -251,11 +260,6 @@ def _is_about_the_book(line: str) -> bool:
     return command is not None and command.name == "book"
 
 
-def _without(printed: Printed, folder: str) -> Printed:
-    """The names of files as the client knows them."""
-    return Printed(*(text.replace(f"{folder}/", "") for text in printed))
-
-
 def checked_line(line: str, role: str, data_folder: str) -> str:
     """A line that a client of that role may have carried out, its files confined; raises `RequestError`.
 
@@ -268,6 +272,9 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
             raise RequestError("forbidden", f"{option.name}: cannot be set from afar", "line")
         if option.name in SHARED_OPTIONS:
             return "# " + line
+        least = OPTION_ROLES.get(option.name, READER)
+        if not allows(role, least):
+            raise RequestError("forbidden", f"{option.name} takes the role {least}, not {role}", "line")
     command = find_command(word)
     if command is None:
         return line

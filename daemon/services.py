@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from .logs import Log
 from .operations import Operations, ServerLimits
 from .operations_analysis import Analyses
 from .operations_book import BookOperations
+from .paths import Hidden
 from .remote import Texts
 from .scheduler import Scheduler
 from .settings import Settings
@@ -50,12 +52,13 @@ def furnish(
     engines = Engines(build, settings.hash_table_size, settings.eval_file)
     cache = Cache(limits.analyses_bytes, origin)
     analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
-    texts = Texts(settings, engines, scheduler, books, health, data_folder)
+    hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
+    texts = Texts(settings, engines, scheduler, books, health, data_folder, hidden)
     operations = Operations(
         health,
         limits,
         analyses,
-        BookOperations(books, books.jobs, settings, health, data_folder),
+        BookOperations(books, books.jobs, settings, health, hidden),
         texts,
         shut_down,
     )

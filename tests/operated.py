@@ -24,11 +24,12 @@ PATIENCE_S = 20
 class Operated:
     """Ask things and see the replies. ``searchers`` are the engines that were made."""
 
-    def __init__(self, folder: Path, slots: int = 1, limits: ServerLimits | None = None) -> None:
+    def __init__(self, folder: Path, slots: int = 1, limits: ServerLimits | None = None, book_file: str = "") -> None:
         self.searchers: list[FakeSearcher] = []
         self.ended = threading.Event()
         settings = Settings()
         settings.level = 4
+        settings.book_file = book_file
         scheduler = Scheduler(slots)
         self.services = furnish(
             settings,

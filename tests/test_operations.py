@@ -256,6 +256,8 @@ def test_every_text_command_has_a_role_or_stays_at_home() -> None:
         "book load x",
         "b save x",
         "book store",
+        "auto-store on",
+        "set auto-store=on",
         "eval-file x",
         "-eval-file x",
         "set eval-file = x",

@@ -1,0 +1,80 @@
+"""What one client must not do to the others, to the book or to the memory, whatever it asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import referee
+from operated import Operated
+
+from desdaemon.books import Books, Caller
+from desdaemon.jobs import Jobs
+from desdaemon.operations import Client
+from desdaemon.paths import Hidden
+from desdaemon.protocol.book_commands import BY_NAME
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
+
+
+def whole_game() -> str:
+    return "".join(referee.name(move).lower() for move in referee.random_moves(7, 60))
+
+
+def test_an_id_is_free_when_its_last_reply_arrives(daemon: Operated) -> None:
+    free: list[bool] = []
+
+    def reply(message: dict[str, Any]) -> None:
+        free.append(message["id"] not in daemon.client.requests)
+
+    request = {"v": 1, "id": "again", "op": "analyze", "args": {"plies": [0], "depth": 2}}
+    daemon.services.operations.handle(daemon.client, request, reply)
+    daemon.ask("analyze", {"moves": "f5", "depth": 2})
+    assert free[-1]
+
+
+def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
+    daemon.services.settings.auto_store = True
+    daemon.final("book.new", {"level": 0, "depth": 10})
+    reader, editor = Client("reader", "reader"), Client("editor", "editor")
+    daemon.final("text", {"line": f"play {whole_game()}"}, reader)
+    assert daemon.final("status")["book"]["positions"] == 1
+    daemon.final("text", {"line": f"play {whole_game()}"}, editor)
+    assert daemon.final("status")["book"]["positions"] > 1
+
+
+def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
+    daemon.final("book.new", {"level": 0, "depth": 10})
+    client = Client("changing", "editor")
+    daemon.final("text", {"line": "auto-store on"}, client)
+    client.role = "reader"
+    daemon.final("text", {"line": f"play {whole_game()}"}, client)
+    assert daemon.final("status")["book"]["positions"] == 1
+
+
+def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
+    kept = tmp_path / "elsewhere" / "kept.book"
+    kept.parent.mkdir()
+    daemon = Operated(tmp_path / "data", book_file=str(kept))
+    daemon.final("book.new", {"level": 0, "depth": 2})
+    books: Books = daemon.services.books
+    books.run(BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
+    reader = Client("reader", "reader")
+    for op, args in (("text", {"line": "options"}), ("text", {"line": "book info"}), ("book.info", {})):
+        said = str(daemon.final(op, args, reader))
+        assert "kept.book" in said
+        assert str(tmp_path) not in said
+
+
+def test_hidden_folders() -> None:
+    hidden = Hidden("/data", "/data/books", "", "/")
+    assert hidden.removed("/data/books/a: /data/b /etc/c") == "a: b /etc/c"
+
+
+def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:
+    daemon.final("text", {"line": "book-tasks 200"})
+    assert daemon.final("text", {"line": "book-tasks"})["out"] == "book-tasks = 0\n"
