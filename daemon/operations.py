@@ -159,7 +159,7 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
-            "book.get": lambda request: self.books.get(request, lambda: self.admit(request)),
+            "book.get": self._book_get,
             "jobs": self._jobs,
             "cancel": self._cancel,
             "shutdown": self._shutdown,
@@ -323,6 +323,12 @@ class Operations:
                 "discs": [position.black.bit_count(), position.white.bit_count()],
             }
         )
+
+    def _book_get(self, request: Request) -> None:
+        if self.closing:
+            # The book may be gone already, and nobody should hear that it does not know a position.
+            raise RequestError("shutting_down", "the daemon is about to end")
+        self.books.get(request, lambda: self.admit(request))
 
     def _jobs(self, request: Request) -> None:
         request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})

@@ -84,7 +84,7 @@ class Analyses:
         analysis = Analysis(self, request, questions)
         request.cancel = analysis.cancel
         request.endless = not all(is_bounded(question.limits) for question in questions)
-        if values.get("partial_ms") and plies is None:
+        if values.get("partial_ms"):
             self._begin_partials(analysis)
         analysis.begin()
 
@@ -221,7 +221,6 @@ class Analysis:
         self._begun = time.perf_counter()
         wanted = request.values.get("partial_ms", 0)
         self._interval = max(SHORTEST_PARTIAL_MS, wanted) / 1000 if wanted else 0.0
-        self._told = 0.0
 
     def begin(self) -> None:
         """Answer what can be answered, and let the rest be searched."""
@@ -245,9 +244,10 @@ class Analysis:
 
     def answered(self, number: int, data: Data) -> None:
         """A question has its answer."""
-        if self._questions[number].ply >= 0:
-            self.request.partial({**data, "done": True})
         with self._lock:
+            # Under the lock, so that nothing preliminary follows.
+            if self._questions[number].ply >= 0:
+                self.request.partial({**data, "done": True})
             self._answers[number] = data
             self._left -= 1
             last = self._left == 0
@@ -270,16 +270,17 @@ class Analysis:
         self.request.final({"plies": answers, "nodes": sum(found["nodes"] for found in answers), "time_ms": spent})
 
     def tell(self) -> None:
-        """Send what is known so far, if it is time and there is anything."""
-        now = time.perf_counter()
+        """Send what is known so far of each question that is being searched, where it is time and there is anything."""
+        if not self._interval:
+            return
         with self._lock:
-            if not self._interval or now - self._told < self._interval or not self._searches:
-                return
-            data = self._searches[0].so_far()
-            if data is None:
-                return
-            self._told = now
-        self.request.partial({**data, "done": False})
+            now = time.perf_counter()
+            for search in self._searches:
+                due = now - search.told >= self._interval and self._answers[search.number] is None
+                data = search.so_far() if due and search.running else None
+                if data is not None:
+                    search.told = now
+                    self.request.partial({**data, "done": False})
 
 
 class _Search:
@@ -288,7 +289,9 @@ class _Search:
     def __init__(self, analysis: Analysis, number: int, question: Question) -> None:
         self._analysis = analysis
         self._analyses = analysis.analyses
-        self._number = number
+        self.number = number
+        self.told = 0.0
+        """When what is known so far was told the last time."""
         self._question = question
         self._limits = question.limits
         self._book = self._analyses.book_moves(question) if question.book == "use" else []
@@ -301,6 +304,11 @@ class _Search:
         self._lines: dict[int, Line] = {}
         self._nodes = 0
         self._ms = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether it has its turn."""
+        return self._control is not None
 
     def submit(self) -> None:
         """Wait for a search thread."""
@@ -373,7 +381,7 @@ class _Search:
             self._analyses.cache.put(question.position.player, question.position.opponent, result.lines)
         found = [line_data(line) for line in result.lines]
         extra: dict[str, Any] = {} if result.complete else {"stopped": True}
-        self._analysis.answered(self._number, self._answer(found, **extra))
+        self._analysis.answered(self.number, self._answer(found, **extra))
         return False
 
     def _reduce(self, nodes: int, ms: float) -> bool:

@@ -32,6 +32,8 @@ _AT_A_TIME = 100
 _RETRY_S = 0.005
 _RETRIED = 50
 _CHORES_S = 0.25
+_LAST_WORDS_S = 0.3
+_SILENCE_S = 0.03
 LARGEST_OUTBOXES = 64 << 20
 """Bytes of all clients' outboxes together."""
 
@@ -96,6 +98,7 @@ class Sockets:
         self._thread = 0
         self._stopping = False
         self._next_chores = 0.0
+        self._received = 0.0
         self._poller = zmq.Poller()
         for door in doors:
             self._poller.register(door.socket, zmq.POLLIN)
@@ -116,7 +119,7 @@ class Sockets:
         return [request for peer in list(self._peers.values()) for request in list(peer.requests.values())]
 
     def stop(self) -> None:
-        """End the loop, when what is in the inbox has been sent."""
+        """End the loop, when what is in the inbox has been sent and what clients have sent by now was answered."""
         self._stopping = True
         self._wake()
 
@@ -133,7 +136,13 @@ class Sockets:
         self._thread = threading.get_ident()
         while not self._stopping or self._inbox:
             self._turn()
-        until = time.monotonic() + 0.3
+        # What was sent in one go with a `shutdown` may not even have been read.
+        now = self._received = time.monotonic()
+        until = now + _LAST_WORDS_S
+        while now < until and (self._inbox or now - self._received < _SILENCE_S):
+            self._turn()
+            now = time.monotonic()
+        until = now + _LAST_WORDS_S
         while self._stalled and time.monotonic() < until:
             self._retry()
             time.sleep(_RETRY_S)
@@ -145,7 +154,7 @@ class Sockets:
 
     def _turn(self) -> None:
         now = time.monotonic()
-        wait = _RETRY_S if self._stalled else max(0.0, self._next_chores - now)
+        wait = _RETRY_S if self._stalled or self._stopping else max(0.0, self._next_chores - now)
         ready = dict(self._poller.poll(int(wait * 1000) + 1))
         try:
             if self._porter and self._porter.socket in ready:
@@ -172,6 +181,7 @@ class Sockets:
                 arrival = door.receive()
             except zmq.Again:
                 return
+            self._received = time.monotonic()
             try:
                 self._take(number, door, arrival)
             except Exception:
@@ -181,7 +191,7 @@ class Sockets:
         peer = self._peers.get((number, arrival.identity))
         if peer is None or peer.gone is not None or peer.connection != arrival.connection or peer.user != arrival.user:
             peer = self._greet(number, door, arrival, peer)
-        peer.seen = time.monotonic()
+        peer.seen = self._received
         prefix = arrival.prefix
         last_only = bool(prefix) and arrival.kind == "REQ"
         body = arrival.body

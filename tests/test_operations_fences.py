@@ -78,3 +78,15 @@ def test_hidden_folders() -> None:
 def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:
     daemon.final("text", {"line": "book-tasks 200"})
     assert daemon.final("text", {"line": "book-tasks"})["out"] == "book-tasks = 0\n"
+
+
+def test_of_a_game_each_ply_tells_how_it_goes_until_it_is_done(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=2)
+    asked = {"moves": "f5d6c3d3", "plies": [0, 1, 2, 3], "depth": 12, "partial_ms": 1, "book": "ignore"}
+    *partials, final = daemon.ends(daemon.request("analyze", asked))
+    assert [found["ply"] for found in final["data"]["plies"]] == [0, 1, 2, 3]
+    told = [(partial["data"]["ply"], partial["data"]["done"]) for partial in partials]
+    for ply in range(4):
+        done = [last for told_ply, last in told if told_ply == ply]
+        assert done[-1] and not any(done[:-1]), told
+    assert len({ply for ply, done in told if not done}) > 1, told

@@ -46,6 +46,17 @@ def test_a_signal_ends_it_and_everybody_is_told(lone: Served, how: signal.Signal
         assert peer.final("book.verify")["changed"] == 0
 
 
+def test_whoever_asks_in_the_same_breath_gets_an_answer(lone: Served) -> None:
+    with Peer(lone.ipc) as peer:
+        peer.final("ping")
+        wanted = [peer.request("shutdown"), *(peer.request("legal", {"moves": "f5"}) for _ in range(600))]
+        wanted += [peer.request("book.get"), peer.request("analyze", ENDLESS)]
+        ends = {reply["id"]: reply.get("error", {}).get("code") for reply in (peer.reply() for _ in wanted)}
+        assert set(ends) == set(wanted)
+        assert [ends[wanted[at]] for at in (0, 1, -2, -1)] == [None, None, "shutting_down", "shutting_down"]
+    assert lone.process.wait(PATIENCE_S) == 0
+
+
 def test_two_interrupts_end_it_at_once(lone: Served) -> None:
     with Peer(lone.ipc) as peer:
         load(peer)
