@@ -28,7 +28,7 @@ class BookOperations:
     """See the module."""
 
     def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health, hidden: Hidden) -> None:
-        """``settings`` are those that the searches of jobs follow; remote clients are not told of what is ``hidden``."""
+        """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
         self.books = books
         self.jobs = jobs
         self._settings = settings

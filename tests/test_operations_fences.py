@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 import referee
+from fake_engine import ENDLESS_DEPTH
 from operated import Operated
 
 from desdaemon.books import Books, Caller
-from desdaemon.jobs import Jobs
 from desdaemon.operations import Client
 from desdaemon.paths import Hidden
 from desdaemon.protocol.book_commands import BY_NAME
+
+ENDLESS = {"depth": ENDLESS_DEPTH}
 
 
 @pytest.fixture
@@ -88,5 +90,26 @@ def test_of_a_game_each_ply_tells_how_it_goes_until_it_is_done(tmp_path: Path) -
     told = [(partial["data"]["ply"], partial["data"]["done"]) for partial in partials]
     for ply in range(4):
         done = [last for told_ply, last in told if told_ply == ply]
-        assert done[-1] and not any(done[:-1]), told
+        assert done == [False] * (len(done) - 1) + [True], told
     assert len({ply for ply, done in told if not done}) > 1, told
+
+
+def test_everything_of_a_client_is_cancelled_at_once(daemon: Operated) -> None:
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    mine = [daemon.request("analyze", ENDLESS) for _ in range(3)] + [daemon.request("text", {"line": "hint"})]
+    other = daemon.request("analyze", {**ENDLESS, "priority": -1}, Client("other", "reader"))
+    assert daemon.final("cancel", {"all": True}) == {"cancelled": True, "number": 4}
+    assert {daemon.ends(number)[-1]["error"]["code"] for number in mine} == {"cancelled"}
+    assert not [reply for reply in daemon.replies if reply["id"] == other]
+    assert daemon.final("cancel", {"all": True}) == {"cancelled": False, "number": 0}
+    for args in ({}, {"all": False}, {"all": True, "target": other}):
+        assert daemon.code("cancel", args) == "bad_request"
+
+
+def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
+    warned = daemon.ask("legal", {"bord": ""}, moves="f5", **{"arg\n": 1})
+    assert warned["warnings"] == [
+        'unknown key "moves": arguments are in args',
+        'unknown key "arg\\n": arguments are in args',
+        'legal has no argument "bord"',
+    ]
