@@ -22,6 +22,7 @@ from desdaemon.protocol.options import Option
 
 from .game import Game
 from .interrupt import Interrupt, Search
+from .lateness import Lateness
 from .loader import Abandoned, Engine, EngineConfig, EngineFailure, EngineSource, TooLate
 from .settings import Settings
 
@@ -93,6 +94,7 @@ class Session:
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
         self.clocks: dict[bool, Clock] = {}
+        self.lateness = Lateness()
         self._expected: tuple[Position, int | None] | None = None
 
     # The game
@@ -239,7 +241,7 @@ class Session:
 
         black = position.black_to_move
         clock = self.clocks.get(black) if clocks else None
-        return move_limits(self.settings, position.empties, self.remaining_ms(black), clock)
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.lateness, clock)
 
     def search(
         self,
@@ -356,6 +358,7 @@ class Session:
     def _searched_move(
         self, position: Position, limits: Limits, begun: float, progress: Progress | None
     ) -> tuple[int, Result | None]:
+        planned = limits.time_ms
         timed = self.settings.timed or position.black_to_move in self.clocks
         if timed and position.moves.bit_count() == 1:
             limits = limits._replace(depth=min(1, limits.depth))
@@ -366,6 +369,8 @@ class Session:
         finally:
             spent = (time.monotonic() - begun) * 1000
             self.game.charge(position.black_to_move, spent)
+            if planned:
+                self.lateness.note(spent - planned)
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]

@@ -204,7 +204,7 @@ class XBoardDialect(LineDialect):
         if self.session.settings.move_time:
             return
         clock = self.session.clocks.setdefault(black, Clock(left))
-        clock.set(left, clock.left_stones)
+        self.session.lateness.find(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
         """Whose clock `time` speaks of, where the engine plays neither side: that of the side to move."""
