@@ -118,7 +118,7 @@ def _move_time(settings: Settings, empties: int, remaining_ms: float, lateness: 
 
 
 def _share_of_game(settings: Settings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
-    """A move's part of the ms left for a game; half of it or less once the cushion is touched, so that it comes back."""
+    """A move's part of the ms left for a game; half of it or less where the cushion is touched: it is to come back."""
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - lateness.cushion
     return min(share, max(spare, min(share, left / 5 + increment) / 2))
