@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.book.going import Stopped
 from desdaemon.protocol.book_commands import BookCommand, BookValues
 
 from .books import Books, Caller
@@ -54,14 +55,11 @@ class Run(NamedTuple):
         value = self.values[name]
         return value if isinstance(value, int) else self.book.options.level
 
-    def tell(self, phase: str, done: int, total: int) -> bool:
-        """Report progress; whether to go on."""
+    def going(self, stage: str, done: int, total: int) -> None:
+        """Report progress, as the book library wants it; raises `Stopped` once the job is cancelled."""
         book = self.books.book
-        return self.job.report(phase, done, total, len(book) if book is not None else 0)
-
-    def progress(self, phase: str) -> Callable[[int, int], bool]:
-        """`tell` of a phase, as the book library wants it."""
-        return lambda done, total: self.tell(phase, done, total)
+        if not self.job.report(stage, done, total, len(book) if book is not None else 0):
+            raise Stopped
 
     def worker(self) -> Worker:
         """The searches of the job, as the book library wants them."""

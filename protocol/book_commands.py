@@ -17,6 +17,8 @@ BookValues = dict[str, BookValue]
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 
+_REPLACING = ("new", "load", "import", "salvage", "enumerate")
+
 
 class Parameter(NamedTuple):
     """A parameter of a book command.
@@ -60,8 +62,9 @@ class BookCommand(NamedTuple):
     """A command on the book.
 
     ``long`` ones may take more than a second: they report progress and can be stopped. ``writes`` ones change the book
-    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. ``role`` is
-    what a remote client has to be; every command that names a file takes an admin.
+    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. Those that
+    put another book in its place say so by ``replaces``. ``role`` is what a remote client has to be; every command
+    that names a file takes an admin.
     """
 
     name: str
@@ -72,6 +75,11 @@ class BookCommand(NamedTuple):
     writes: bool = False
     role: str = READER
     places: bool = False
+
+    @property
+    def replaces(self) -> bool:
+        """Whether another book takes the place of the one in use."""
+        return self.name in _REPLACING
 
     @property
     def op(self) -> str:

@@ -151,19 +151,20 @@ def prefetch_record(ctx, data, here):
     return here + U(42) + (ldu8(at + U(38)) << U(1))
 
 
-@kernel("i64(u64,u64,i64,i64,u64)")
-def dat_load(ctx, data, size, start, out):
-    """Insert the records of ``data`` from byte ``start``; answers where it stopped.
+@kernel("i64(u64,u64,i64,i64,i64,u64)")
+def dat_load(ctx, data, size, start, most, out):
+    """Insert ``most`` records of ``data`` at most, from byte ``start``; answers where it stopped.
 
-    ``out``: + 0 why (0: the end; -1, -2: see `insert_row`; else what is wrong, in the record that begins where it
-    stopped), + 8 at which byte of the record, + 16 known positions met.
+    ``out``: + 0 why (0: the end, or so many; -1, -2: see `insert_row`; else what is wrong, in the record that begins
+    where it stopped), + 8 at which byte of the record, + 16 known positions met.
     """
     here = i2u(start)
     end = i2u(size)
     ahead = here
     lead = 0
     st64(out, U(0))
-    while here < end:
+    while here < end and most > 0:
+        most -= 1
         while lead < AHEAD and ahead + U(42) <= end:
             ahead = prefetch_record(ctx, data, ahead)
             lead += 1

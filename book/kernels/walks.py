@@ -13,7 +13,9 @@ from desdaemon.engine.kernels.bits import (
     ldu32,
     popc,
     st8,
+    st64,
     stack_buf,
+    sts64,
     u2i,
 )
 
@@ -148,25 +150,43 @@ def select_rows(ctx, order, marks, start, end, rules):
 
 
 @kernel("i64(u64,i64,i64,u64,u64)")
-def list_losers(ctx, start, end, keep, out):
-    """Set the byte at ``out`` of each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a
-    child that is not; how many there are."""
-    children = stack_buf(1024)
+def list_lost(ctx, start, end, keep, out):
+    """Note each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a link to one that is not,
+    32 bytes at ``out``: the row, and move, score and level of the best of the links it loses (a move of 255 where
+    that is not better than its leaf). Answers how many."""
+    links = stack_buf(1024)
     row = i2u(start)
-    losers = 0
+    noted = U(0)
     while row < i2u(end):
+        at = row_at(ctx, row)
+        total = U(0)
         if ldu8(keep + row):
-            at = row_at(ctx, row)
-            count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
-            if count < 0:
-                count = 1
-            k = U(0)
-            while k < i2u(count):
-                found = find_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
-                k += U(1)
-                if found >= 0 and ldu8(keep + i2u(found)) == U(0):
-                    st8(out + row, 1)
-                    losers += 1
-                    k = i2u(count)
+            total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
+        lost = False
+        best = NO_SCORE
+        move = U(255)
+        level = 0
+        k = U(0)
+        while k < total:
+            found = u2i(ld64(links + (k << U(4)) + U(8)))
+            if found >= 0 and ldu8(keep + i2u(found)) == U(0):
+                lost = True
+                child = row_at(ctx, i2u(found))
+                score = -ldi8(child + U(32))
+                if score > best and score >= -64 and score <= 64:
+                    best = score
+                    move = ld64(links + (k << U(4)))
+                    level = ldi8(child + U(35))
+            k += U(1)
+        if lost:
+            if ldu8(at + U(36)) <= PASS and ldi8(at + U(37)) >= -64 and ldi8(at + U(37)) >= best:
+                move = U(255)
+            own = ldi8(at + U(35))
+            note = out + (noted << U(5))
+            st64(note, row)
+            st64(note + U(8), move)
+            sts64(note + U(16), best)
+            sts64(note + U(24), own if own < level else level)
+            noted += U(1)
         row += U(1)
-    return losers
+    return u2i(noted)

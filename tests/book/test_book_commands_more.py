@@ -8,7 +8,6 @@ from toys import contents
 
 from desdaemon.book.record import START
 from desdaemon.book.schedule import RECIPES
-from desdaemon.book.table import CHUNK_ROWS
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 
@@ -134,7 +133,7 @@ def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path)
         (*entry[:2], entry.score) for entry in whole
     ]
     damaged = bytearray(native.read_bytes())
-    damaged[4096 + 40 * (CHUNK_ROWS + 5)] ^= 1
+    damaged[4096 + 20] ^= 1
     broken = tmp_path / "broken.book"
     broken.write_bytes(damaged)
     assert str(broken) in dialogue.refused(f"book load {broken}")
