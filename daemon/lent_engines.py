@@ -53,10 +53,11 @@ def _never(config: EngineConfig) -> Engine:
 
 
 class LentControl:
-    """Ends a search for good, whichever engine it is on."""
+    """Ends a search for good, whichever engine it is on; ``news`` is set when it does."""
 
     def __init__(self) -> None:
         self.stopped = False
+        self.news = threading.Event()
         self._lock = threading.Lock()
         self._inner: Stoppable | None = None
 
@@ -65,6 +66,7 @@ class LentControl:
         with self._lock:
             self.stopped = True
             inner = self._inner
+        self.news.set()
         if inner is not None:
             inner.stop()
 
@@ -102,7 +104,7 @@ class LentSearcher:
         while True:
             attempt.begin()
             try:
-                with self._scheduler.turn_of(item, lambda: control.stopped):
+                with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
                     engine = self._engines.borrow(self._threads)
                     try:
                         finished = attempt.run(engine, player, opponent, options)

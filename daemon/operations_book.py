@@ -36,6 +36,11 @@ class BookOperations:
         self._looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
 
+    @property
+    def waiting(self) -> int:
+        """Look-ups that take their time, commands that came before the book was open, and jobs that are not over."""
+        return self._looks.waiting + self.jobs.active
+
     def status(self) -> Data:
         """The book's part of the status."""
         book = self.books.book

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 LARGEST_ANSWER = 1 << 20
 """Characters; games that the engine plays with itself end here."""
 
-MOST_THREADS = 64
-"""So many clients' lines are carried out at a time; waiting for a search counts."""
+MOST_THREADS = 256
+"""So many clients' lines are carried out at a time; waiting for a search counts. Others are told to try later."""
 
 _COMMANDS = {
     READER: (
@@ -150,6 +150,7 @@ class Texts:
         self._hidden = hidden
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
+        self._busy = 0
 
     def request(self, request: Request) -> None:
         """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
@@ -174,17 +175,21 @@ class Texts:
     def put(self, client: Client, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
         """Have a line carried out in its turn and ``done`` called with what it printed; returns what cancels it.
 
-        ``done`` is not called for a line that was cancelled before its turn.
+        ``done`` is not called for a line that was cancelled before its turn. Raises `RequestError` where there is no
+        thread left.
         """
         with self._lock:
             room = client.texts
             if room is None:
                 room = client.texts = self._room(client)
+            begin = not room.busy
+            if begin and self._busy >= MOST_THREADS:
+                raise RequestError("busy", f"lines of {MOST_THREADS} clients are carried out: try later")
+            self._busy += begin
             room.number += 2
             item = _Line(line, room.number, done)
             room.lines.append(item)
             self.waiting += 1
-            begin = not room.busy
             room.busy = True
         command = find_command(split_line(line)[0])
         if command is not None and command.name == "stop":
@@ -210,6 +215,7 @@ class Texts:
             with self._lock:
                 if not room.lines:
                     room.busy = False
+                    self._busy -= 1
                     return
                 item = room.lines.popleft()
                 self.waiting -= 1

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 import referee
-from fake_engine import ENDLESS_DEPTH
-from operated import Operated
+from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
+from operated import Operated, until
 
+from desdaemon import remote, scheduler
 from desdaemon.books import Books, Caller
-from desdaemon.operations import Client
+from desdaemon.loader import Engine, EngineConfig
+from desdaemon.operations import Client, ServerLimits
 from desdaemon.paths import Hidden
 from desdaemon.protocol.book_commands import BY_NAME
+from desdaemon.workers import Engines
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
 
@@ -113,3 +119,68 @@ def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
         'unknown key "arg\\n": arguments are in args',
         'legal has no argument "bord"',
     ]
+
+
+def test_jobs_of_clients_that_come_and_go_do_not_pile_up(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(queue=5))
+    go_on = threading.Event()
+    daemon.services.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
+    for number in range(8):
+        client = Client(str(number), "editor")
+        asked = daemon.request("book.fix", client=client)
+        daemon.services.operations.drop(client)
+        assert daemon.ends(asked)[-1]["error"]["code"] == ("cancelled" if number < 4 else "busy")
+    go_on.set()
+
+
+def test_a_text_line_that_nobody_can_carry_out_is_refused(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "MOST_THREADS", 2)
+    slow = [Client(str(number), "reader") for number in range(2)]
+    for client in slow:
+        daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"}, client)
+        daemon.request("text", {"line": "hint"}, client)
+    assert daemon.code("text", {"line": "moves"}) == "busy"
+    daemon.final("cancel", {"all": True}, slow[0])
+    until(lambda: daemon.ask("text", {"line": "moves"})["type"] == "final")
+    daemon.final("cancel", {"all": True}, slow[1])
+
+
+def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() -> None:
+    made: weakref.WeakSet[FakeSearcher] = weakref.WeakSet()
+
+    def build(config: EngineConfig) -> Engine:
+        engine = build_fake(config)
+        assert isinstance(engine.searcher, FakeSearcher)
+        made.add(engine.searcher)
+        return engine
+
+    engines = Engines(build, 4, 16)
+    for threads in (1, 2, 3, 4, 1, 4, 2):
+        engines.assure(threads)
+        engines.give_back(engines.borrow(threads), threads)
+    gc.collect()
+    assert len(made) <= 4
+
+
+def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> None:
+    queue = scheduler.Queue(1)
+    kept: weakref.WeakSet[scheduler.Item] = weakref.WeakSet()
+
+    def item(priority: int) -> scheduler.Item:
+        found = scheduler.Item(scheduler.Lane.BATCH, "client", 1, priority, lambda: None, None)
+        kept.add(found)
+        return found
+
+    for number in range(2):
+        queue.add(item(9), number)
+        queue.decide(number)
+    for _ in range(10_000):
+        withdrawn = item(0)
+        queue.add(withdrawn, 2)
+        queue.decide(2)
+        assert queue.remove(withdrawn)
+    del withdrawn
+    assert len(kept) < 3_000
+    assert (queue.waiting, len(queue.running)) == (1, 1)
+    queue.release(queue.running[0])
+    assert len(queue.decide(3).start) == 1
