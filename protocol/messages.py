@@ -195,7 +195,11 @@ def allows(role: str, needed: str) -> bool:
 def is_id(value: object) -> bool:
     """Whether a value can be the id of a request."""
     if isinstance(value, str):
-        return len(value) <= LONGEST_ID and len(value.encode("utf-8", "surrogatepass")) <= LONGEST_ID
+        try:
+            return len(value) <= LONGEST_ID and len(value.encode()) <= LONGEST_ID
+        except UnicodeEncodeError:
+            # JSON can hold half of a surrogate pair, which is no text.
+            return False
     return type(value) is int and 0 <= value < 1 << 64
 
 
