@@ -129,7 +129,7 @@ class Journalist(Recorder):
     def allow(self) -> None:
         """See `Recorder`."""
         if self.refuse is not None:
-            raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}")
+            raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}") from self.refuse
 
     def changed(self, row: int) -> None:
         """See `Recorder`."""

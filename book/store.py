@@ -102,7 +102,7 @@ class Store:
             return
         with self._io:
             if recorder.refuse is not None:
-                raise WriteFailed(f"{self.path}: an earlier write failed: {recorder.refuse}")
+                raise WriteFailed(f"{self.path}: an earlier write failed: {recorder.refuse}") from recorder.refuse
             recorder.waiting.clear()
             content = recorder.take()
             if not content:

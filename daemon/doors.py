@@ -7,6 +7,7 @@ matter of the whole socket. Beside each is a PUB socket for events.
 from __future__ import annotations
 
 import contextlib
+import socket
 from typing import Any, NamedTuple
 
 import zmq
@@ -63,20 +64,20 @@ class Door:
         """Those that are open, as far as `closed_connections` has told."""
         self.socket = context.socket(zmq.ROUTER)
         self.publisher = context.socket(zmq.PUB)
-        for socket in (self.socket, self.publisher):
-            socket.linger = 0
-            socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
-            socket.setsockopt(zmq.SNDHWM, _SENT_AHEAD)
-            socket.setsockopt(zmq.RCVHWM, _RECEIVED_AHEAD)
-            socket.setsockopt(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
-            socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
-            socket.setsockopt(zmq.BACKLOG, 1024)
+        for made in (self.socket, self.publisher):
+            made.linger = 0
+            made.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
+            made.setsockopt(zmq.SNDHWM, _SENT_AHEAD)
+            made.setsockopt(zmq.RCVHWM, _RECEIVED_AHEAD)
+            made.setsockopt(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
+            made.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
+            made.setsockopt(zmq.BACKLOG, 1024)
             if keys is not None:
                 public, secret = keys.server()
-                socket.curve_server = True
-                socket.curve_publickey = public.encode()
-                socket.curve_secretkey = secret.encode()
-                socket.zap_domain = _DOMAIN
+                made.curve_server = True
+                made.curve_publickey = public.encode()
+                made.curve_secretkey = secret.encode()
+                made.zap_domain = _DOMAIN
         self.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         # A client that comes back takes its identity over from a connection that has died unnoticed. With keys nobody
         # may do that, for it could be somebody else.
@@ -87,6 +88,8 @@ class Door:
         """Listen at an endpoint and, for events, beside it; raises `BadInput`."""
         for _ in range(_ATTEMPTS):
             try:
+                if _is_listened_to(endpoint):
+                    raise zmq.ZMQError(zmq.EADDRINUSE)
                 self.socket.bind(endpoint)
             except zmq.ZMQError as error:
                 holder = _holder(endpoint) if error.errno == zmq.EADDRINUSE else ""
@@ -172,6 +175,14 @@ class Door:
         self.monitor.close(linger=0)
         self.publisher.close(linger=linger_ms)
         self.socket.close(linger=linger_ms)
+
+
+def _is_listened_to(endpoint: str) -> bool:
+    """Whether somebody listens at an ipc endpoint already; libzmq would take the name away from them."""
+    if not endpoint.startswith("ipc://"):
+        return False
+    with socket.socket(socket.AF_UNIX) as asker:
+        return asker.connect_ex(endpoint.removeprefix("ipc://")) == 0
 
 
 def _holder(endpoint: str) -> str:

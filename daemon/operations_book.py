@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.book_commands import find_book_command, values_by_name
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .health import Health
     from .operations import Data, Request
     from .paths import Hidden
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
 
 class BookOperations:
@@ -134,20 +137,21 @@ def _explained(failure: Exception | None) -> RequestError:
         return RequestError("forbidden", str(failure), "file")
     if isinstance(failure, NoBook):
         return RequestError("not_found", str(failure))
-    if _missing_file(failure):
+    causes = list(_causes(failure))
+    if any(isinstance(cause, FileNotFoundError) for cause in causes):
         return RequestError("not_found", str(failure), "file")
+    if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
+        return RequestError("internal", str(failure))
     if isinstance(failure, BadInput | OSError | ValueError):
         return RequestError("bad_request", str(failure))
     return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
 
 
-def _missing_file(failure: BaseException | None) -> bool:
-    """Whether a file that is not there is behind it."""
+def _causes(failure: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what is behind it."""
     while failure is not None:
-        if isinstance(failure, FileNotFoundError):
-            return True
+        yield failure
         failure = failure.__cause__ or failure.__context__
-    return False
 
 
 def progress_data(job: Job) -> Data:

@@ -50,7 +50,7 @@ ERROR_CODES = {
     "too_large": "The body is longer than 1 MiB, or a text than allowed.",
     "forbidden": "The role does not allow it, or a file is outside the data folder.",
     "shutting_down": "The daemon is about to end.",
-    "internal": "A mistake in the daemon, or its engine cannot be had; the log has more.",
+    "internal": "A mistake in the daemon, its disk is full, or its engine cannot be had; the log has more.",
 }
 
 

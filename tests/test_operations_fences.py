@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import threading
 import weakref
@@ -184,3 +185,15 @@ def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> N
     assert (queue.waiting, len(queue.running)) == (1, 1)
     queue.release(queue.running[0])
     assert len(queue.decide(3).start) == 1
+
+
+def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon.final("book.new", {"level": 0, "depth": 4})
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    reply = daemon.ask("book.save", {"file": "kept.book"})
+    assert (reply["error"]["code"], "No space" in reply["error"]["message"]) == ("internal", True)
+    assert daemon.final("book.get")["found"]

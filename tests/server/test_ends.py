@@ -69,11 +69,13 @@ def test_two_interrupts_end_it_at_once(lone: Served) -> None:
         assert peer.final("book.verify")["changed"] == 0
 
 
-def test_a_second_daemon_says_who_holds_the_endpoint(lone: Served) -> None:
+@pytest.mark.parametrize("arguments", ["", "--ipc {ipc}"])
+def test_a_second_daemon_says_who_holds_the_endpoint(lone: Served, arguments: str) -> None:
+    elsewhere = {**lone.environment, "DESDAEMON_RUNTIME_DIR": f"{lone.runtime}2"}
     second = subprocess.run(
-        [*REAL, "serve", "-l", "1"],
+        [*REAL, "serve", "-l", "1", *arguments.format(ipc=lone.ipc).split()],
         cwd=ROOT,
-        env=lone.environment,
+        env=elsewhere if arguments else lone.environment,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
