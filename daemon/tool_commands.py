@@ -29,7 +29,7 @@ def _bench(text: TextDialect, argument: str) -> None:
     wanted = number_argument("bench", argument, 1, 10**6) if argument else 0
     session, generator = text.session, random.Random(1)
     nodes = solved = 0
-    begun = time.monotonic()
+    begun, cpu_begun = time.monotonic(), time.process_time()
     with session.interrupt.searching(bounded=True) as search:
         while not search.stopped and (solved < wanted if wanted else time.monotonic() - begun < BENCH_S):
             position = _random_position(generator, BENCH_EMPTIES)
@@ -39,7 +39,8 @@ def _bench(text: TextDialect, argument: str) -> None:
             result = session.search(position, _exact(position), window=(-64, 64))
             nodes += result.nodes
             solved += 1
-    text.say(edax.solve_summary(f"{solved} positions", nodes, (time.monotonic() - begun) * 1000, 0.0))
+    ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
+    text.say(edax.solve_summary(f"{solved} positions", nodes, ms, cpu_ms))
 
 
 def _exact(position: Position) -> Limits:

@@ -171,7 +171,7 @@ def test_hint_shows_the_books_moves_first_and_searches_the_others(dialogue: Book
     lines = dialogue.lines("hint 60")
     assert 0 < len(known.moves) <= len(lines) == 3
     for move, line in zip(known.moves, lines, strict=False):
-        assert line.startswith(f"book   {move.score:+3d}")
+        assert line.startswith(f"book    {move.score:+d}{'':42}")
         assert line[52:54].lower() == referee.name(move.move).lower()
     allowed = [call.options["allow"] for call in dialogue.searcher.calls] if len(lines) > len(known.moves) else []
     assert all(not mask >> move.move & 1 for mask in allowed for move in known.moves)
