@@ -38,6 +38,7 @@ Commands:
 {commands}
 
   --help, --version                 this text, name and version
+  -edax                             the text protocol, moves announced in Edax's name
   -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment; edax.ini in
                                     the current folder is read first
 """
