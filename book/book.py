@@ -165,10 +165,12 @@ class Book:
         """What `faults` gives, some thousand rows at a time, as arrays of shape (n, 2): row and kind."""
         notes = np.empty((_NOTES, 2), np.int64)
         noted = np.zeros(1, np.uint64)
+        empties = self.table.by_empties(going)
         at = 0
         while at < len(self):
             end = min(len(self), at + _SLICE)
-            at = int(kernels().list_faults(self.table.context, at, end, address(notes), _NOTES, address(noted)))
+            places = address(notes), _NOTES, address(noted), address(empties)
+            at = int(kernels().list_faults(self.table.context, at, end, *places))
             yield notes[: int(noted[0])].copy()
             going("leaves", at, len(self))
 
@@ -193,9 +195,12 @@ class Book:
         """The faults of some rows, in their order, as `faults` gives them."""
         note = np.empty((1, 2), np.int64)
         noted = np.zeros(1, np.uint64)
+        # As if there were rows of every kind: which there are is not worth counting.
+        empties = np.ones(65, np.uint64)
+        places = address(note), 1, address(noted), address(empties)
         found = [np.empty((0, 2), np.int64)]
         for done, row in enumerate(rows.tolist()):
-            kernels().list_faults(self.table.context, row, row + 1, address(note), 1, address(noted))
+            kernels().list_faults(self.table.context, row, row + 1, *places)
             if noted[0]:
                 found.append(note.copy())
             if done % _FEW == 0:
@@ -308,9 +313,11 @@ class Book:
             slices(len(self), _NOTES, "links", going) if above is None else ((row, row + 1) for row in sorted(above))
         )
         notes = np.empty((_NOTES, 4), np.int64)
+        empties = self.table.by_empties(going) if above is None else np.ones(65, np.uint64)
+        places = address(kept), address(notes), address(empties)
         found = [notes[:0]]
         for start, end in ranges:
-            noted = kernels().list_lost(self.table.context, start, end, address(kept), address(notes))
+            noted = kernels().list_lost(self.table.context, start, end, *places)
             found.append(notes[:noted].copy())
         return np.concatenate(found)
 

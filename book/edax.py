@@ -97,7 +97,7 @@ def _header(path: Path, data: bytes) -> tuple[Options, int]:
 def _note_links(table: Table, data: npt.NDArray[np.uint8], going: Going) -> Links:
     notes = np.empty((_NOTES, 2), np.uint64)
     stats = np.zeros(1, np.uint64)
-    empties = table.by_empties()
+    empties = table.by_empties(going)
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
@@ -186,7 +186,7 @@ def write(
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
     buffer: npt.NDArray[Any] = np.empty(_SLICE * 176, np.uint8)
     stats = np.zeros(2, np.uint64)
-    empties = table.by_empties()
+    empties = table.by_empties(going)
     written = len(header)
     with replacing(path) as stream:
         stream.write(header)

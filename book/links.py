@@ -222,7 +222,8 @@ def reach(
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():
         marks[row] |= mark
-    order = Order(table, going)
+    order, empties = Order(table, going), table.by_empties(going)
+    places = address(order.rows), address(marks)
     for start, end in order.downwards("reach", going):
-        kernels().reach_rows(table.context, address(order.rows), address(marks), start, end, int(best_only))
+        kernels().reach_rows(table.context, *places, start, end, int(best_only), address(empties))
     return marks

@@ -71,8 +71,9 @@ def _counted(book: Book, name: str) -> dict[int, int]:
 def summary(book: Book, going: Going = silent) -> Summary:
     """Count everything."""
     counts = np.zeros((4, _GROUPS), np.uint64)
+    empties = book.table.by_empties(going)
     for start, end in slices(len(book), _SLICE, "count", going):
-        kernels().tally_rows(book.table.context, start, end, address(counts))
+        kernels().tally_rows(book.table.context, start, end, address(counts), address(empties))
     rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
     return Summary(

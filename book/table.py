@@ -462,10 +462,11 @@ class Table:
             self._kernels.list_kinds(self._context_at, start, end, address(kinds) + start)
         return kinds
 
-    def by_empties(self) -> Words:
+    def by_empties(self, going: Going = silent) -> Words:
         """How many positions have 0..64 empty squares."""
         counts: Words = np.zeros(65, np.uint64)
-        self._kernels.count_empties(self._context_at, address(counts))
+        for start, end in slices(len(self), CHUNK_ROWS, "count", going):
+            self._kernels.count_empties(self._context_at, start, end, address(counts))
         return counts
 
     def insert_children(self, start: int, end: int, going: Going = silent) -> None:

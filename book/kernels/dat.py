@@ -20,7 +20,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import list_links, prefetch_key
+from .graph import barren, list_links, prefetch_key
 from .negamax import NARROW, clamp, count_of
 from .table import canonical, find_row, insert_row, row_at
 
@@ -206,12 +206,11 @@ def dat_load(ctx, data, size, start, most, out):
 def sorted_links(ctx, at, out, empties):
     """The links of the record at ``at`` as Edax stores them (score, move), best first, then by move.
 
-    ``empties``: how many rows have 0.. empty squares, see `count_empties`.
+    ``empties``: see `barren`.
     """
     found = stack_buf(1024)
     count = u2i(U(0))
-    free = U(64) - i2u(popc(ld64(at) | ld64(at + U(8))))
-    if moves(ld64(at), ld64(at + U(8))) != U(0) and ld64(empties + ((free - U(1)) << U(3))) == U(0):
+    if barren(ld64(at), ld64(at + U(8)), empties):
         return 0
     total = list_links(ctx, ld64(at), ld64(at + U(8)), found)
     k = U(0)

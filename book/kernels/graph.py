@@ -80,6 +80,16 @@ def list_children(ctx, p, o, out):
     return u2i(count)
 
 
+@kernel("i64(u64,u64,u64)", inline=True)
+def barren(p, o, empties):
+    """Whether nothing can follow (p, o) in the book: it has moves, and no row one empty square less.
+
+    ``empties``: how many rows have 0.. empty squares, see `count_empties`.
+    """
+    free = U(64) - i2u(popc(p | o))
+    return 1 if moves(p, o) != U(0) and ld64(empties + ((free - U(1)) << U(3))) == U(0) else 0
+
+
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
     """Every legal move (or the pass) of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""

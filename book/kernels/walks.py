@@ -19,7 +19,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import list_children, list_links
+from .graph import barren, list_children, list_links
 from .negamax import margin_at
 from .table import find_row, row_at
 
@@ -28,13 +28,14 @@ PASS = U(64)
 EXPAND = U(64)
 
 
-@kernel("i64(u64,u64,u64,i64,i64,i64)")
-def reach_rows(ctx, order, marks, start, end, best_only):
+@kernel("i64(u64,u64,u64,i64,i64,i64,u64)")
+def reach_rows(ctx, order, marks, start, end, best_only, empties):
     """Hand the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
 
     Otherwise (``best_only`` 0) a child gets every mark of its parent. With ``best_only``, mark 1 says that the side
     to move plays only best moves and mark 2 that the other side does. Answers how many rows of the range are
-    marked. Children have a smaller layer, so one pass from the opening on reaches everything.
+    marked. Children have a smaller layer, so one pass from the opening on reaches everything. ``empties``: see
+    `barren`.
     """
     children = stack_buf(1024)
     t = i2u(end)
@@ -48,6 +49,8 @@ def reach_rows(ctx, order, marks, start, end, best_only):
             continue
         marked += 1
         at = row_at(ctx, i2u(row))
+        if barren(ld64(at), ld64(at + U(8)), empties):
+            continue
         count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
         if count < 0:
             count = 1
@@ -149,18 +152,18 @@ def select_rows(ctx, order, marks, start, end, rules):
     return chosen
 
 
-@kernel("i64(u64,i64,i64,u64,u64)")
-def list_lost(ctx, start, end, keep, out):
+@kernel("i64(u64,i64,i64,u64,u64,u64)")
+def list_lost(ctx, start, end, keep, out, empties):
     """Note each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a link to one that is not,
     32 bytes at ``out``: the row, and move, score and level of the best of the links it loses (a move of 255 where
-    that is not better than its leaf). Answers how many."""
+    that is not better than its leaf). Answers how many. ``empties``: see `barren`."""
     links = stack_buf(1024)
     row = i2u(start)
     noted = U(0)
     while row < i2u(end):
         at = row_at(ctx, row)
         total = U(0)
-        if ldu8(keep + row):
+        if ldu8(keep + row) and barren(ld64(at), ld64(at + U(8)), empties) == 0:
             total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
         lost = False
         best = NO_SCORE
