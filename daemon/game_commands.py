@@ -9,21 +9,13 @@ from desdaemon import __version__
 from desdaemon.protocol.commands import BASE_COMMANDS, COMMANDS
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.notation import square_text
-from desdaemon.protocol.options import OPTIONS, Option, whole_number
+from desdaemon.protocol.options import OPTIONS, Option, number_within
 from desdaemon.protocol.rules import squares
 
 if TYPE_CHECKING:
     from .text import TextDialect
 
 _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
-
-
-def number_argument(command: str, text: str, low: int, high: int) -> int:
-    """The whole number that a command was given; raises `BadInput` naming both."""
-    number = whole_number(text)
-    if number is None or not low <= number <= high:
-        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
-    return number
 
 
 def _init(text: TextDialect, argument: str) -> None:
@@ -94,7 +86,7 @@ def _rotate(text: TextDialect, argument: str) -> None:
 
 
 def _symmetry(text: TextDialect, argument: str) -> None:
-    number = number_argument("symmetry", argument, 0, 15)
+    number = number_within("symmetry", argument, 0, 15)
     text.session.transform(number & 7, bool(number & 8))
 
 
@@ -180,7 +172,7 @@ def _quit(text: TextDialect, argument: str) -> None:
 
 
 def _nboard(text: TextDialect, argument: str) -> None:
-    number_argument("nboard", argument, 1, 2)
+    number_within("nboard", argument, 1, 2)
     text.successor = "nboard"
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from desdaemon.protocol import rules
 from desdaemon.protocol.errors import BadInput
@@ -62,6 +62,16 @@ class Slots(Protocol):
         abandoned: Callable[[], bool] = ...,
     ) -> AbstractContextManager[object]:
         """The time in which a search may run, until ``preempt`` wants it to end; raises `Abandoned`."""
+
+
+class KnownMove(NamedTuple):
+    """A move of the book: its score, the line it begins, the position's level, and how many lines are behind it."""
+
+    move: int
+    score: int
+    line: tuple[int, ...]
+    level: int
+    lines: int
 
 
 class Session:
@@ -309,6 +319,17 @@ class Session:
             with self.interrupt.searching(bounded=True) as search, suppress(Abandoned):
                 self.books.ready(lambda: search.stopped)
         return self.books.look_up(position.player, position.opponent)
+
+    def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
+        """The best ``most`` moves that the book knows of a position."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return
+        for move, score in look.moves[:most]:
+            after = position.after(move)
+            line = (move, *self.books.line(after.player, after.opponent))
+            behind = self.books.look_up(after.player, after.opponent)
+            yield KnownMove(move, score, line, look.level, behind.lines if behind else 0)
 
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
         """The book's move, or with the option ``book-check`` a better one outside the book; None to search."""

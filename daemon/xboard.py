@@ -15,6 +15,7 @@ from desdaemon import __version__
 from desdaemon.protocol import rules, xboard
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.notation import START, illegal_move
+from desdaemon.protocol.options import number_within
 
 from .dialogue import Item, LineDialect, Source
 from .listen import Listener
@@ -195,12 +196,12 @@ class XBoardDialect(LineDialect):
         self.session.clocks.clear()
 
     def _depth(self, rest: str) -> None:
-        self.session.settings.depth = xboard.parse_number("sd", rest, 0, 60)
+        self.session.settings.depth = number_within("sd", rest, 0, 60)
 
     def _clock(self, rest: str, command: str, black: bool) -> None:
         from .clock import Clock
 
-        left = 10.0 * max(0, xboard.parse_number(command, rest, -xboard.MOST_CENTISECONDS, xboard.MOST_CENTISECONDS))
+        left = 10.0 * max(0, number_within(command, rest, -xboard.MOST_CENTISECONDS, xboard.MOST_CENTISECONDS))
         if self.session.settings.move_time:
             return
         clock = self.session.clocks.setdefault(black, Clock(left))
@@ -217,13 +218,13 @@ class XBoardDialect(LineDialect):
         self._post = on
 
     def _memory(self, rest: str) -> None:
-        megabytes = xboard.parse_number("memory", rest, 1, 10**9)
+        megabytes = number_within("memory", rest, 1, 10**9)
         entries = megabytes * 2**20 // _ENTRY_BYTES
         self.session.settings.hash_table_size = min(32, max(10, entries.bit_length() - 1))
         self.session.prepare()
 
     def _cores(self, rest: str) -> None:
-        self.session.settings.n_tasks = min(256, xboard.parse_number("cores", rest, 1, 10**6))
+        self.session.settings.n_tasks = min(256, number_within("cores", rest, 1, 10**6))
         self.session.prepare()
 
     # The game

@@ -122,14 +122,6 @@ def thinking_line(depth: int, score: int, ms: float, nodes: int, pv: tuple[int, 
     return f"{depth:2d} {100 * score:5d} {int(ms / 10):6d} {nodes:10d} {' '.join(map(drop_text, pv))}".rstrip()
 
 
-def parse_number(command: str, text: str, low: int, high: int) -> int:
-    """A whole number; raises `BadInput`."""
-    number = whole_number(text.strip())
-    if number is None or not low <= number <= high:
-        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
-    return number
-
-
 def parse_level(text: str) -> tuple[int, float, float]:
     """Moves a session (0: the whole game), its ms, and the ms added a move, of ``40 5 0`` or ``0 2:30 1.5``."""
     fields = text.split()
