@@ -129,6 +129,7 @@ class Server:
             # Its last replies are libzmq's now; this waits for them, no longer than the sockets' linger.
             self._context.term()
         finally:
+            self._log.info("ended")
             self.done.set()
 
     def _chores(self) -> None:
@@ -185,7 +186,6 @@ class Server:
         jobs.join(0.5)
         self._sockets.stop()
         self.done.wait(1.0)
-        self._log.info("ended")
         self.done.set()
 
     def _close_book(self) -> None:

@@ -256,7 +256,9 @@ class Sockets:
                 self._make_room()
             peer = self._peers[(number, arrival.identity)] = Peer(door, arrival.identity)
             self._health.clients = len(self._peers)
-        name, peer.role = door.role_of(arrival.user)
+        name, peer.role = arrival.user[:8], ""
+        with contextlib.suppress(BadInput):
+            name, peer.role = door.role_of(arrival.user)
         if arrival.user:
             peer.name = name
         peer.user = arrival.user

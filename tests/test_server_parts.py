@@ -150,6 +150,21 @@ def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path
 # --- keys
 
 
+def test_a_list_of_keys_that_others_can_change_lets_nobody_in(tmp_path: Path) -> None:
+    keys = Keys(str(tmp_path / "keys"))
+    keys.new("anna", "admin")
+    assert len(keys.allowed()) == 1
+    (tmp_path / "keys" / "allowed").chmod(0o620)
+    with pytest.raises(BadInput, match="others can change"):
+        keys.allowed()
+
+
+def test_keys_explain_themselves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert keys_main(["--help"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.startswith("desdaemon keys new"), shown.err) == (True, "")
+
+
 def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(tmp_path / "keys")
     assert keys_main(["new", "anna", "--role", "editor", "--keys", folder]) == 0
@@ -190,6 +205,7 @@ def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
 def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
     keys = Keys(str(tmp_path))
     (tmp_path / "allowed").write_text("anna editor\n")
+    (tmp_path / "allowed").chmod(0o600)
     with pytest.raises(BadInput, match="line 1"):
         keys.allowed()
 
