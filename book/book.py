@@ -110,6 +110,8 @@ class Book:
         """Whether anything was changed since the last `negamax` that came to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}
         """Searches done for a command that was stopped before it could use them."""
+        self.steps: dict[int, int] = {}
+        """How many steps of a schedule were done before it was stopped."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -275,6 +277,15 @@ class Book:
         if self.memo:
             self.memo.clear()
             self.recorder.forgotten()
+
+    def step(self, schedule: int, done: int) -> None:
+        """Keep in mind, through a restart too, how many steps of a schedule are done; 0: nothing."""
+        self._begin_change()
+        if done:
+            self.steps[schedule] = done
+        else:
+            self.steps.pop(schedule, None)
+        self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
         """Changes in this block reach the disk all or none."""

@@ -48,6 +48,9 @@ class Kind(enum.IntEnum):
     FORGOTTEN = 6
     """Nothing: the results of earlier SEARCHED entries are of no use any more."""
 
+    STEPS = 7
+    """Two 64-bit numbers: which schedule, and how many of its steps are done; 0 when all are."""
+
 
 _RECORD_BYTES = {
     Kind.STATES: 80,
@@ -56,6 +59,7 @@ _RECORD_BYTES = {
     Kind.OPTIONS: 24,
     Kind.SEARCHED: 32,
     Kind.FORGOTTEN: 0,
+    Kind.STEPS: 16,
 }
 
 

@@ -25,6 +25,7 @@ Rows = npt.NDArray[np.int64]
 
 OPTIONS = struct.Struct("<6i")
 SEARCHED = struct.Struct("<QQQbbb5x")
+STEPS = struct.Struct("<QQ")
 
 
 class Recorder:
@@ -49,6 +50,9 @@ class Recorder:
 
     def forgotten(self) -> None:
         """The remembered searches are of no use any more."""
+
+    def stepped(self, schedule: int, done: int) -> None:
+        """So many steps of a schedule are done; 0: it is forgotten."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """While it is held, changes are not written: afterwards they are, all or none."""
@@ -165,6 +169,10 @@ class Journalist(Recorder):
     def forgotten(self) -> None:
         """See `Recorder`."""
         self._append(Kind.FORGOTTEN)
+
+    def stepped(self, schedule: int, done: int) -> None:
+        """See `Recorder`."""
+        self._append(Kind.STEPS, STEPS.pack(schedule, done))
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
         """See `Recorder`."""

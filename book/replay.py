@@ -14,7 +14,7 @@ from .going import Going, silent, slices
 from .journal import Kind
 from .options import Options, Rule
 from .record import RECORD, STATE
-from .recorder import OPTIONS, SEARCHED
+from .recorder import OPTIONS, SEARCHED, STEPS
 from .table import RESULT, Records, without_counts
 
 _STEP = 1 << 16
@@ -63,6 +63,8 @@ def replay(book: Book, frames: list[journal.Frame], path: Path, going: Going = s
                     book.memo[player, opponent, level, excluded] = move, score
             elif kind == Kind.FORGOTTEN:
                 book.memo.clear()
+            elif kind == Kind.STEPS:
+                book.step(*STEPS.unpack(frame.payload))
             elif book.options.rule is Rule.EGAROUCID:
                 # Here a position that lost its links keeps the score it had from them.
                 book.negamax(going=going)

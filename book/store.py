@@ -129,9 +129,15 @@ class Store:
             journal.create(journal_path(self.path), self._identity, sequence)
             self._writer.close()
             self._start(journal.read(journal_path(self.path)))
-        for question, answer in self.book.memo.items():
-            self._recorder.remembered(question, answer)
+        self.keep(self.book)
         self.commit()
+
+    def keep(self, book: Book) -> None:
+        """Take over what ``book`` remembers beside its positions."""
+        for question, answer in book.memo.items():
+            self.book.remember(question, answer)
+        for schedule, done in book.steps.items():
+            self.book.step(schedule, done)
 
     def check(self, going: Going = silent) -> None:
         """Compare every block of the file with its checksum. Raises Unreadable."""

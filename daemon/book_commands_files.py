@@ -74,10 +74,9 @@ def _save(run: Run) -> Result:
     saved = formats.save(path, book, run.going)
     if store is None and saved.format == formats.NATIVE:
         # From now on what is learnt goes to its journal.
-        memo = book.memo
         opened = formats.open_any(path)
-        for question, answer in memo.items():
-            opened.book.remember(question, answer)
+        if opened.store is not None:
+            opened.store.keep(book)
         books.use(opened, path)
     elif store is None:
         books.use(opened, path)

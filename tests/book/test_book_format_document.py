@@ -151,6 +151,7 @@ def test_the_journal(tmp_path: Path) -> None:
         store.book.options = store.book.options.at_level(9)
         store.book.remember((1, 2, 3, 4), (5, -6))
         store.book.forget()
+        store.book.step(7, 2)
         options = tuple(store.book.options)
         identity = path.read_bytes()[16:24]
     data = path.with_name("b.book.journal").read_bytes()
@@ -167,7 +168,7 @@ def test_the_journal(tmp_path: Path) -> None:
         kinds.append((number, kind))
         payloads[kind] = payload
         at += 24 + length
-    assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6)]
+    assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6), (5, 7)]
     assert struct.unpack("<6Q4bB2bB3d", payloads[1]) == (
         5,
         1 << 40,
@@ -188,6 +189,7 @@ def test_the_journal(tmp_path: Path) -> None:
         0,
     )
     assert struct.unpack("<6i", payloads[4]) == options
+    assert payloads[7] == struct.pack("<QQ", 7, 2)
     assert payloads[5] == struct.pack("<QQQbbb5x", 1, 2, 4, 3, 5, -6)
 
 
