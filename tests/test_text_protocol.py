@@ -229,10 +229,16 @@ def test_every_option_of_edax_can_be_named() -> None:
     values = {"bool": "on", "flag": "on", "time": "1:00", "selectivity": "1", "path": "x", "text": "x"}
     values["choice"] = "value"
     for option in OPTIONS:
-        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose"):
+        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose", "ui-log-file"):
             continue
         number = option.low if option.name == "alpha" else option.high
         dialogue.say(f"{option.name} {number if option.kind == 'int' else values[option.kind]}")
+
+
+def test_a_dialogue_that_goes_on_is_not_written_down_from_then_on() -> None:
+    dialogue = Dialogue()
+    assert "on the command line" in dialogue.refused("ui-log-file here")
+    assert dialogue.say("ui-log-file") == "ui-log-file = \n"
 
 
 def test_level_reaches_the_search() -> None:
