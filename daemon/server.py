@@ -138,7 +138,7 @@ class Server:
         interval = watchdog_s()
         if interval and now - self._watched >= interval:
             self._watched = now
-            notify("WATCHDOG=1")
+            notify("WATCHDOG=1", patience_s=0)
         if now - self._told >= STATUS_S:
             self._told = now
             self._sockets.publish("status", self._services.operations.status())
