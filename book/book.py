@@ -125,7 +125,7 @@ class Book:
     def options(self, options: Options) -> None:
         if options != self._options:
             self._begin_change()
-            if options[2:] != self._options[2:]:
+            if options.scoring != self._options.scoring:
                 self.forget_state()
             self._options = options
             self.recorder.options_changed(options)

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.01
 
+SEARCHES_SHOWN = 2
+"""From this verbosity on every search of a book's commands is shown."""
+
 DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
 
 
@@ -52,7 +55,8 @@ class Forbidden(BadInput):
 class Caller(NamedTuple):
     """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
-    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search.
+    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
+    ``show`` for those who want to see, from any thread, what `book verbose` asks for.
     """
 
     client: str
@@ -61,6 +65,7 @@ class Caller(NamedTuple):
     moves: tuple[int, ...] = ()
     remote: bool = False
     engine: Callable[[], Engine] | None = None
+    show: Callable[[str], None] | None = None
 
     @property
     def positions(self) -> list[Position]:
@@ -384,8 +389,13 @@ class Books:
         from desdaemon.book.jobs import Report, Worker
         from desdaemon.book.searches import Searches
 
-        settings = run.caller.settings
-        searches = Searches(weights=self._weights_of(settings.eval_file))
+        settings, show = run.caller.settings, run.caller.show
+        told = None
+        if show is not None and self.book is not None and self.book.options.verbosity >= SEARCHES_SHOWN:
+            from .book_commands_run import shown_search
+
+            told = shown_search(show, settings.width)
+        searches = Searches(weights=self._weights_of(settings.eval_file), told=told)
         run.job.on_cancel(searches.stop)
 
         def tell(report: Report) -> bool:

@@ -194,7 +194,12 @@ BOOK_COMMANDS = (
     ),
     _editor("depth", (_int("depth", 0, 61, "Moves.", 36),), "How deep positions are added from now on.", long=False),
     _editor("level", (_int("level", 0, 60, "Level.", 21),), "The level of positions added from now on.", long=False),
-    _editor("verbose", (_int("verbosity", 0, 4, "Kept in the book's file.", 1),), "The book's verbosity.", long=False),
+    _editor(
+        "verbose",
+        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board.", 1),),
+        "What the book's commands show; kept in its file.",
+        long=False,
+    ),
     # Looking
     BookCommand("show", (), (), "Show what the book knows of the position on the board."),
     BookCommand("info", (), (), "Show the book's size, levels, depth and memory.", True),
