@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from desdaemon.protocol.book_commands import find_book_command, values_by_name
+from desdaemon.protocol.book_commands import BadParameter, find_book_command, values_by_name
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.messages import RequestError
 from desdaemon.protocol.wire_positions import read_line
@@ -95,10 +95,14 @@ class BookOperations:
         line = read_line(request.values)
         command = find_book_command(operation.name.removeprefix("book."))
         assert command is not None
+        try:
+            values = values_by_name(command, request.values)
+        except BadParameter as error:
+            raise RequestError("bad_request", str(error), error.parameter) from None
         client = request.client
         initial = line.positions[0]
         caller = Caller(client.name, self._settings, initial, tuple(line.moves), client.remote)
-        job = self.books.run(command, values_by_name(command, request.values), caller)
+        job = self.books.run(command, values, caller)
         if job.over and job.id == 0:
             self._end(request, job)
             return

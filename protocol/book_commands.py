@@ -20,6 +20,14 @@ READER, EDITOR, ADMIN = "reader", "editor", "admin"
 _REPLACING = ("new", "load", "import", "salvage", "enumerate")
 
 
+class BadParameter(BadInput):
+    """A parameter of a book command that is missing or cannot be used; ``parameter`` is its name."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
 class Parameter(NamedTuple):
     """A parameter of a book command.
 
@@ -398,7 +406,7 @@ def _words(command: BookCommand, rest: str) -> list[str]:
 def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookValues:
     """A checked value for every parameter of a command; names that it does not have are left out.
 
-    Numbers may be given as text. Raises `BadInput`, naming the parameter.
+    Numbers may be given as text. Raises `BadParameter`.
     """
     return {parameter.name: _value(command, parameter, given.get(parameter.name)) for parameter in command.parameters}
 
@@ -406,12 +414,17 @@ def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookVal
 def _value(command: BookCommand, parameter: Parameter, given: object) -> BookValue:
     if given is None or given == []:
         if parameter.required:
-            raise BadInput(f"book {command.name}: {parameter.name} is missing: expected book {command.usage}")
+            raise BadParameter(
+                parameter.name, f"book {command.name}: {parameter.name} is missing: expected book {command.usage}"
+            )
         return False if parameter.kind == "flag" else parameter.default
     value = _understood(parameter, given)
     if value is None:
         shown = given if isinstance(given, str) else repr(given)
-        raise BadInput(f"book {command.name}, {parameter.name} = {quoted(shown)}: expected {parameter.expected}")
+        raise BadParameter(
+            parameter.name,
+            f"book {command.name}, {parameter.name} = {quoted(shown)}: expected {parameter.expected}",
+        )
     return value
 
 

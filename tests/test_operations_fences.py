@@ -113,6 +113,16 @@ def test_everything_of_a_client_is_cancelled_at_once(daemon: Operated) -> None:
         assert daemon.code("cancel", args) == "bad_request"
 
 
+def test_an_argument_of_a_book_command_is_named(daemon: Operated) -> None:
+    for op, args, field in (
+        ("book.deviate", {"relative": "x"}, "relative"),
+        ("book.learn", {"depth": 1, "per-move": 200}, "per-move"),
+        ("book.edit", {"score": 1}, "move"),
+        ("book.load", {"file": 5}, "file"),
+    ):
+        assert daemon.ask(op, args)["error"]["field"] == field
+
+
 def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
     warned = daemon.ask("legal", {"bord": ""}, moves="f5", **{"arg\n": 1})
     assert warned["warnings"] == [
