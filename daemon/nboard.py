@@ -268,7 +268,8 @@ class _Stream:
     def finish(self, result: Result) -> None:
         """What is different at the end."""
         for index, line in enumerate(result.lines):
-            self._show(index, line)
+            if line.depth or result.complete:
+                self._show(index, line)
         if self._told != result.nodes:
             self._stats(result.nodes)
 

@@ -395,6 +395,9 @@ class Session:
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]
+        if not result.complete and not line.depth:
+            # Not one iteration was finished: its move is merely a legal one.
+            return stopgap_move(position), None
         self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
         return line.move, result
 

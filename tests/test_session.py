@@ -180,3 +180,22 @@ def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     assert session.lateness.worst == pytest.approx(250)
     assert session.game.black_ms == pytest.approx(first + 250)
     assert session.limits(START).time_ms < first - 200
+
+
+# Black may play D3, C4, F5, E6 and H8.
+CORNER = "---------------------------OX------XO-----------------------XOO- X"
+
+
+class _Stopped(FakeSearcher):
+    """Was told to end before it had finished an iteration."""
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        result = super().search(player, opponent, limits._replace(depth=1), **options)
+        return result._replace(lines=(result.lines[0]._replace(depth=0),), complete=False)
+
+
+def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
+    """A corner is taken without any search, though other squares come before it."""
+    session = Session(Settings(), EngineSource(lambda config: Engine(_Stopped(), FakeControl)))
+    session.set_board(CORNER)
+    assert session.choose() == (63, None)
