@@ -210,11 +210,12 @@ class Books:
             return Path(name).expanduser()
         if self.data_folder is None:
             raise Forbidden(f"{quoted(name)}: files cannot be named here: the server has no data folder")
-        folder = Path(self.data_folder).resolve()
-        found = (folder / name).resolve()
-        if not found.is_relative_to(folder):
-            raise Forbidden(f"{quoted(name)}: expected a file inside the server's data folder")
-        return found
+        from .paths import confined
+
+        try:
+            return confined(name, self.data_folder)
+        except BadInput as error:
+            raise Forbidden(str(error)) from None
 
     def close(self) -> list[str]:
         """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""

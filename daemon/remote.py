@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.book_commands import find_book_command
@@ -294,7 +295,8 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
         raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
     if command.name in FILE_COMMANDS and rest:
         try:
-            return f"{word} {confined(rest, data_folder)}"
+            found, here = confined(rest, data_folder), Path.cwd()
+            return f"{word} {found.relative_to(here) if found.is_relative_to(here) else found}"
         except BadInput as error:
             raise RequestError("forbidden", str(error), "line") from None
     return line
