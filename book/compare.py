@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .book import Book
 from .going import Going, silent
-from .record import HUMAN, NO_LEVEL, Entry
-from .table import CHUNK_ROWS
+from .record import HUMAN, NO_LEVEL, PASS, Entry
+from .table import CHUNK_ROWS, Records
 
 CONFLICTS = 1000
 """So many are listed at most."""
@@ -131,6 +132,12 @@ class Differences(NamedTuple):
     examples: list[Difference]
 
 
+def _leaves(records: Records) -> npt.NDArray[np.int64]:
+    """Each leaf's move and score as one number, -1 where there is none."""
+    has = (records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)
+    return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
+
+
 def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent) -> Differences:
     """Compare two books position by position; neither is changed."""
     only_first = other_score = other_leaf = other_level = same = 0
@@ -141,7 +148,7 @@ def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent
         both = np.flatnonzero(places >= 0)
         mine, theirs = chunk[both], second.table.records(places[both])
         gaps = np.abs(mine["score"].astype(np.int64) - theirs["score"])
-        leaf = (mine["leaf_move"] != theirs["leaf_move"]) | (mine["leaf_score"] != theirs["leaf_score"])
+        leaf = _leaves(mine) != _leaves(theirs)
         level = mine["level"] != theirs["level"]
         only_first += len(chunk) - len(both)
         other_score += int(np.count_nonzero(gaps))

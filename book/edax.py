@@ -165,7 +165,7 @@ def write(
 ) -> int:
     """Write a book.dat beside ``path`` and put it in its place; answers the bytes written.
 
-    Counts saturate at 2^32 - 1, levels above 60 (a human's) become 60, unknown levels 0. ``links`` are written
+    Counts saturate at 2^32 - 1, a human's level becomes the leaf's or 60, unknown levels 0. ``links`` are written
     instead of the computed ones. Raises WriteFailed.
     """
     if len(table) >= 1 << 31:

@@ -85,6 +85,8 @@ def replacing(path: Path, *, backups: int = 0) -> Iterator[Output]:
     With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
     """
     path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise WriteFailed(f"{path}: is a {'folder' if path.is_dir() else 'device'}: expected the name of a file")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     except OSError as error:

@@ -120,7 +120,8 @@ class Store:
         journal are then still there, as after a stop.
         """
         if self._writer is None or self._recorder is None:
-            raise ReadOnly(f"{self.path}: opened for reading only")
+            self.book.recorder.allow()
+            raise ReadOnly(f"{self.path}: closed")
         self.commit()
         with self._io:
             sequence = self._writer.sequence

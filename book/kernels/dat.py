@@ -315,10 +315,13 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, empties):
         else:
             count = i2u(sorted_links(ctx, at, links, empties))
         st8(here + U(38), u2i(count))
-        level = ldi8(at + U(35))
-        st8(here + U(39), 0 if level < 0 else 60 if level > 60 else level)
         leaf_move = ldu8(at + U(36))
         leaf_score = ldi8(at + U(37))
+        level = ldi8(at + U(35))
+        if level > 60 and leaf_move < U(65) and leaf_score >= -64:
+            # A human's score: Edax would take the leaf for one that was searched to the end.
+            level = ldi8(at + U(38))
+        st8(here + U(39), 0 if level < 0 else 60 if level > 60 else level)
         k = U(0)
         while k < (count << U(1)):
             st8(here + U(40) + k, u2i(ldu8(links + k)))
