@@ -23,18 +23,25 @@ if TYPE_CHECKING:
     from .health import Health
     from .operations import Data, Request
     from .paths import Hidden
+    from .remote import Texts
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+
+_OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
+"""Commands that set an option of the client's own dialogue."""
 
 
 class BookOperations:
     """See the module."""
 
-    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health, hidden: Hidden) -> None:
+    def __init__(
+        self, books: Books, jobs: Jobs, settings: Settings, texts: Texts, health: Health, hidden: Hidden
+    ) -> None:
         """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
         self.books = books
         self.jobs = jobs
         self._settings = settings
+        self._texts = texts
         self._health = health
         self._looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
@@ -101,7 +108,8 @@ class BookOperations:
             raise RequestError("bad_request", str(error), error.parameter) from None
         client = request.client
         initial = line.positions[0]
-        caller = Caller(client.name, self._settings, initial, tuple(line.moves), client.remote)
+        settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings
+        caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
         job = self.books.run(command, values, caller)
         if job.over and job.id == 0:
             self._end(request, job)

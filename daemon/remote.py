@@ -164,6 +164,17 @@ class Texts:
         request.outlives = _is_about_the_book(line)
         request.cancel = self.put(request.client, line, done)
 
+    def settings_of(self, client: Client) -> Settings:
+        """The options of a client's own dialogue."""
+        with self._lock:
+            return self._room_of(client).dialect.session.settings
+
+    def _room_of(self, client: Client) -> _Room:
+        room: _Room | None = client.texts
+        if room is None:
+            room = client.texts = self._room(client)
+        return room
+
     def checked(self, client: Client, text: str) -> str:
         """A line, as it may be carried out for a client; raises `RequestError`."""
         text = text.rstrip("\r\n")
@@ -180,9 +191,7 @@ class Texts:
         thread left.
         """
         with self._lock:
-            room = client.texts
-            if room is None:
-                room = client.texts = self._room(client)
+            room = self._room_of(client)
             begin = not room.busy
             if begin and self._busy >= MOST_THREADS:
                 raise RequestError("busy", f"lines of {MOST_THREADS} clients are carried out: try later")
@@ -295,8 +304,8 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
         raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
     if command.name in FILE_COMMANDS and rest:
         try:
-            found, here = confined(rest, data_folder), Path.cwd()
-            return f"{word} {found.relative_to(here) if found.is_relative_to(here) else found}"
+            file, here = confined(rest, data_folder), Path.cwd()
+            return f"{word} {file.relative_to(here) if file.is_relative_to(here) else file}"
         except BadInput as error:
             raise RequestError("forbidden", str(error), "line") from None
     return line

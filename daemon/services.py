@@ -58,7 +58,7 @@ def furnish(
         health,
         limits,
         analyses,
-        BookOperations(books, books.jobs, settings, health, hidden),
+        BookOperations(books, books.jobs, settings, texts, health, hidden),
         texts,
         shut_down,
     )

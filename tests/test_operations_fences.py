@@ -65,6 +65,15 @@ def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
     assert daemon.final("status")["book"]["positions"] == 1
 
 
+def test_how_a_client_plays_from_the_book_is_its_own_matter(daemon: Operated) -> None:
+    reader, later = Client("reader", "reader"), Client("later", "reader")
+    daemon.final("book.off", client=reader)
+    daemon.final("book.randomness", {"discs": 9}, reader)
+    for client, shown in ((reader, "off 9"), (later, "on 0")):
+        for name, value in zip(("book-usage", "book-randomness"), shown.split(), strict=True):
+            assert daemon.final("text", {"line": name}, client)["out"] == f"{name} = {value}\n"
+
+
 def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
     kept = tmp_path / "elsewhere" / "kept.book"
     kept.parent.mkdir()
