@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import Book, Evaluate
+from .chunks import RESULT, Words
 from .errors import within
 from .going import Going, Stopped, silent
 from .jobs import Job, Outcome, Position, Worker
 from .options import Options
 from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START
-from .table import RESULT, Words
 
 _GAMES = 1 << 10
 _UNKNOWN = 3

@@ -10,11 +10,11 @@ import numpy as np
 from desdaemon.engine.limits import level_limits
 
 from .book import Book
+from .chunks import CHUNK_ROWS
 from .errors import within
 from .going import Stopped
 from .jobs import Job, Outcome, Worker
 from .record import MAX_LEVEL, NO_LEVEL, PASS, Entry
-from .table import CHUNK_ROWS
 
 
 def deepen(book: Book, worker: Worker, level: int) -> Outcome:

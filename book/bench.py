@@ -20,10 +20,10 @@ import numpy as np
 
 from . import edax, egaroucid, snapshot
 from .add import enumerate_book
+from .chunks import Words
 from .errors import within
 from .options import Options
 from .record import START
-from .table import Words
 
 
 class Measure(NamedTuple):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .edax import Links
 from .errors import within
 from .going import Going, Stopped, silent, slices
@@ -21,7 +22,7 @@ from .native import kernels
 from .options import Options
 from .record import HUMAN, HUMAN_LEVEL, PASS, Entry, mirror_move, unmirror_move
 from .recorder import Recorder
-from .table import CHUNK_ROWS, Records, Rows, Table, Words, address, without_counts
+from .table import Table
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
@@ -350,7 +351,7 @@ class Book:
                 table.become(fresh)
             else:
                 table.remove(marked.view(np.uint8))
-            rows = self._rows(losers)
+            rows = table.rows_of(losers)
             new = (lost[:, 1] != _KEEPS_LEAF) & leaves
             moves, scores, levels = lost[new, 1:].T
             table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
@@ -377,11 +378,8 @@ class Book:
     def _positions(self, rows: set[int] | None) -> Records | None:
         return self.table.records(np.fromiter(rows, np.int64, len(rows))) if rows is not None else None
 
-    def _rows(self, records: Records) -> Rows:
-        return self.table.find_many(np.stack([records["player"], records["opponent"]], axis=1))
-
     def _still(self, records: Records | None) -> set[int] | None:
-        return set(self._rows(records).tolist()) - {-1} if records is not None else None
+        return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
 
     def settle(self, threads: int, seconds: float) -> None:
         """`negamax`, as far as that can be done in so little time."""

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import ILLEGAL, LINKED, OPEN, SURPLUS, Book
+from .chunks import CHUNK_ROWS, Records, address
 from .going import Going, silent
 from .links import negamax
 from .native import kernels
 from .options import Rule
 from .record import HUMAN, HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_SCORE, RECORD, Entry
-from .table import CHUNK_ROWS, Records, Table, address
+from .table import Table
 
 EXAMPLES = 5
 """How many positions of each kind of problem are named."""
@@ -102,7 +103,7 @@ def _chunks(table: Table, going: Going) -> Iterator[_Chunk]:
     for number, chunk in enumerate(table.chunks()):
         first = number * CHUNK_ROWS
         rows = np.arange(first, first + len(chunk))
-        found = table.find_many(np.stack([chunk["player"], chunk["opponent"]], axis=1))
+        found = table.rows_of(chunk)
         yield _Chunk(rows[~possible(chunk)], rows[found != rows], rows[_bad_numbers(chunk)])
         going("boards", first + len(chunk), len(table))
 

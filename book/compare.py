@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import Book
+from .chunks import CHUNK_ROWS, Records
 from .going import Going, silent
 from .record import HUMAN, NO_LEVEL, PASS, Entry
-from .table import CHUNK_ROWS, Records
 
 CONFLICTS = 1000
 """So many are listed at most."""
@@ -73,7 +73,7 @@ def merge(book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1,
     conflicts: list[Conflict] = []
     for number, chunk in enumerate(other.table.chunks()):
         first = number * CHUNK_ROWS
-        rows = book.table.find_many(np.stack([chunk["player"], chunk["opponent"]], axis=1))
+        rows = book.table.rows_of(chunk)
         known = np.flatnonzero(rows >= 0)
         mine, theirs = book.table.records(rows[known]), chunk[known]
         differ = np.zeros(len(known), bool)
@@ -105,7 +105,7 @@ def _add_results(book: Book, other: Book, going: Going) -> None:
     found = []
     for number, chunk in enumerate(other.table.chunks()):
         first = number * CHUNK_ROWS
-        found.append(book.table.find_many(np.stack([chunk["player"], chunk["opponent"]], axis=1)))
+        found.append(book.table.rows_of(chunk))
         going("results", first + len(chunk), len(other))
     rows = np.concatenate(found)
     results = other.table.results_of(np.arange(len(other)))
@@ -144,7 +144,7 @@ def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent
     widest = np.empty((0, 3), np.int64)
     for number, chunk in enumerate(first.table.chunks()):
         at = number * CHUNK_ROWS
-        places = second.table.find_many(np.stack([chunk["player"], chunk["opponent"]], axis=1))
+        places = second.table.rows_of(chunk)
         both = np.flatnonzero(places >= 0)
         mine, theirs = chunk[both], second.table.records(places[both])
         gaps = np.abs(mine["score"].astype(np.int64) - theirs["score"])

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import address
 from .errors import Unreadable, WriteFailed
 from .files import content, replacing
 from .going import Going, silent
 from .native import kernels
 from .options import Options
 from .record import MAX_LEVEL
-from .table import Table, address
+from .table import Table
 
 MAGIC = b"XADEKOOB"
 VERSION = 4

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import OPEN, Book
+from .chunks import CHUNK_ROWS, Bytes, Records, address
 from .errors import Unreadable, WriteFailed
 from .files import content, replacing
 from .going import Going, silent, slices
@@ -24,7 +25,7 @@ from .links import Order
 from .native import kernels
 from .options import Options, Rule
 from .record import HUMAN, HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, Entry
-from .table import CHUNK_ROWS, FINISHED, MUST_PASS, OTHER_PASSES, Bytes, Records, Table, address
+from .table import FINISHED, MUST_PASS, OTHER_PASSES, Table
 
 MAGIC = b"DICUORAGE"
 UNDEFINED_SCORE = -126
@@ -102,7 +103,7 @@ class _Part(NamedTuple):
 
 def _merge_twins(table: Table, made: Records) -> int:
     """Give repeated positions the value of the higher level, and the leaf of the higher, the later one if equal."""
-    rows = table.find_many(np.stack([made["player"], made["opponent"]], axis=1))
+    rows = table.rows_of(made)
     repeated = np.ones(len(made), bool)
     repeated[np.unique(rows, return_index=True)[1]] = False
     for number in np.flatnonzero(repeated).tolist():

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import Book
+from .chunks import Rows, address
 from .errors import within
 from .going import Going, silent
 from .jobs import Job, Outcome, Position, Worker
@@ -20,7 +21,6 @@ from .links import Order, margins_of
 from .native import kernels
 from .record import NO_SCORE
 from .shrink import root_row
-from .table import Rows, address
 
 _STEP = 1 << 6
 _EXPAND = 64

@@ -19,11 +19,12 @@ import numpy.typing as npt
 
 from desdaemon.engine.limits import level_limits
 
+from .chunks import address
 from .going import Going, Stopped, silent, slices
 from .native import kernels
 from .options import Options
 from .record import MAX_LEVEL
-from .table import Table, address
+from .table import Table
 
 _SLICE = 1 << 15
 _STEP = 1 << 8

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import journal
+from .chunks import Words
 from .errors import ReadOnly
 from .journal import Kind
 from .options import Options
-from .table import Words
 
 if TYPE_CHECKING:
     from .book import Book, Question

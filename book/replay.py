@@ -9,13 +9,13 @@ import numpy as np
 
 from . import journal
 from .book import Book
+from .chunks import RESULT, Records, without_counts
 from .errors import Unreadable
 from .going import Going, silent, slices
 from .journal import Kind
 from .options import Options, Rule
 from .record import RECORD, STATE
 from .recorder import OPTIONS, SEARCHED, STEPS
-from .table import RESULT, Records, without_counts
 
 _STEP = 1 << 16
 
@@ -29,7 +29,7 @@ def _put(book: Book, states: Records, going: Going) -> None:
         for name in RECORD.names or ():
             records[name] = part[name]
         table.insert_records(without_counts(records), overwrite=True)
-        rows = table.find_many(np.stack([part["player"], part["opponent"]], axis=1))
+        rows = table.rows_of(part)
         book.touch(rows.tolist())
         results = np.zeros(len(part), RESULT)
         for name in RESULT.names or ():

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .book import Book, Move
+from .chunks import CHUNK_ROWS, address
 from .going import Going, silent, slices
 from .links import reach
 from .native import kernels
 from .record import START, Entry
-from .table import CHUNK_ROWS, address
 from .text import board_text, move_name
 
 _SLICE = 1 << 15

@@ -11,13 +11,13 @@ import numpy as np
 from . import journal, snapshot
 from .book import Book
 from .check import possible, repair
+from .chunks import without_counts
 from .errors import Unreadable
 from .files import content
 from .going import Going, silent
 from .record import RECORD
 from .replay import replay
 from .store import journal_path
-from .table import without_counts
 
 
 class Salvaged(NamedTuple):

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import Book
+from .chunks import CHUNK_ROWS, RESULT, Records
 from .errors import Unreadable
 from .files import BACKUPS, Output, replacing
 from .going import Going, silent
 from .options import Options, Rule
 from .record import RECORD
-from .table import CHUNK_ROWS, RESULT, SEGMENTS, Records, Table, segment_bytes
+from .table import SEGMENTS, Table, segment_bytes
 
 MAGIC = b"DESBOOK\n"
 VERSION = 2

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import CHUNK_BITS, CHUNK_ROWS, RESULT, Bytes, Records, Rows, Words, address, by_chunk, without_counts
 from .going import Going, silent, slices
 from .native import kernels
-from .record import FLAGS_KEPT, RECORD, STATE, WIDE, Entry, unmirror_move
+from .record import RECORD, STATE, WIDE, Entry
 
-CHUNK_BITS = 14
-CHUNK_ROWS = 1 << CHUNK_BITS
 SEGMENTS = 1024
 MIN_SLOTS = 16
 MAX_ROWS = (1 << 32) - 1
@@ -40,41 +39,11 @@ _TURN_S = 0.002
 _PAUSE_S = 50e-6
 
 _COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS = range(1, 9)
-RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
-
-Words = npt.NDArray[np.uint64]
-Rows = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Records = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's data begins."""
-    return int(array.ctypes.data)
 
 
 def segment_bytes(capacity: int) -> int:
     """The size of one index segment: tags, padded to a multiple of 8, then 32-bit rows."""
     return (capacity + 7) // 8 * 8 + 4 * capacity
-
-
-def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
-    """Chunks by number, which of ``rows`` are in each, and their places there."""
-    if not len(rows):
-        return
-    order = np.argsort(rows, kind="stable")
-    numbers, starts = np.unique(rows[order] >> CHUNK_BITS, return_index=True)
-    for number, here in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
-        yield number, here, rows[here] & CHUNK_ROWS - 1
-
-
-def without_counts(records: Records) -> Records:
-    """The records, changed in place, without path counts and the flags that mean something in their table alone."""
-    for name in ("wins", "draws", "losses", "lines"):
-        records[name] = 0
-    records["flags"] &= FLAGS_KEPT
-    return records
 
 
 class State(NamedTuple):
@@ -299,6 +268,10 @@ class Table:
             self._kernels.find_rows(self._context_at, *places)
         return rows
 
+    def rows_of(self, records: Records) -> Rows:
+        """The rows (-1: not here) of the canonical positions of records."""
+        return self.find_many(np.stack([records["player"], records["opponent"]], axis=1))
+
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
         """The row of a canonical position and whether it is new: then without score, level and leaf."""
         with self.lock:
@@ -492,10 +465,6 @@ class Table:
             return opponent, player
         flips = self._kernels.board_flips_of(move, player, opponent)
         return opponent ^ flips, player | flips | 1 << move
-
-    def move_of(self, entry: Entry, player: int, opponent: int) -> int:
-        """The leaf move of ``entry`` on the board of (player, opponent), any image of its position."""
-        return unmirror_move(entry.leaf_move, self.canonical(player, opponent)[2])
 
     # ------------------------------------------------------------------------------------------------ results
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .book import Book, final_score
+from .chunks import CHUNK_ROWS
 from .errors import Unreadable
 from .files import replacing
 from .going import Going, silent
 from .options import Options
 from .record import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry, mirror_move
-from .table import CHUNK_ROWS
 
 _FIRST = "Xx*Bb#"
 _SECOND = "Oo0Ww"

@@ -17,7 +17,7 @@ from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker
 from desdaemon.book.options import Options, Rule
-from desdaemon.book.record import HUMAN, START
+from desdaemon.book.record import HUMAN, START, unmirror_move
 from desdaemon.book.store import create_store
 
 PASSING_GAME = "f5f6d3g5h5h4f7h6"
@@ -76,7 +76,7 @@ def test_mirrored_boards_are_understood(image: int, tmp_path: Path) -> None:
     for entry in contents(book):
         cells = referee.symmetries(referee.from_bits(entry.player, entry.opponent))[image]
         player, opponent = referee.to_bits(cells)
-        move = book.table.move_of(entry, player, opponent)
+        move = unmirror_move(entry.leaf_move, book.table.canonical(player, opponent)[2])
         side = "X" if image % 2 else "O"
         board = text.board_text(player, opponent)
         if side == "O":

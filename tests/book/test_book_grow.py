@@ -16,6 +16,7 @@ from desdaemon.book.add import Game, add_games, add_positions, fix, game_positio
 from desdaemon.book.again import correct, deepen
 from desdaemon.book.book import OPEN, Book
 from desdaemon.book.check import verify
+from desdaemon.book.chunks import address
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.grow import Mode, deviate, deviate_rows, enhance, extend, fill, fill_positions, play_out, select
 from desdaemon.book.jobs import Report, Worker
@@ -25,7 +26,7 @@ from desdaemon.book.options import Options, Rule, default_depth
 from desdaemon.book.record import NO_SCORE, START, Entry
 from desdaemon.book.results import add_result
 from desdaemon.book.shrink import cut, prune, prune_marks, subtree
-from desdaemon.book.table import Table, address
+from desdaemon.book.table import Table
 
 
 def read(path: Path) -> Book:
