@@ -53,7 +53,7 @@ from .context import (
     upper_of,
 )
 from .emit import lookup8
-from .endgame import INFINITE, MOBILITY_TO, solve_small, solve_with_table
+from .endgame import INFINITE, solve
 from .evaluate import evaluate, update_features
 from .ordering import (
     corner_stability,
@@ -122,9 +122,7 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Any depth: to the layer that searches it."""
     if depth >= empties and empties <= SOLVE_TO:
         empty = ~(p | o)
-        if empties <= MOBILITY_TO:
-            return solve_small(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
-        return solve_with_table(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
+        return solve(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
     if depth >= 2:
         return search(ctx, p, o, alpha, depth, selectivity, side, empties, features)
     if depth == 1:
