@@ -178,7 +178,15 @@ class XBoardDialect(LineDialect):
         self.leaving = 0
 
     def _set_board(self, rest: str) -> None:
-        self.session.start(xboard.parse_fen(rest))
+        position = xboard.parse_fen(rest)
+        game = self.session.game
+        # The way in which XBoard tells an engine that the other one has passed.
+        if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):
+            self.session.play_move(rules.PASS)
+        else:
+            self.session.start(position)
+        if not self._analyzing:
+            self._move()
 
     def _level(self, rest: str) -> None:
         from .clock import Clock

@@ -6,6 +6,8 @@ dropped: ``P@f5``; a pass is ``@@@@``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import game_formats, rules
 from .commands import Command
 from .errors import BadInput, quoted
@@ -35,7 +37,9 @@ COMMANDS = (
     Command("usermove", (), "move", "The other side's move; a bare move is one as well."),
     Command("?", (), "", "Move now."),
     Command("ping", (), "n", "`pong n`, when all that came before it is done."),
-    Command("setboard", (), "fen", "A position; what is in brackets (the discs in hand) does not matter."),
+    Command(
+        "setboard", (), "fen", "A position, what is in brackets aside; XBoard's own board after a pass is the pass."
+    ),
     Command("undo", (), "", "Take back a move."),
     Command("remove", (), "", "Take back two moves."),
     Command("hint", (), "", "A move for the side to move: `Hint: P@d3`."),
@@ -100,6 +104,18 @@ def parse_fen(text: str) -> Position:
         raise BadInput(f"{quoted(text)}: expected eight ranks of P, p and digits, then w or b")
     side = "b" if fields[1] == "w" else "w"
     return parse_board(f"{'/'.join(reversed(ranks.swapcase().split('/')))} {side}")
+
+
+def unturned(initial: Position, moves: Sequence[int]) -> Position:
+    """The position as XBoard has it after those moves: it drops discs and turns none."""
+    discs = [initial.black, initial.white]
+    black_to_move = initial.black_to_move
+    for move in moves:
+        if move != PASS:
+            discs[0 if black_to_move else 1] |= 1 << move
+        black_to_move = not black_to_move
+    black, white = discs
+    return Position(black, white, True) if black_to_move else Position(white, black, False)
 
 
 def fen_text(position: Position) -> str:
