@@ -5,7 +5,9 @@ A client's lines are carried out one after the other, those of different clients
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import re
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -32,18 +34,24 @@ if TYPE_CHECKING:
     from .operations import Client, Request
     from .scheduler import Scheduler
 
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
+
 LARGEST_ANSWER = 1 << 20
 """Characters; games that the engine plays with itself end here."""
 
 MOST_THREADS = 256
 """So many clients' lines are carried out at a time; waiting for a search counts. Others are told to try later."""
 
+_AT_ONCE = 4
+_SEARCHING = frozenset(("go", "hint", "analyze", "eval", "solve", "wtest", "bench", "book"))
+_LONG = frozenset(("seek", "perft", "count", "estimate", "mobility"))
+
 _COMMANDS = {
     READER: (
         "init new setboard play undo redo go hint stop force eval moves analyze hmirror vmirror rotate symmetry "
-        "version options help opening ouverture seek resources quit"
+        "version options help opening ouverture resources quit"
     ),
-    ADMIN: "load save solve wtest perft count estimate mobility bench",
+    ADMIN: "load save solve wtest seek perft count estimate mobility bench",
 }
 ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
 """The least role for a command of the text protocol; one that is not here cannot be given from afar."""
@@ -152,6 +160,9 @@ class Texts:
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
         self._busy = 0
+        # Only one thread at a time can run Python: the more want to, the longer the loop of the sockets waits for it.
+        self._short = threading.Semaphore(_AT_ONCE)
+        self._long = threading.Semaphore(1)
 
     def request(self, request: Request) -> None:
         """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
@@ -178,7 +189,7 @@ class Texts:
     def checked(self, client: Client, text: str) -> str:
         """A line, as it may be carried out for a client; raises `RequestError`."""
         text = text.rstrip("\r\n")
-        if any(c < " " and c != "\t" for c in text):
+        if _CONTROL.search(text):
             raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
         if not client.remote:
             return text
@@ -229,8 +240,6 @@ class Texts:
                     return
                 item = room.lines.popleft()
                 self.waiting -= 1
-            if item.cancelled:
-                continue
             room.line = item.text
             dialect = room.dialect
             if not allows(client.role, EDITOR):
@@ -238,7 +247,10 @@ class Texts:
                 dialect.session.settings.auto_store = False
             dialect.session.interrupt.begin(item.number)
             try:
-                dialect.execute(item.text)
+                with self._gate(item.text):
+                    if item.cancelled:
+                        continue
+                    dialect.execute(item.text)
                 self._settle(room, item)
             except Exception:
                 self._health.mistake("text")
@@ -251,6 +263,14 @@ class Texts:
                 fresh = self._room(client)
                 room.dialect, room.transcript = fresh.dialect, fresh.transcript
             item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
+
+    def _gate(self, line: str) -> contextlib.AbstractContextManager[object]:
+        """What a line has to wait for; searches and jobs have turns of their own."""
+        command = find_command(split_line(line)[0])
+        name = command.name if command is not None else ""
+        if name in _SEARCHING:
+            return contextlib.nullcontext()
+        return self._long if name in _LONG else self._short
 
     def _settle(self, room: _Room, item: _Line) -> None:
         """The engine's own moves that may follow, as long as nobody wants anything else."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .remote import Texts
 
 _AT_A_TIME = 100
+_LONGEST_BATCH_S = 0.005
 _RETRY_S = 0.005
 _RETRIED = 50
 _CHORES_S = 0.25
@@ -176,6 +177,7 @@ class Sockets:
             self._health.mistake("loop")
 
     def _receive(self, number: int, door: Door) -> None:
+        until = time.monotonic() + _LONGEST_BATCH_S
         for _ in range(_AT_A_TIME):
             try:
                 arrival = door.receive()
@@ -186,6 +188,8 @@ class Sockets:
                 self._take(number, door, arrival)
             except Exception:
                 self._health.mistake("message")
+            if self._received > until:
+                return
 
     def _take(self, number: int, door: Door, arrival: Arrival) -> None:
         peer = self._peers.get((number, arrival.identity))

@@ -18,7 +18,7 @@ MAX_BODY = 1 << 20
 """Bytes of a request."""
 
 _LARGEST_MAP = 4096
-_LONGEST_LIST = 1 << 16
+_LONGEST_LIST = 1 << 12
 _MOST_CONTAINERS = 1 << 15
 _CONTAINER_MARKS = bytes((*range(0x80, 0xA0), *range(0xDC, 0xE0)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import threading
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import referee
 from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
 from operated import Operated, until
 
-from desdaemon import remote, scheduler
+from desdaemon import remote, scheduler, text
 from desdaemon.books import Books, Caller
 from desdaemon.loader import Engine, EngineConfig
 from desdaemon.operations import Client, ServerLimits
@@ -216,3 +217,24 @@ def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytes
     reply = daemon.ask("book.save", {"file": "kept.book"})
     assert (reply["error"]["code"], "No space" in reply["error"]["message"]) == ("internal", True)
     assert daemon.final("book.get")["found"]
+
+
+def test_few_lines_compute_at_a_time(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    def slow(dialect: object, argument: str) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+
+    monkeypatch.setattr(text, "find_handler", lambda name: slow)
+    for name in ("moves", "seek"):
+        most = 0
+        clients = [Client(str(number), "admin") for number in range(20)]
+        asked = [daemon.request("text", {"line": name}, client) for client in clients]
+        assert all(daemon.ends(number)[-1]["type"] == "final" for number in asked)
+        assert most <= {"moves": 4, "seek": 1}[name]
