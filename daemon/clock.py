@@ -93,7 +93,7 @@ def move_limits(
     """
     depth, percent = empties, 100
     if not (settings.timed or clock) or settings.level_chosen:
-        depth, percent = level_limits(settings.level, min(empties, 60))[:2]
+        depth, percent = level_limits(settings.level, empties)[:2]
     if settings.depth >= 0:
         depth, percent = min(settings.depth, empties), 100
     if settings.selectivity >= 0:
