@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.game_bases import BASE_FORMATS, FileGame, read_games
+from desdaemon.protocol.games import black_score
 from desdaemon.protocol.rules import PASS
 
 from .analysis_source import OwnDaemon, Server
@@ -151,7 +152,10 @@ def _list(options: argparse.Namespace) -> None:
             record = game.record
             names = f"{record.black or '?'} - {record.white or '?'}"
             about = ", ".join(part for part in (game.event, game.date) if part)
-            sys.stdout.write(f"{game.number:6}  {names:44}  {result_text(game.result):16}  {about}".rstrip() + "\n")
+            result = game.result
+            if result is None and record.final.over:
+                result = black_score(record.final)
+            sys.stdout.write(f"{game.number:6}  {names:44}  {result_text(result):16}  {about}".rstrip() + "\n")
         sys.stdout.flush()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import game_formats, rules
+from . import rules
 from .commands import Command
 from .errors import BadInput, quoted
 from .games import black_score
@@ -116,12 +116,6 @@ def unturned(initial: Position, moves: Sequence[int]) -> Position:
         black_to_move = not black_to_move
     black, white = discs
     return Position(black, white, True) if black_to_move else Position(white, black, False)
-
-
-def fen_text(position: Position) -> str:
-    """The position as `parse_fen` reads it, without holdings."""
-    ranks = game_formats.fen_text(position).split()[0].swapcase().split("/")
-    return f"{'/'.join(reversed(ranks))} {'w' if position.black_to_move else 'b'} - - 0 1"
 
 
 def result_line(position: Position) -> str:

@@ -259,6 +259,13 @@ def test_the_list_of_games(base: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.splitlines() == lines[1:2]
 
 
+def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.txt"
+    file.write_text("e6f4e3f6g5d6e7f5c5\nf5d6\n")
+    assert analyze.main([str(file), "--list"]) == 0
+    assert capsys.readouterr().out == f"{1:6}  {'? - ?':44}  Black wins by 64\n{2:6}  {'? - ?':44}  not finished\n"
+
+
 @pytest.mark.usefixtures("pretending")
 @pytest.mark.parametrize(
     ("arguments", "line"),
