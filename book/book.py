@@ -311,11 +311,10 @@ class Book:
         """Every row that stays though it has a link to a marked one, and the best of the links that it loses where that
         is better than its leaf: an array of shape (n, 4), row, move (`_KEEPS_LEAF` where it is not), score, level."""
         kept = (~marked).astype(np.uint8)
-        going_rows = np.flatnonzero(marked).tolist()
         above: set[int] | None = None
-        if len(going_rows) * _WHOLE <= len(self):
+        if np.count_nonzero(marked) * _WHOLE <= len(self):
             above = set()
-            for row in going_rows:
+            for row in np.flatnonzero(marked).tolist():
                 parents = self.table.parents(row)
                 if parents is None:
                     above = None
@@ -339,14 +338,18 @@ class Book:
         self._begin_change()
         table = self.table
         marked = np.asarray(marked, bool)
-        lost = self._lost_links(marked, going)
         count = int(np.count_nonzero(marked))
+        if not leaves and count * _WHOLE > len(self):
+            self.forget_state()
+            lost = np.empty((0, 4), np.int64)
+        else:
+            lost = self._lost_links(marked, going)
         fresh = table.without(marked, going) if count > _IN_PLACE else None
         losers = table.records(lost[:, 0])
         touched = self._positions(self._touched)
         unchecked = self._positions(self._unchecked)
         with self.together():
-            self.recorder.removed(np.concatenate([np.empty((0, 2), np.uint64), *self._keys(marked)]))
+            self.recorder.removed(self._keys(marked))
             if fresh is not None:
                 table.become(fresh)
             else:
@@ -365,7 +368,7 @@ class Book:
         """Remove the marked rows where the index cannot be trusted: it is made anew."""
         self._begin_change()
         fresh = self.table.without(marked, going)
-        self.recorder.removed(np.concatenate([np.empty((0, 2), np.uint64), *self._keys(marked)]))
+        self.recorder.removed(self._keys(marked))
         self.table.become(fresh)
         self.file_links = None
         self.forget_state()

@@ -13,6 +13,7 @@ from .book import OPEN, Book
 from .errors import Unreadable, WriteFailed
 from .going import Going, silent
 from .store import Store, journal_path, open_store
+from .table import FINISHED
 
 NATIVE = "native"
 EDAX = "edax"
@@ -124,7 +125,9 @@ def save(path: Path, book: Book, going: Going = silent) -> Saved:
     notes: list[str] = []
     if kind == EDAX:
         # Counted first: what is written is not to be undone by a stop.
-        missing = sum(int(np.count_nonzero(faults[:, 1] == OPEN)) for faults in book.scan_faults(going))
+        rows = book.faults(going)
+        rows = rows[rows[:, 1] == OPEN, 0]
+        missing = int(np.count_nonzero(book.table.kinds(going)[rows] != FINISHED)) if len(rows) else 0
         edax.write(path, book.table, book.options, book.file_links, going)
         if missing:
             notes.append(f"{path}: {missing} positions have no leaf, which Edax reports as wrong: fix the book first")

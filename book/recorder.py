@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,8 +42,8 @@ class Recorder:
         for row in rows.tolist():
             self.changed(row)
 
-    def removed(self, keys: Words) -> None:
-        """These positions, of shape (n, 2), are about to go; rows will be renumbered."""
+    def removed(self, keys: Iterable[Words]) -> None:
+        """These positions, in arrays of shape (n, 2), are about to go; rows will be renumbered."""
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
         """A search was done whose result is not in any position yet."""
@@ -79,7 +79,7 @@ class Unsaved(Recorder):
         """See `Recorder`."""
         self.changes = True
 
-    def removed(self, keys: Words) -> None:
+    def removed(self, keys: Iterable[Words]) -> None:
         """See `Recorder`."""
         self.changes = True
 
@@ -147,9 +147,9 @@ class Journalist(Recorder):
             self._rows.update(dict.fromkeys(rows.tolist()))
         self.waiting.set()
 
-    def removed(self, keys: Words) -> None:
+    def removed(self, keys: Iterable[Words]) -> None:
         """See `Recorder`."""
-        self._append(Kind.REMOVED, np.ascontiguousarray(keys, "<u8").tobytes())
+        self._append(Kind.REMOVED, b"".join(part.astype("<u8").tobytes() for part in keys))
 
     def fixed(self) -> None:
         """See `Recorder`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import journal
 from .book import Book
-from .chunks import RESULT, Records, without_counts
+from .chunks import RESULT, Records, Words, without_counts
 from .errors import Unreadable
 from .going import Going, silent, slices
 from .journal import Kind
@@ -40,19 +40,26 @@ def _put(book: Book, states: Records, going: Going) -> None:
             table.set_results_of(rows, results[::-1][last])
 
 
+def _remove(book: Book, keys: Words, going: Going) -> None:
+    """Positions are gone. New leaves of others follow in the journal."""
+    marked = np.zeros(len(book), bool)
+    for start, end in slices(len(keys), _STEP, "replay", going):
+        rows = book.table.find_many(keys[start:end])
+        marked[rows[rows >= 0]] = True
+    book.remove(marked, going, leaves=False)
+
+
 def replay(book: Book, frames: list[journal.Frame], path: Path, going: Going = silent) -> None:
     """Apply journal entries. Raises Unreadable."""
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
         if kind == Kind.STATES:
             _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), going)
             continue
+        if kind == Kind.REMOVED:
+            _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), going)
+            continue
         for frame in group:
-            if kind == Kind.REMOVED:
-                rows = book.table.find_many(np.frombuffer(frame.payload, "<u8").reshape(-1, 2))
-                marked = np.zeros(len(book), bool)
-                marked[rows[rows >= 0]] = True
-                book.remove(marked, going, leaves=False)
-            elif kind == Kind.OPTIONS:
+            if kind == Kind.OPTIONS:
                 values = OPTIONS.unpack(frame.payload)
                 try:
                     book.options = Options._make((*values[:5], Rule(values[5])))

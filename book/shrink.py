@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import OPEN, Book
+from .chunks import CHUNK_ROWS
 from .errors import NotInBook, within
 from .going import Going, silent
 from .links import reach
@@ -53,6 +54,8 @@ def prune_marks(book: Book, root: tuple[int, int] = START, going: Going = silent
 
     Raises NotInBook.
     """
+    if root == START and book.table.find(*START) < 0:
+        raise NotInBook("the initial position is not in the book")
     return reach(book.table, {root_row(book, root): 3}, best_only=True, going=going)
 
 
@@ -76,8 +79,12 @@ def cut(book: Book, depth: int, going: Going = silent) -> Shrunk:
     Scores stay: what a removed position was worth becomes the leaf where it was the best. Raises OutOfRange.
     """
     within("depth", depth, 0, MAX_DEPTH)
-    keep = [np.bitwise_count(chunk["player"] | chunk["opponent"]) <= 4 + depth for chunk in book.table.chunks()]
-    shrunk = keep_only(book, np.concatenate([np.zeros(0, bool), *keep]), going)
+    keep = np.empty(len(book), bool)
+    for number, chunk in enumerate(book.table.chunks()):
+        discs = np.bitwise_count(chunk["player"] | chunk["opponent"])
+        keep[number * CHUNK_ROWS :][: len(chunk)] = discs <= 4 + depth
+        going("scan", number * CHUNK_ROWS, len(book))
+    shrunk = keep_only(book, keep, going)
     book.options = book.options.at_depth(depth)
     return shrunk
 

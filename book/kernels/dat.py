@@ -332,6 +332,9 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, empties):
         if leaf_move > U(65) or leaf_score < -64:
             leaf_move = U(65)
             leaf_score = NO_SCORE
+            if moves(ld64(at), ld64(at + U(8))) == U(0) and moves(ld64(at + U(8)), ld64(at)) == U(0):
+                # A finished game: its score is its leaf there.
+                leaf_score = ldi8(at + U(32))
         here = here + U(40) + (count << U(1))
         st8(here, leaf_score)
         st8(here + U(1), u2i(leaf_move))
