@@ -53,6 +53,19 @@ def test_help_lists_exactly_what_works() -> None:
     assert dialogue.say("?") == text
 
 
+def test_help_of_one_thing() -> None:
+    dialogue = Dialogue()
+    everything = dialogue.say("help").splitlines()
+    for name in [command.name for command in COMMANDS] + [option.name for option in OPTIONS if not option.idle]:
+        assert set(dialogue.say(f"help {name}").splitlines()) <= set(everything)
+    assert dialogue.say("help A") == dialogue.say("help analyze")
+    assert [line.split()[0] for line in dialogue.say("help n").splitlines()] == ["new,", "n-tasks,"]
+    assert dialogue.say("help -l") == dialogue.say("help level")
+    first, *tests = dialogue.say("help test").splitlines()
+    assert first == "Tests:"
+    assert set(tests) < set(everything)
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_listed_command_is_known(command: object) -> None:
     _, err = Dialogue().both(f"{command.name} nonsense")  # type: ignore[attr-defined]
