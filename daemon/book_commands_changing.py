@@ -52,6 +52,7 @@ def _legal(run: Run, name: str) -> int:
 
 def _edit(run: Run) -> Result:
     book, move, score = run.book, _legal(run, "move"), run.number("score")
+    shrink.root_row(book, run.caller.position)
     book.edit(*run.caller.position, move, score)
     book.negamax(going=run.going)
     return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}

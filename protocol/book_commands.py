@@ -382,21 +382,25 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
         elif words:
             given[parameter.name] = words.pop(0)
     if words:
-        after = f"nothing after {quoted(command.name)}" if not positional else f"book {command.usage}"
+        after = f"book {command.usage}" if command.parameters else f"nothing after {quoted(command.name)}"
         raise BadInput(f"book {command.name}: {quoted(words[0])} is too much: expected {after}")
     return values_by_name(command, given)
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
-    """The words of a line; double quotes keep blanks together, and a single file name may have them without."""
-    alone = [parameter for parameter in command.parameters if parameter.kind != "flag"]
-    if len(alone) == 1 and alone[0].kind == "path":
+    """The words of a line; double quotes keep blanks together, and a file name may have them without where nothing but
+    flags and numbers can follow."""
+    kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag"]
+    if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
         flags = [f"--{parameter.name}" for parameter in command.parameters if parameter.kind == "flag"]
         named = [flag for flag in flags if flag in rest.split()]
         for flag in named:
             rest = rest.replace(flag, "", 1)
-        name = rest.strip().strip('"')
-        return [*named, name] if name else named
+        name, numbers = rest.strip(), list[str]()
+        while len(numbers) < len(kinds) - 1 and whole_number(name.rpartition(" ")[2]) is not None and " " in name:
+            name, _, number = name.rpartition(" ")
+            name, numbers = name.strip(), [number, *numbers]
+        return [*named, *([name] if name else []), *numbers]
     words: list[str] = []
     for number, part in enumerate(rest.split('"')):
         words += [part] if number % 2 else part.split()
