@@ -398,8 +398,8 @@ def _words(command: BookCommand, rest: str) -> list[str]:
             rest = rest.replace(flag, "", 1)
         name, numbers = rest.strip(), list[str]()
         while len(numbers) < len(kinds) - 1 and whole_number(name.rpartition(" ")[2]) is not None and " " in name:
-            name, _, number = name.rpartition(" ")
-            name, numbers = name.strip(), [number, *numbers]
+            name, _, last = name.rpartition(" ")
+            name, numbers = name.strip(), [last, *numbers]
         return [*named, *([name] if name else []), *numbers]
     words: list[str] = []
     for number, part in enumerate(rest.split('"')):
