@@ -19,6 +19,7 @@ from desdaemon.protocol.wire_positions import canonical_text, read_line, read_mo
 from .cache import Cache
 from .clock import is_bounded
 from .health import Health
+from .lent_engines import what_is_left
 from .scheduler import Item, Lane, Scheduler
 from .workers import Work, Workers
 
@@ -375,23 +376,17 @@ class _Search:
         self._analyses.health.searched(result.nodes)
         if self._analysis.cancelled:
             return False
-        if self._item.preempted and not result.complete and self._reduce(result.nodes, result.time_ms):
-            return True
+        if self._item.preempted and not result.complete:
+            left = what_is_left(self._limits, result)
+            if left:
+                self._limits = left
+                return True
         if question.allow == rules.FULL and not self._book and result.lines:
             self._analyses.cache.put(question.position.player, question.position.opponent, result.lines)
         found = [line_data(line) for line in result.lines]
         extra: dict[str, Any] = {} if result.complete else {"stopped": True}
         self._analysis.answered(self.number, self._answer(found, **extra))
         return False
-
-    def _reduce(self, nodes: int, ms: float) -> bool:
-        """Take what was spent off the limits; False when nothing is left."""
-        limits = self._limits
-        left = limits.nodes - nodes, limits.time_ms - int(ms)
-        if (limits.nodes and left[0] <= 0) or (limits.time_ms and left[1] <= 0):
-            return False
-        self._limits = limits._replace(nodes=max(0, left[0]), time_ms=max(0, left[1]))
-        return True
 
     def _progress(self, rank: int, line: Line) -> None:
         with self._lock:

@@ -393,7 +393,7 @@ class Sockets:
         limits = self._limits
         while peer.outbox and (
             len(peer.outbox) > limits.backlog
-            or peer.outbox_bytes > limits.backlog_bytes
+            or (peer.outbox_bytes > limits.backlog_bytes and len(peer.outbox) > 1)
             or self._outbox_bytes > LARGEST_OUTBOXES
         ):
             self._drop_oldest(peer)

@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from operated import Operated
 
-from desdaemon import server
 from desdaemon.cache import Cache
 from desdaemon.doors import Arrival, Door, is_loopback, open_doors
 from desdaemon.engine.result import Line
@@ -33,6 +32,7 @@ from desdaemon.protocol import rules, wire
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.notation import START, Position
 from desdaemon.serve_options import read_options
+from desdaemon.server import _hold
 from desdaemon.sockets import Sockets
 
 # --- the cache of analyses
@@ -268,8 +268,35 @@ def test_the_service_manager_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_who_can_reach_an_endpoint() -> None:
     for endpoint in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.9.1:1"):
         assert is_loopback(endpoint)
-    for endpoint in ("tcp://*:1", "tcp://0.0.0.0:1", "tcp://192.168.0.1:1", "tcp://[::]:1", "tcp://1270.0.0.1:1"):
+    for endpoint in (
+        "tcp://*:1",
+        "tcp://0.0.0.0:1",
+        "tcp://127.example.org:1",
+        "tcp://192.168.0.1:1",
+        "tcp://[::]:1",
+        "tcp://1270.0.0.1:1",
+    ):
         assert not is_loopback(endpoint)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "",
+        "127.0.0.1:6464",
+        "ipc://x",
+        "tcp://:1",
+        "tcp://127.0.0.1",
+        "tcp://127.0.0.1:*",
+        "tcp://127.0.0.1:65535",
+        "tcp://127.0.0.1:99999",
+        "tcp://127.0.0.1:1;127.0.0.1:2",
+        "tcp://127.0.0.1;0.0.0.0:1",
+    ],
+)
+def test_where_nobody_can_listen(endpoint: str, tmp_path: Path) -> None:
+    with zmq.Context() as context, pytest.raises(BadInput, match="such as tcp://127"):
+        open_doors(context, f"ipc://{tmp_path}/s", [endpoint], None, insecure=True)
 
 
 def test_nobody_listens_beyond_the_machine_without_keys(tmp_path: Path) -> None:
@@ -319,11 +346,11 @@ def test_a_command_line_is_understood(tmp_path: Path) -> None:
 
 
 def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
-    lock = server._hold(str(tmp_path))
+    lock = _hold(str(tmp_path))
     with pytest.raises(BadInput, match=str(os.getpid())):
-        server._hold(str(tmp_path))
+        _hold(str(tmp_path))
     os.close(lock)
-    os.close(server._hold(str(tmp_path)))
+    os.close(_hold(str(tmp_path)))
 
 
 # --- a client that does not read
