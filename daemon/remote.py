@@ -43,7 +43,7 @@ MOST_THREADS = 256
 """So many clients' lines that search are carried out at a time; to wait for a turn of the search counts."""
 
 _AT_ONCE = 4
-"""Of all other lines: only one thread can run Python, and the more want to, the longer the loop of the sockets waits."""
+"""Of all other lines: only one thread can run Python, and the more want to, the longer the sockets' loop waits."""
 
 _SEARCHING = frozenset(("go", "hint", "analyze", "eval", "solve", "wtest", "bench", "book"))
 _LONG = frozenset(("seek", "perft", "count", "estimate", "mobility"))
