@@ -346,7 +346,8 @@ class Book:
             lost = self._lost_links(marked, going)
         fresh = table.without(marked, going) if count > _IN_PLACE else None
         losers = table.records(lost[:, 0])
-        touched = self._positions(self._touched)
+        # The new table has no path counts: all have to be computed.
+        touched = self._positions(self._touched) if fresh is None else None
         unchecked = self._positions(self._unchecked)
         with self.together():
             self.recorder.removed(self._keys(marked))

@@ -10,6 +10,7 @@ import referee
 from book_dialogue import BookDialogue
 from toys import contents
 
+from desdaemon.book import book
 from desdaemon.book.check import verify
 from desdaemon.book.formats import load
 from desdaemon.books import DUE
@@ -232,3 +233,24 @@ def test_a_negamax_that_takes_too_long_is_due_and_done_by_the_next_command(
     assert not dialogue.book.due
     assert DUE not in dialogue.lines("book show")
     assert everything(dialogue) == whole
+
+
+@pytest.mark.parametrize("line", ["prune", "subtree", "cut 3", "reduce 6 1 2", "delete f5"])
+def test_every_way_of_removing_comes_to_the_same(
+    line: str, dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place or into a new table; what lost links found from what is removed, or by looking at everything."""
+    kept(dialogue, files)
+    found = []
+    for in_place, whole in ((1 << 17, 1), (1 << 17, 10**9), (0, 1), (0, 10**9)):
+        monkeypatch.setattr(book, "_IN_PLACE", in_place)
+        monkeypatch.setattr(book, "_WHOLE", whole)
+        opened(dialogue, files)
+        dialogue.say("book negamax")
+        dialogue.say(f"book {line}")
+        found.append(everything(dialogue))
+        assert verify(dialogue.book).clean
+        dialogue.say("book enumerate 1")
+        dialogue.say(f"book load {files['native']}")
+        found.append(everything(dialogue))
+    assert all(each == found[0] for each in found)
