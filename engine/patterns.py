@@ -4,10 +4,10 @@ A configuration of an n-square pattern is a base-3 number, the first square most
 move, 1 = opponent, 2 = empty. Patterns of one class share weights, and a configuration shares its weight with its
 mirror image if it has one; packed numbers are given in order of first appearance when running through 0 .. 3**n - 1.
 
-The first twelve classes are Edax's, and a ply's weights begin as in its eval.dat: these classes' packed tables one after
-the other, then the constant. The wide classes' tables follow. Most of Edax's patterns lie within a wide one: they let the
-fit say something of configurations that the wide one has seen too seldom. Whoever evaluates adds their weights to those
-of the wide one beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
+The first twelve classes are Edax's, and a ply's weights begin as in its eval.dat: these classes' packed tables one
+after the other, then the constant. The wide classes' tables follow. Some of Edax's patterns lie within a wide one: they
+let the fit say something of configurations that the wide one has seen too seldom. Whoever evaluates adds their weights
+to those of the wide one beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
 
 Nothing but the standard library is imported: kernels read these tables when they are compiled.
 """
@@ -138,7 +138,6 @@ def _classes() -> tuple[PatternClass, ...]:
 
 CLASSES = _classes()
 """Edax's twelve classes and the wide ones, in the order of their tables."""
-
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:

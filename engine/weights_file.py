@@ -1,8 +1,8 @@
 """The files evaluation weights live in: the shipped format and Edax's eval.dat.
 
 Both hold a table of 61 plies (ply = 60 - empties) of int16, little endian, 128 units a disc, scores seen from the side
-to move, in Edax's symmetric packing (`desdaemon.engine.patterns` describes it). A ply of Edax's has 114,364 weights; ours
-has those first and the wide classes' after them, 233,434 in all. A file of Edax's set, in either format, is a file of
+to move, in Edax's symmetric packing (`desdaemon.engine.patterns` describes it). A ply of Edax's has 114,364 weights;
+ours has those first and the wide classes' after them, 233,434 in all. A file of Edax's set, in either format, is one of
 ours whose wide classes weigh nothing.
 
 Shipped format, version 1, inside one xz stream:

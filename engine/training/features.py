@@ -62,9 +62,7 @@ def _index(
             out[i, k] = packing[tables[k] + number]
 
 
-def index(
-    players: Boards, opponents: Boards, threads: int = 1, instances: int = len(patterns.INSTANCES)
-) -> Indices:
+def index(players: Boards, opponents: Boards, threads: int = 1, instances: int = len(patterns.INSTANCES)) -> Indices:
     """Indices (rows, instances) of boards."""
     out = np.empty((len(players), instances), np.uint16)
 
