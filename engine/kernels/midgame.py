@@ -54,7 +54,7 @@ from .context import (
 )
 from .emit import lookup8
 from .endgame import INFINITE, MOBILITY_TO, solve_small, solve_with_table
-from .evaluate import evaluate, update_features
+from .evaluate import FEATURE_BYTES, evaluate, update_features
 from .ordering import (
     corner_stability,
     odd_quadrants,
@@ -86,7 +86,7 @@ def search_one(ctx, p, o, alpha, side, empties, features):
     """One ply: the best static score of the mover's moves."""
     count(ctx, U(1))
     legal = moves(p, o)
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     if legal == U(0):
         legal = moves(o, p)
         if legal == U(0):
@@ -173,7 +173,7 @@ def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features,
 
     Returns their number, or 0 when a move takes the opponent's last disc.
     """
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     empty = ~(p | o)
     to_the_end = depth >= empties
     odd = odd_quadrants(empty) if to_the_end else U(0)
@@ -313,7 +313,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
             return score
     pairs = stack_buf(544)
     later = stack_buf(544)
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     waiting = U(0)
     resumed = U(0)
     n = order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs)
@@ -408,7 +408,7 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     nodes_before = ld64(ctx + U(NODES))
     pairs = stack_buf(544)
     later = stack_buf(544)
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     waiting = U(0)
     resumed = U(0)
     n = order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs)
