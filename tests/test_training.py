@@ -459,10 +459,28 @@ def test_the_probcut_model_is_recovered_from_errors_it_made():
 
 
 def test_coverage_counts_what_lies_within_the_margins():
-    scores = {30: np.array([[0, 0, 0, d] for d in (0.0, 1.0, 2.0, 10.0)])}
-    model = probcut.ErrorModel(1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-    pairs = [probcut.Pair(30, 3, 1, 4, 1.0, 0.0)]
-    assert probcut.coverage(scores, model, pairs) == {"73": 50.0, "87": 50.0, "95": 75.0, "98": 75.0, "99": 75.0}
+    model = probcut.ErrorModel(1.0, 0.0, 1.0, 0.0, 0.0, 0.0, odd=0.0, even=1.0)
+    differences = np.array([0.0, 1.0, 2.0, 10.0])
+    before, at_the_end = probcut.Pair(30, 3, 1, 4, 1.0, 0.0), probcut.Pair(30, 30, 1, 4, 1.0, 0.0)
+    expected = {"73": 50.0, "87": 50.0, "95": 75.0, "98": 75.0, "99": 75.0}
+    assert probcut.coverage([(before, differences)], model) == expected
+    assert probcut.coverage([(at_the_end, differences - 1)], model) == expected
+
+
+def test_the_bias_of_stand_ins_for_the_end_is_found_by_parity():
+    spread = np.tile([-3.0, 3.0], 20)
+    bias, pairs = probcut.ends({13: spread + 2, 14: spread - 0.5, 15: spread + 2, 16: np.empty(0)})
+    assert bias == {"odd": -2.0, "even": 0.5}
+    assert [(pair.empties, pair.depth, pair.positions) for pair in pairs] == [
+        (13, 13, 40),
+        (14, 14, 40),
+        (15, 15, 40),
+        (16, 16, 0),
+    ]
+    assert [pair.rms for pair in pairs[:3]] == [3.0, 3.0, 3.0]
+    model, _ = probcut.fit(pairs, **bias)
+    assert model.bias(13, 13) == -2.0
+    assert model.bias(14, 13) == 0.0
 
 
 def test_a_match_of_weights_with_themselves_is_even(tmp_path):
