@@ -50,8 +50,8 @@ _TURNED_AT_ONCE = 3
 
 
 def _digits(squares):
-    """The order of a table's digits, most significant first: the board's centre, which changes most, comes last, so that
-    configurations that follow one another in a search are near in memory."""
+    """The order of a table's digits, most significant first. The board's centre, which changes most, comes last, so
+    that configurations that follow one another in a search are near in memory."""
     return sorted(range(len(squares)), key=lambda k: -abs(2 * (squares[k] & 7) - 7) - abs(2 * (squares[k] >> 3) - 7))
 
 
@@ -225,7 +225,14 @@ _RECORDS = []
 for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True):
     for _k, (_class, _places) in enumerate(_table.parts):
         _values = [3 ** (len(_order) - 1 - _order.index(_place)) for _place in _places]
-        _record = [_start, 3 ** len(_order), int(_k == 0), patterns.CLASSES[_class].table_offset, len(_values), *_values]
+        _record = [
+            _start,
+            3 ** len(_order),
+            int(_k == 0),
+            patterns.CLASSES[_class].table_offset,
+            len(_values),
+            *_values,
+        ]
         _RECORDS += _record + [0] * (_RECORD - len(_record))
 _NUMBER_OF_RECORDS = len(_RECORDS) // _RECORD
 _records_at = simple(lambda b: table_address(b, "pattern_parts", _RECORDS, i32), u64)
