@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .book import Book, Evaluate
+from .chunks import RESULT, Words
 from .errors import within
-from .jobs import Job, Outcome, Position, Report, Stopped, Worker
+from .going import Going, Stopped, silent
+from .jobs import Job, Outcome, Position, Worker
 from .options import Options
 from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START
-from .table import Words
 
-_GAMES = 1 << 12
+_GAMES = 1 << 10
+_UNKNOWN = 3
 
 
 def _canonical(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
@@ -33,12 +36,7 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
     afterwards. Positions once added stay after a stop.
     """
     job = Job(book, worker, command)
-    try:
-        job.add((position, NO_SCORE) for position in _canonical(book, positions))
-    except Stopped:
-        job.negamax()
-        return Outcome(False, 0, 0, job.added)
-    return job.run(lambda: ())
+    return job.run(begin=lambda: job.add((position, NO_SCORE) for position in _canonical(book, positions)))
 
 
 def new_book(options: Options, evaluate: Evaluate) -> Book:
@@ -68,28 +66,20 @@ def add_games(
     """
     job = Job(book, worker, "add")
     problems: list[str] = []
-    first = 1
-    try:
+
+    def begin() -> None:
+        first = 1
         for batch in _batches(games):
             _add_batch(job, batch, first, problems)
             first += len(batch)
-            job.tell(first - 1, first - 1, "add")
-    except Stopped:
-        job.negamax()
-        return Outcome(False, 0, 0, job.added), problems
-    outcome = Outcome(True, 0, 0, job.added)
-    if search:
-        outcome = job.run(lambda: ())
-    else:
-        job.negamax()
+            job.tell(first - 1, 0, "add")
+
+    outcome = job.run(begin=begin) if search else job.outcome(begin)
     if outcome.finished and keep_results:
-        with book.together():
-            counted = 0
-            for batch in _batches(games):
-                _count_results(book, batch)
-                counted += len(batch)
-                # All or none: a stop comes too late.
-                worker.tell(Report("add", "results", outcome.rounds, counted, first - 1, job.added, len(book)))
+        try:
+            _count_results(job, games)
+        except Stopped:
+            outcome = outcome._replace(finished=False)
     return outcome, problems
 
 
@@ -125,29 +115,41 @@ def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> 
     job.added += len(book) - before
 
 
-def _count_results(book: Book, batch: list[Game]) -> None:
-    replayed, _ = _replayed(book, batch)
-    # A position's side to move is the first mover's after an even number of plies.
-    own = np.concatenate(
-        [
-            np.resize([game.score, -game.score], len(positions))
-            if game.score is not None
-            else np.full(len(positions), 65)
-            for positions, game in zip(replayed, batch, strict=True)
-        ]
-    )
-    rows = book.table.find_many(np.concatenate(replayed))
-    counted = (own <= 64) & (rows >= 0)
-    own = own[counted]
-    book.add_results(rows[counted], (own > 0).astype(float), (own == 0).astype(float), (own < 0).astype(float))
+def _count_results(job: Job, games: Iterable[Game]) -> None:
+    """Count the results of games, all at once at the end."""
+    book = job.book
+    found = [np.empty(0, np.int64)]
+    counted = 0
+    for batch in _batches(games):
+        replayed, _ = _replayed(book, batch)
+        # A position's side to move is the first mover's after an even number of plies.
+        own = np.concatenate([_signs(game.score, len(played)) for played, game in zip(replayed, batch, strict=True)])
+        rows = book.table.find_many(np.concatenate(replayed))
+        known = (own < _UNKNOWN) & (rows >= 0)
+        found.append(3 * rows[known] + own[known])
+        counted += len(batch)
+        job.tell(counted, 0, "results")
+    outcomes, times = np.unique(np.concatenate(found), return_counts=True)
+    rows, places = np.unique(outcomes // 3, return_inverse=True)
+    results = np.zeros(len(rows), RESULT)
+    for outcome, name in enumerate(("won", "drawn", "lost")):
+        here = outcomes % 3 == outcome
+        results[name][places[here]] = times[here]
+    book.add_results(rows, results)
+
+
+def _signs(score: int | None, positions: int) -> npt.NDArray[np.int64]:
+    """For the side to move in so many positions of a game: 0 it won, 1 drew, 2 lost; `_UNKNOWN` without a score."""
+    first = _UNKNOWN if score is None else 1 - (score > 0) + (score < 0)
+    return np.resize([first, _UNKNOWN if score is None else 2 - first], positions)
 
 
 def fix(book: Book, worker: Worker) -> Outcome:
     """Drop leaves that are links or illegal, search what is open, and bring all scores up to date."""
-    return Job(book, worker, "fix").run(lambda: ())
+    return Job(book, worker, "fix").run()
 
 
-def enumerate_book(plies: int, options: Options) -> Book:
+def enumerate_book(plies: int, options: Options, going: Going = silent) -> Book:
     """A new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
 
     Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
@@ -159,7 +161,7 @@ def enumerate_book(plies: int, options: Options) -> Book:
     first = 0
     for _ in range(plies):
         last = len(book)
-        book.table.insert_children(first, last)
+        book.table.insert_children(first, last, going)
         first = last
     return book
 

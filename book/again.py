@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+import numpy as np
 
 from desdaemon.engine.limits import level_limits
 
 from .book import Book
+from .chunks import CHUNK_ROWS
 from .errors import within
-from .jobs import Job, Outcome, Stopped, Task, Worker
-from .record import MAX_LEVEL, PASS, Entry
-
-_STEP = 1 << 12
+from .going import Stopped
+from .jobs import Job, Outcome, Worker
+from .record import MAX_LEVEL, NO_LEVEL, PASS, Entry
 
 
 def deepen(book: Book, worker: Worker, level: int) -> Outcome:
@@ -21,28 +23,27 @@ def deepen(book: Book, worker: Worker, level: int) -> Outcome:
     within("level", level, 0, MAX_LEVEL)
     job = Job(book, worker, f"deepen {level}")
 
-    def tasks() -> Iterator[Task]:
-        for row in range(len(book)):
-            if row % _STEP == 0:
-                job.tell(row, len(book), "scan")
-            entry = book.table.entry(row)
-            if not entry.has_leaf or entry.leaf_level >= level:
-                continue
-            if level_limits(level, entry.empties) != level_limits(max(entry.leaf_level, 0), entry.empties):
-                task = job.leaf_task(row, level)
-                if task is not None:
-                    yield task
+    def deeper(leaf_level: int, empties: int) -> bool:
+        return leaf_level < level and level_limits(level, empties) != level_limits(max(leaf_level, 0), empties)
 
-    try:
+    def work() -> None:
         job.rounds = 1
         job.complete()
-        found = list(tasks())
+        found = [task for row in _leaves(job, deeper) if (task := job.leaf_task(row, level)) is not None]
         job.search(found, len(found), raise_level=True)
-        finished = True
-    except Stopped:
-        finished = False
-    job.negamax()
-    return Outcome(finished, job.rounds, job.searches, job.added)
+
+    return job.outcome(work)
+
+
+def _leaves(job: Job, wanted: Callable[[int, int], bool]) -> Iterator[int]:
+    """The rows whose leaf's level and empty squares are as ``wanted``."""
+    table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
+    for number, chunk in enumerate(job.book.table.chunks()):
+        job.tell(number * CHUNK_ROWS, len(job.book), "scan")
+        leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
+        levels = np.clip(chunk["leaf_level"].astype(np.int64), NO_LEVEL, MAX_LEVEL) - NO_LEVEL
+        empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
+        yield from (np.flatnonzero(leaf & table[levels, empties]) + number * CHUNK_ROWS).tolist()
 
 
 class Correction(NamedTuple):
@@ -57,9 +58,19 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
     """Solve every exactly solved leaf again; answers which scores were wrong, as they were before."""
     job = Job(book, worker, "correct")
     wrong: list[Correction] = []
-    try:
+
+    def solved(level: int, empties: int) -> bool:
+        limits = level_limits(max(level, 0), empties)
+        return limits.depth == empties and limits.selectivity == 100
+
+    def work() -> None:
         job.rounds = 1
-        tasks = _solved(job)
+        tasks = []
+        for row in _leaves(job, solved):
+            level = min(max(book.table.entry(row).leaf_level, 0), MAX_LEVEL)
+            task = job.leaf_task(row, level)
+            if task is not None:
+                tasks.append((task, book.table.entry(row)))
         before = {task.row: entry for task, entry in tasks}
         for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
             if answer is None:
@@ -73,26 +84,5 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
                 book.put(entry._replace(leaf_move=move, leaf_score=score))
             job.searches += 1
             job.tell(done + 1, len(tasks))
-        finished = True
-    except Stopped:
-        finished = False
-    job.negamax()
-    return Outcome(finished, job.rounds, job.searches, 0), wrong
 
-
-def _solved(job: Job) -> list[tuple[Task, Entry]]:
-    """The searches of all exactly solved leaves, each with its position."""
-    book = job.book
-    found = []
-    for row in range(len(book)):
-        if row % _STEP == 0:
-            job.tell(row, len(book), "scan")
-        entry = book.table.entry(row)
-        if entry.has_leaf:
-            level = min(max(entry.leaf_level, 0), MAX_LEVEL)
-            limits = level_limits(level, entry.empties)
-            if limits.depth == entry.empties and limits.selectivity == 100:
-                task = job.leaf_task(row, level)
-                if task is not None:
-                    found.append((task, entry))
-    return found
+    return job.outcome(work), wrong

@@ -20,10 +20,10 @@ import numpy as np
 
 from . import edax, egaroucid, snapshot
 from .add import enumerate_book
+from .chunks import Words
 from .errors import within
 from .options import Options
 from .record import START
-from .table import Words
 
 
 class Measure(NamedTuple):
@@ -104,9 +104,7 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     yield bench.timed("link and negamax, one thread", thread, book.negamax, bench.unsettle)
     yield bench.timed("link and negamax, two threads", wall, lambda: book.negamax(threads=2), bench.unsettle)
     native, dat, egbk3 = (folder / name for name in ("bench.book", "bench.dat", "bench.egbk3"))
-    save = bench.timed(
-        "save, own format", wall, lambda: snapshot.write(native, book.table, book.options, 1, 0, backups=0)
-    )
+    save = bench.timed("save, own format", wall, lambda: snapshot.write(native, book, 1, 0, backups=0))
     yield save
     yield bench.timed("load, own format, all checked", wall, lambda: snapshot.read(native))
     opened = bench.timed("open and first look-up", wall, lambda: snapshot.read(native, check=False).table.find(*START))

@@ -6,19 +6,23 @@ Whoever has to know about changes (the store that writes them down) sets `Book.r
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .edax import Links
 from .errors import within
-from .links import Progress, negamax, negamax_from
+from .going import Going, Stopped, silent, slices
+from .links import negamax, negamax_from
 from .native import kernels
 from .options import Options
-from .record import FLAGS_KEPT, HUMAN, HUMAN_LEVEL, PASS, Entry, mirror_move, unmirror_move
-from .table import Floats, Records, Table, Words, address
+from .record import HUMAN, HUMAN_LEVEL, PASS, Entry, mirror_move, unmirror_move
+from .recorder import Recorder
+from .table import Table
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
@@ -29,15 +33,15 @@ Question = tuple[int, int, int, int]
 """What a search was asked: (player, opponent, level, excluded)."""
 
 _SLICE = 1 << 15
-_WHOLE = 50
-"""A negamax goes over the whole book when more than one in so many positions was changed."""
+_WHOLE = 400
+"""Work on what changed goes over the whole book when more than one in so many positions was changed."""
 
+_FEW = 1 << 12
+_NOTES = 4096
 
-class Fault(NamedTuple):
-    """A row whose leaf is not what it should be."""
-
-    row: int
-    kind: int
+_KEEPS_LEAF = 255
+_IN_PLACE = 1 << 17
+"""Of more positions than this the others are copied into a new table, which can be stopped; fewer are gone at once."""
 
 
 OPEN = 1
@@ -53,32 +57,12 @@ SURPLUS = 4
 """A score without a move in a position that is not finished."""
 
 
-class Recorder(Protocol):
-    """Asked before every change of a book, and told of it."""
+class Removed(NamedTuple):
+    """What a removal did: ``positions`` are gone, ``leaves`` lost links became leaves; ``rows`` lost links."""
 
-    def allow(self) -> None:
-        """Raise ReadOnly when the book must not change."""
-
-    def changed(self, row: int) -> None:
-        """The position in ``row`` is new or different."""
-
-    def removed(self, keys: Words) -> None:
-        """These positions, of shape (n, 2), are about to go; rows will be renumbered."""
-
-    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """A search was done whose result is not in any position yet."""
-
-    def forgotten(self) -> None:
-        """The remembered searches are of no use any more."""
-
-    def hold(self) -> contextlib.AbstractContextManager[None]:
-        """While it is held, changes are not written: afterwards they are, all or none."""
-
-    def fixed(self) -> None:
-        """Scores, bounds and counts of all positions were recomputed from the leaves."""
-
-    def options_changed(self, options: Options) -> None:
-        """The options are now these."""
+    positions: int
+    leaves: int
+    rows: Rows
 
 
 class Move(NamedTuple):
@@ -107,15 +91,28 @@ def final_score(player: int, opponent: int) -> int:
 class Book:
     """Positions and options, with no file. One thread at a time may change it; look-ups may run beside."""
 
-    def __init__(self, options: Options | None = None, table: Table | None = None, links: Links | None = None) -> None:
+    def __init__(
+        self,
+        options: Options | None = None,
+        table: Table | None = None,
+        links: Links | None = None,
+        *,
+        settled: bool = False,
+        complete: bool = False,
+    ) -> None:
+        """What a file says of a ``table``: whether its scores follow from its leaves, and no leaf has a fault."""
         self.table = table or Table()
         self._options = options or Options()
         self.file_links = links
-        self.recorder: Recorder | None = None
-        self._touched: set[int] | None = None
-        self._unchecked: set[int] | None = None
+        self.recorder = Recorder()
+        self._touched: set[int] | None = set() if settled else None
+        self._unchecked: set[int] | None = set() if complete else None
+        self.due = False
+        """Whether anything was changed since the last `negamax` that came to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}
         """Searches done for a command that was stopped before it could use them."""
+        self.steps: dict[int, int] = {}
+        """How many steps of a schedule were done before it was stopped."""
 
     def __len__(self) -> int:
         return len(self.table)
@@ -129,11 +126,10 @@ class Book:
     def options(self, options: Options) -> None:
         if options != self._options:
             self._begin_change()
-            if options[2:] != self._options[2:]:
+            if options.scoring != self._options.scoring:
                 self.forget_state()
             self._options = options
-            if self.recorder is not None:
-                self.recorder.options_changed(options)
+            self.recorder.options_changed(options)
 
     # ------------------------------------------------------------------------------------------------ looking
 
@@ -168,22 +164,26 @@ class Book:
         moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
         return sorted(moves, key=lambda known: (-known.score, known.move))
 
-    def scan_faults(self) -> Iterator[tuple[int, list[Fault]]]:
-        """What `faults` gives, some thousand rows at a time, with the number of rows looked at so far."""
-        notes = np.empty((4096, 2), np.int64)
+    def scan_faults(self, going: Going = silent) -> Iterator[Rows]:
+        """What `faults` gives, some thousand rows at a time, as arrays of shape (n, 2): row and kind."""
+        notes = np.empty((_NOTES, 2), np.int64)
         noted = np.zeros(1, np.uint64)
+        empties = self.table.by_empties(going)
         at = 0
         while at < len(self):
             end = min(len(self), at + _SLICE)
-            at = int(kernels().list_faults(self.table.context, at, end, address(notes), len(notes), address(noted)))
-            yield at, [Fault(row, kind) for row, kind in notes[: int(noted[0])].tolist()]
+            places = address(notes), _NOTES, address(noted), address(empties)
+            at = int(kernels().list_faults(self.table.context, at, end, *places))
+            yield notes[: int(noted[0])].copy()
+            going("leaves", at, len(self))
 
-    def faults(self) -> list[Fault]:
-        """Every position whose leaf is missing, illegal, superfluous or a link."""
-        return [fault for _, found in self.scan_faults() for fault in found]
+    def faults(self, going: Going = silent) -> Rows:
+        """Every position whose leaf is missing, illegal, superfluous or a link: an array of shape (n, 2), row and kind,
+        by ascending row."""
+        return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(going)])
 
-    def suspects(self) -> list[int] | None:
-        """The rows that alone may have a `Fault`, as far as that is known: None, all of them may."""
+    def suspects(self) -> Rows | None:
+        """The rows that alone may have a fault, as far as that is known: None, all of them may."""
         if self._unchecked is None:
             return None
         found = set(self._unchecked)
@@ -192,36 +192,57 @@ class Book:
             if parents is None:
                 return None
             found.update(parents)
-        return sorted(found)
+        return np.array(sorted(found), np.int64)
 
-    def faults_among(self, rows: Iterable[int]) -> list[Fault]:
-        """The faults of some rows, in their order."""
+    def faults_among(self, rows: Rows, going: Going = silent) -> Rows:
+        """The faults of some rows, in their order, as `faults` gives them."""
         note = np.empty((1, 2), np.int64)
         noted = np.zeros(1, np.uint64)
-        found = []
-        for row in rows:
-            kernels().list_faults(self.table.context, row, row + 1, address(note), 1, address(noted))
+        # As if there were rows of every kind: which there are is not worth counting.
+        empties = np.ones(65, np.uint64)
+        places = address(note), 1, address(noted), address(empties)
+        found = [np.empty((0, 2), np.int64)]
+        for done, row in enumerate(rows.tolist()):
+            kernels().list_faults(self.table.context, row, row + 1, *places)
             if noted[0]:
-                found.append(Fault(row, int(note[0, 1])))
-        return found
+                found.append(note.copy())
+            if done % _FEW == 0:
+                going("leaves", done, len(rows))
+        return np.concatenate(found)
 
     def checked(self) -> None:
         """No position has a fault now."""
         self._unchecked = set()
 
+    @property
+    def settled(self) -> bool:
+        """Whether all scores, bounds and counts are known to follow from the leaves."""
+        return self._touched is not None and not self._touched
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known that no leaf has a fault."""
+        return self._unchecked is not None and not self._unchecked
+
     # ------------------------------------------------------------------------------------------------ changing
 
     def _begin_change(self) -> None:
-        if self.recorder is not None:
-            self.recorder.allow()
+        self.recorder.allow()
 
-    def _touch(self, row: int) -> None:
-        for rows in (self._touched, self._unchecked):
-            if rows is not None:
-                rows.add(row)
+    def touch(self, rows: Iterable[int]) -> None:
+        """The positions in rows are new or different: scores, and which leaves have a fault, depend on them."""
+        self.due = True
+        for known in (self._touched, self._unchecked):
+            if known is not None:
+                known.update(rows)
+        if self._touched is not None and len(self._touched) > max(_FEW, len(self) // _WHOLE):
+            self._touched = None
+        if self._unchecked is not None and len(self._unchecked) > max(_FEW, len(self) // _WHOLE):
+            self._unchecked = None
 
     def forget_state(self) -> None:
         """What was changed is no longer known."""
+        self.due = True
         self._touched = self._unchecked = None
 
     def put(self, entry: Entry) -> int:
@@ -231,84 +252,168 @@ class Book:
             row, _ = self.table.insert(entry.player, entry.opponent)
             self.table.write(row, entry)
         self.file_links = None
-        self._touch(row)
-        if self.recorder is not None:
-            self.recorder.changed(row)
+        self.touch((row,))
+        self.recorder.changed(row)
         return row
 
     def put_new(self, records: Records) -> None:
         """Add positions that are not there, given as canonical `RECORD`s, without their path counts; of several of
         one position the first counts."""
         self._begin_change()
-        records = records.copy()
-        for name in ("wins", "draws", "losses", "lines"):
-            records[name] = 0
-        records["flags"] &= FLAGS_KEPT
         before = len(self)
-        self.table.insert_records(records)
+        self.table.insert_records(without_counts(records.copy()))
         self.file_links = None
-        self.forget_state()
-        if self.recorder is not None:
-            for row in range(before, len(self)):
-                self.recorder.changed(row)
+        added = np.arange(before, len(self), dtype=np.int64)
+        self.touch(added.tolist())
+        self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
         """Keep the result of a search until `forget`, through a restart too."""
         self._begin_change()
         self.memo[question] = answer
-        if self.recorder is not None:
-            self.recorder.remembered(question, answer)
+        self.recorder.remembered(question, answer)
 
     def forget(self) -> None:
         """Drop the remembered searches."""
         if self.memo:
             self.memo.clear()
-            if self.recorder is not None:
-                self.recorder.forgotten()
+            self.recorder.forgotten()
+
+    def step(self, schedule: int, done: int) -> None:
+        """Keep in mind, through a restart too, how many steps of a schedule are done; 0: nothing."""
+        self._begin_change()
+        if done:
+            self.steps[schedule] = done
+        else:
+            self.steps.pop(schedule, None)
+        self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
         """Changes in this block reach the disk all or none."""
-        return self.recorder.hold() if self.recorder is not None else contextlib.nullcontext()
+        return self.recorder.hold()
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""
         self._begin_change()
         self.table.set_results(row, results)
-        if self.recorder is not None:
-            self.recorder.changed(row)
+        self.recorder.changed(row)
 
-    def add_results(self, rows: npt.NDArray[np.int64], won: Floats, drawn: Floats, lost: Floats) -> None:
-        """Add to the results of rows, which may repeat."""
+    def add_results(self, rows: Rows, results: Records) -> None:
+        """Add `RESULT` records to those of rows, none of them twice."""
         self._begin_change()
-        self.table.add_results(rows, won, drawn, lost)
-        if self.recorder is not None:
-            for row in np.unique(rows).tolist():
-                self.recorder.changed(row)
+        sums = self.table.results_of(rows)
+        for name in sums.dtype.names or ():
+            sums[name] += results[name]
+        self.table.set_results_of(rows, sums)
+        self.recorder.changed_many(rows)
 
-    def remove(self, marked: npt.NDArray[np.uint8]) -> int:
-        """Remove the rows marked by a byte that is not 0; answers how many. Rows are renumbered."""
+    def _lost_links(self, marked: npt.NDArray[np.bool_], going: Going) -> Rows:
+        """Every row that stays though it has a link to a marked one, and the best of the links that it loses where that
+        is better than its leaf: an array of shape (n, 4), row, move (`_KEEPS_LEAF` where it is not), score, level."""
+        kept = (~marked).astype(np.uint8)
+        above: set[int] | None = None
+        if np.count_nonzero(marked) * _WHOLE <= len(self):
+            above = set()
+            for row in np.flatnonzero(marked).tolist():
+                parents = self.table.parents(row)
+                if parents is None:
+                    above = None
+                    break
+                above.update(parents)
+        ranges = (
+            slices(len(self), _NOTES, "links", going) if above is None else ((row, row + 1) for row in sorted(above))
+        )
+        notes = np.empty((_NOTES, 4), np.int64)
+        empties = self.table.by_empties(going) if above is None else np.ones(65, np.uint64)
+        places = address(kept), address(notes), address(empties)
+        found = [notes[:0]]
+        for start, end in ranges:
+            noted = kernels().list_lost(self.table.context, start, end, *places)
+            found.append(notes[:noted].copy())
+        return np.concatenate(found)
+
+    def remove(self, marked: npt.NDArray[np.bool_], going: Going = silent, *, leaves: bool = True) -> Removed:
+        """Remove the marked rows; with ``leaves`` the best of the links that a position loses becomes its leaf where it
+        is better than the one that is there. Rows are renumbered. A stop leaves everything as it was."""
         self._begin_change()
-        if self.recorder is not None:
-            self.recorder.removed(self.table.keys()[marked != 0])
+        table = self.table
+        marked = np.asarray(marked, bool)
+        count = int(np.count_nonzero(marked))
+        if not leaves and count * _WHOLE > len(self):
+            self.forget_state()
+            lost = np.empty((0, 4), np.int64)
+        else:
+            lost = self._lost_links(marked, going)
+        fresh = table.without(marked, going) if count > _IN_PLACE else None
+        losers = table.records(lost[:, 0])
+        touched = self._positions(self._touched)
+        unchecked = self._positions(self._unchecked)
+        with self.together():
+            self.recorder.removed(self._keys(marked))
+            if fresh is not None:
+                table.become(fresh)
+            else:
+                table.remove(marked.view(np.uint8))
+            rows = table.rows_of(losers)
+            new = (lost[:, 1] != _KEEPS_LEAF) & leaves
+            moves, scores, levels = lost[new, 1:].T
+            table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
+            self.recorder.changed_many(rows[new])
+        self.file_links = None
+        self._touched, self._unchecked = self._still(touched), self._still(unchecked)
+        self.touch(rows.tolist())
+        return Removed(count, int(np.count_nonzero(new)), rows)
+
+    def rebuild(self, marked: npt.NDArray[np.bool_], going: Going = silent) -> None:
+        """Remove the marked rows where the index cannot be trusted: it is made anew."""
+        self._begin_change()
+        fresh = self.table.without(marked, going)
+        self.recorder.removed(self._keys(marked))
+        self.table.become(fresh)
         self.file_links = None
         self.forget_state()
-        return self.table.remove(marked)
 
-    def negamax(self, *, threads: int = 1, progress: Progress | None = None) -> int | None:
-        """See `links.negamax`; leaves that have become links are dropped.
+    def _keys(self, marked: npt.NDArray[np.bool_]) -> Iterator[Words]:
+        for number, chunk in enumerate(self.table.chunks()):
+            gone = chunk[marked[number * CHUNK_ROWS :][: len(chunk)]]
+            yield np.stack([gone["player"], gone["opponent"]], axis=1)
+
+    def _positions(self, rows: set[int] | None) -> Records | None:
+        return self.table.records(np.fromiter(rows, np.int64, len(rows))) if rows is not None else None
+
+    def _still(self, records: Records | None) -> set[int] | None:
+        return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
+
+    def settle(self, threads: int, seconds: float) -> None:
+        """`negamax`, as far as that can be done in so little time."""
+        until = time.monotonic() + seconds
+
+        def going(stage: str, done: int, total: int) -> None:
+            if time.monotonic() > until:
+                raise Stopped
+
+        with contextlib.suppress(Stopped):
+            self.negamax(threads=threads, going=going)
+
+    def negamax(self, *, threads: int = 1, going: Going = silent) -> int:
+        """See `links.negamax`; leaves that have become links are dropped. After a stop it stays `due`.
 
         Where little was changed since the last time, only what depends on it is looked at (`links.negamax_from`).
         """
         self._begin_change()
+        if self.settled:
+            self.due = False
+            return 0
         changed = None
         if self._touched is not None and len(self._touched) * _WHOLE < len(self):
-            changed = negamax_from(self.table, self._options, self._touched)
+            changed = negamax_from(self.table, self._options, self._touched, going)
         if changed is None:
-            changed = negamax(self.table, self._options, threads=threads, progress=progress)
-        self._touched = set() if changed is not None else None
-        if self.recorder is not None:
-            self.recorder.fixed()
-        if changed != 0:
+            self._touched = None
+            changed = negamax(self.table, self._options, threads=threads, going=going)
+        self._touched = set()
+        self.due = False
+        self.recorder.fixed()
+        if changed:
             self.file_links = None
         return changed
 

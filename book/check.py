@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .book import ILLEGAL, LINKED, OPEN, SURPLUS, Book
-from .links import Progress, negamax
+from .chunks import CHUNK_ROWS, Records, address
+from .going import Going, silent
+from .links import negamax
 from .native import kernels
+from .options import Rule
 from .record import HUMAN, HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_SCORE, RECORD, Entry
-from .table import CHUNK_ROWS, Table, address
+from .table import Table
 
 EXAMPLES = 5
 """How many positions of each kind of problem are named."""
+
+_LEAVES = {
+    LINKED: "the leaf's move leads into the book",
+    ILLEGAL: "the leaf is not a legal move",
+    SURPLUS: "a final score though the game is not over",
+}
 
 
 class Problem(NamedTuple):
@@ -38,74 +48,92 @@ class Verdict(NamedTuple):
         return not self.problems
 
 
-def _problem(what: str, rows: npt.NDArray[np.int64]) -> list[Problem]:
-    return [Problem(what, len(rows), tuple(rows[:EXAMPLES].tolist()))] if len(rows) else []
+class _Found:
+    """Counts of problems, with some examples of each."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[int]] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, what: str, rows: npt.NDArray[np.int64]) -> None:
+        if len(rows):
+            self._counts[what] = self._counts.get(what, 0) + len(rows)
+            kept = self._rows.setdefault(what, [])
+            kept += rows[: EXAMPLES - len(kept)].tolist()
+
+    def problems(self) -> list[Problem]:
+        return [Problem(what, count, tuple(self._rows[what])) for what, count in self._counts.items()]
 
 
-def _bad_boards(table: Table) -> npt.NDArray[np.bool_]:
-    """Rows whose board overlaps, has an empty centre or is not canonical."""
-    bad = np.zeros(len(table), bool)
+def possible(records: Records) -> npt.NDArray[np.bool_]:
+    """Which records' boards are ones: disjoint, with a centre, canonical."""
+    player, opponent = records["player"], records["opponent"]
+    made = records.copy()
+    if len(made):
+        kernels().canonicalise(address(made), len(made), RECORD.itemsize)
     centre = np.uint64(0x0000001818000000)
-    for number, chunk in enumerate(table.chunks()):
-        player, opponent = chunk["player"], chunk["opponent"]
-        made = np.zeros(len(chunk), RECORD)
-        made["player"], made["opponent"] = player, opponent
-        if len(made):
-            kernels().canonicalise(address(made), len(made), RECORD.itemsize)
-        bad[number * CHUNK_ROWS :][: len(chunk)] = (
-            ((player & opponent) != 0)
-            | (((player | opponent) & centre) != centre)
-            | (made["player"] != player)
-            | (made["opponent"] != opponent)
-        )
-    return bad
+    fitting: npt.NDArray[np.bool_] = (
+        ((player & opponent) == 0)
+        & (((player | opponent) & centre) == centre)
+        & (made["player"] == player)
+        & (made["opponent"] == opponent)
+    )
+    return fitting
 
 
-def _bad_numbers(table: Table) -> npt.NDArray[np.bool_]:
-    """Rows whose score or level is out of range, or whose human mark and level disagree."""
-    score, level = table.column("score"), table.column("level")
-    human = (table.column("flags") & HUMAN) != 0
+def _bad_numbers(records: Records) -> npt.NDArray[np.bool_]:
+    """Which scores or levels are out of range, or do not agree with the human mark."""
+    score, level = records["score"], records["level"]
+    human = (records["flags"] & HUMAN) != 0
     bad: npt.NDArray[np.bool_] = ((score < -64) | (score > 64)) & (score != NO_SCORE)
     bad |= ((level < NO_LEVEL) | (level > MAX_LEVEL)) & (level != HUMAN_LEVEL)
     bad |= (level == HUMAN_LEVEL) != human
     return bad
 
 
-def verify(book: Book, progress: Progress | None = None) -> Verdict | None:
-    """Check every invariant of a book without changing it. None when ``progress`` asked to stop.
+class _Chunk(NamedTuple):
+    """What is wrong with the records of a chunk, by row."""
+
+    boards: npt.NDArray[np.int64]
+    lost: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
+
+
+def _chunks(table: Table, going: Going) -> Iterator[_Chunk]:
+    for number, chunk in enumerate(table.chunks()):
+        first = number * CHUNK_ROWS
+        rows = np.arange(first, first + len(chunk))
+        found = table.rows_of(chunk)
+        yield _Chunk(rows[~possible(chunk)], rows[found != rows], rows[_bad_numbers(chunk)])
+        going("boards", first + len(chunk), len(table))
+
+
+def verify(book: Book, going: Going = silent) -> Verdict:
+    """Check every invariant of a book without changing it.
 
     Boards are canonical, each position is found under its board, numbers are in range, leaves are legal and no links,
     and every score, bound and count follows from the leaf and the children.
     """
-    going = progress or (lambda done, total: True)
     table = book.table
-    bad_boards = np.flatnonzero(_bad_boards(table))
-    problems = _problem("the board is impossible or not canonical", bad_boards)
-    rows = table.find_many(table.keys()) if len(table) else np.zeros(0, np.int64)
-    problems += _problem("not found by its own board", np.flatnonzero(rows != np.arange(len(table))))
-    problems += _problem("the score, the level or the human mark is out of range", np.flatnonzero(_bad_numbers(table)))
-    faults = []
-    for done, found in book.scan_faults():
-        faults += found
-        if not going(done, len(table)):
-            return None
-    own = book.options.rule
-    for kind, what in (
-        (LINKED, "the leaf's move leads into the book"),
-        (ILLEGAL, "the leaf is not a legal move"),
-        (SURPLUS, "a final score though the game is not over"),
-    ):
-        if kind != LINKED and own:
+    found = _Found()
+    for bad in _chunks(table, going):
+        found.add("the board is impossible or not canonical", bad.boards)
+        found.add("not found by its own board", bad.lost)
+        found.add("the score, the level or the human mark is out of range", bad.numbers)
+    possible_boards = not any(problem.what.startswith("the board") for problem in found.problems())
+    opened = 0
+    for faults in book.scan_faults(going):
+        opened += int(np.count_nonzero(faults[:, 1] == OPEN))
+        for kind, what in _LEAVES.items():
             # Egaroucid's files hold leaves in every state; its rule does not use them.
-            continue
-        problems += _problem(what, np.array([fault.row for fault in faults if fault.kind == kind], np.int64))
-    if not len(bad_boards):
-        stale = negamax(table, book.options, check_only=True, progress=going)
-        if stale is None:
-            return None
+            if kind == LINKED or book.options.rule is Rule.EDAX:
+                found.add(what, faults[faults[:, 1] == kind, 0])
+    problems = found.problems()
+    if possible_boards:
+        stale = negamax(table, book.options, check_only=True, going=going)
         if stale:
             problems.append(Problem("the score, bounds or counts do not follow from leaf and children", stale, ()))
-    return Verdict(len(book), problems, sum(fault.kind == OPEN for fault in faults))
+    return Verdict(len(book), problems, opened)
 
 
 class Repaired(NamedTuple):
@@ -116,37 +144,29 @@ class Repaired(NamedTuple):
     numbers: int
 
 
-def repair(book: Book) -> Repaired:
+def repair(book: Book, going: Going = silent) -> Repaired:
     """Mend what `verify` finds, without searching.
 
     Impossible boards and those that cannot be found are removed, bad leaves dropped, numbers out of range reset to
     unknown, human marks made to agree; then negamax.
     """
     book.forget_state()
-    table = book.table
-    rows = table.find_many(table.keys()) if len(table) else np.zeros(0, np.int64)
-    bad = _bad_boards(table) | (rows != np.arange(len(table)))
-    kept = [table.entry(row) for row in np.flatnonzero(~bad).tolist()] if bad.any() else None
-    removed = int(bad.sum())
-    if kept is not None:
-        # An index that does not find its rows cannot be trusted to remove them either.
-        if book.recorder is not None:
-            book.recorder.removed(table.keys()[bad])
-        book.table = Table()
-        book.file_links = None
-        for entry in kept:
-            book.put(entry)
-    table = book.table
-    numbers = 0
-    for row in np.flatnonzero(_bad_numbers(table)).tolist():
-        book.put(_mended(table.entry(row)))
-        numbers += 1
-    leaves = 0
-    for fault in book.faults():
-        if fault.kind != OPEN:
-            book.put(table.entry(fault.row).without_leaf())
+    bad = np.zeros(len(book), bool)
+    for found in _chunks(book.table, going):
+        bad[found.boards] = bad[found.lost] = True
+    removed = int(np.count_nonzero(bad))
+    if removed:
+        book.rebuild(bad, going)
+    numbers = leaves = 0
+    for wrong in [found.numbers for found in _chunks(book.table, going)]:
+        for row in wrong.tolist():
+            book.put(_mended(book.table.entry(row)))
+            numbers += 1
+    for faults in list(book.scan_faults(going)):
+        for row in faults[faults[:, 1] != OPEN, 0].tolist():
+            book.put(book.table.entry(row).without_leaf())
             leaves += 1
-    book.negamax()
+    book.negamax(going=going)
     return Repaired(removed, leaves, numbers)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .book import Book
-from .links import Progress
-from .record import HUMAN, NO_LEVEL, Entry
-from .table import CHUNK_BITS, CHUNK_ROWS
+from .chunks import CHUNK_ROWS, Records
+from .going import Going, silent
+from .record import HUMAN, NO_LEVEL, PASS, Entry
 
-_STEP = 1 << 12
+CONFLICTS = 1000
+"""So many are listed at most."""
 
 
 class Conflict(NamedTuple):
@@ -25,16 +27,14 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What a merge did: positions added, replaced and left alone; ``conflicts`` among the known ones.
-
-    ``finished`` is False after a stop: the rest of the other book has not been looked at.
-    """
+    """What a merge did: positions added, replaced and left alone; among the known ones ``conflicting`` with different
+    scores, the first `CONFLICTS` of which are ``conflicts``."""
 
     added: int
     replaced: int
     kept: int
     conflicts: list[Conflict]
-    finished: bool = True
+    conflicting: int
 
 
 def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
@@ -59,68 +59,65 @@ def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
     return merged
 
 
-def _known(book: Book, row: int, theirs: Entry, keep_ours: bool, conflicts: list[Conflict]) -> bool:
-    """Give the position in ``row`` what is better in ``theirs``; whether that changed it."""
-    ours = book.table.entry(row)
-    entry = better(ours, theirs, keep_ours=keep_ours)
-    if ours.score != theirs.score and min(ours.level, theirs.level) > NO_LEVEL:
-        conflicts.append(Conflict(theirs.player, theirs.opponent, ours.score, theirs.score, entry.score))
-    if entry != ours:
-        book.put(entry)
-    return entry != ours
-
-
 _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 
 
-def merge(book: Book, other: Book, *, keep_ours: bool = False, progress: Progress | None = None) -> Merged:
+def merge(book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, going: Going = silent) -> Merged:
     """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are
-    added up, at the end: a merge that ``progress`` stopped adds none.
+    added up, at the very end: a merge that was stopped and done again adds them once.
     """
-    replaced = kept = 0
-    finished = True
+    replaced = kept = conflicting = 0
     before = len(book)
     conflicts: list[Conflict] = []
     for number, chunk in enumerate(other.table.chunks()):
-        rows = book.table.find_many(np.stack([chunk["player"], chunk["opponent"]], axis=1))
-        book.put_new(chunk[rows < 0])
-        for place in np.flatnonzero(rows >= 0).tolist():
-            row = int(rows[place])
-            mine = book.table.chunk(row >> CHUNK_BITS)[row & CHUNK_ROWS - 1]
-            if all(mine[name] == chunk[place][name] for name in _CONTENT):
+        first = number * CHUNK_ROWS
+        rows = book.table.rows_of(chunk)
+        known = np.flatnonzero(rows >= 0)
+        mine, theirs = book.table.records(rows[known]), chunk[known]
+        differ = np.zeros(len(known), bool)
+        for name in _CONTENT:
+            differ |= mine[name] != theirs[name]
+        kept += len(known) - int(np.count_nonzero(differ))
+        for place in known[differ].tolist():
+            ours, entry = book.table.entry(int(rows[place])), other.table.entry(first + place)
+            chosen = better(ours, entry, keep_ours=keep_ours)
+            if ours.score != entry.score and min(ours.level, entry.level) > NO_LEVEL:
+                conflicting += 1
+                if len(conflicts) < CONFLICTS:
+                    conflicts.append(Conflict(entry.player, entry.opponent, ours.score, entry.score, chosen.score))
+            if chosen != ours:
+                book.put(chosen)
+                replaced += 1
+            else:
                 kept += 1
-                continue
-            theirs = other.table.entry(number * CHUNK_ROWS + place)
-            changed = _known(book, row, theirs, keep_ours, conflicts)
-            replaced += changed
-            kept += not changed
-        if progress is not None and not progress(min(len(other), (number + 1) * CHUNK_ROWS), len(other)):
-            finished = False
-            break
-    if finished and other.table.keeps_results:
-        _add_results(book, other)
+        book.put_new(chunk[rows < 0])
+        going("merge", first + len(chunk), len(other))
     added = len(book) - before
-    book.negamax()
-    return Merged(added, replaced, kept, conflicts, finished)
+    book.negamax(threads=threads, going=going)
+    if other.table.keeps_results:
+        _add_results(book, other, going)
+    return Merged(added, replaced, kept, conflicts, conflicting)
 
 
-def _add_results(book: Book, other: Book) -> None:
-    for number in range(len(other)):
-        results = other.table.results(number)
-        if any(results):
-            entry = other.table.entry(number)
-            row = book.table.find_canonical(entry.player, entry.opponent)
-            won, drawn, lost = book.table.results(row)
-            book.set_results(row, (won + results[0], drawn + results[1], lost + results[2]))
+def _add_results(book: Book, other: Book, going: Going) -> None:
+    found = []
+    for number, chunk in enumerate(other.table.chunks()):
+        first = number * CHUNK_ROWS
+        found.append(book.table.rows_of(chunk))
+        going("results", first + len(chunk), len(other))
+    rows = np.concatenate(found)
+    results = other.table.results_of(np.arange(len(other)))
+    counted = results["won"] + results["drawn"] + results["lost"] > 0
+    book.add_results(rows[counted], results[counted])
 
 
 class Difference(NamedTuple):
-    """A position that two books know differently; None where a book does not have it."""
+    """A position that two books know differently."""
 
-    first: Entry | None
-    second: Entry | None
+    first: Entry
+    second: Entry
 
 
 class Differences(NamedTuple):
@@ -135,32 +132,33 @@ class Differences(NamedTuple):
     examples: list[Difference]
 
 
-def diff(first: Book, second: Book, *, examples: int = 20, progress: Progress | None = None) -> Differences | None:
-    """Compare two books position by position; neither is changed. None when ``progress`` asked to stop."""
+def _leaves(records: Records) -> npt.NDArray[np.int64]:
+    """Each leaf's move and score as one number, -1 where there is none."""
+    has = (records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)
+    return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
+
+
+def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent) -> Differences:
+    """Compare two books position by position; neither is changed."""
     only_first = other_score = other_leaf = other_level = same = 0
-    found: list[Difference] = []
-    for row in range(len(first)):
-        if progress is not None and row % _STEP == 0 and not progress(row, len(first)):
-            return None
-        mine = first.table.entry(row)
-        place = second.table.find_canonical(mine.player, mine.opponent)
-        if place < 0:
-            only_first += 1
-            continue
-        theirs = second.table.entry(place)
-        if mine.score != theirs.score:
-            other_score += 1
-            found.append(Difference(mine, theirs))
-        leaf = mine[10:12] != theirs[10:12]
-        other_leaf += leaf
-        other_level += mine.level != theirs.level
-        same += mine.score == theirs.score and not leaf and mine.level == theirs.level
+    widest = np.empty((0, 3), np.int64)
+    for number, chunk in enumerate(first.table.chunks()):
+        at = number * CHUNK_ROWS
+        places = second.table.rows_of(chunk)
+        both = np.flatnonzero(places >= 0)
+        mine, theirs = chunk[both], second.table.records(places[both])
+        gaps = np.abs(mine["score"].astype(np.int64) - theirs["score"])
+        leaf = _leaves(mine) != _leaves(theirs)
+        level = mine["level"] != theirs["level"]
+        only_first += len(chunk) - len(both)
+        other_score += int(np.count_nonzero(gaps))
+        other_leaf += int(np.count_nonzero(leaf))
+        other_level += int(np.count_nonzero(level))
+        same += int(np.count_nonzero((gaps == 0) & ~leaf & ~level))
+        widest = np.concatenate([widest, np.stack([-gaps, at + both, places[both]], axis=1)[gaps > 0]])
+        # Stable, so that of equal differences the first ones stay.
+        widest = widest[np.argsort(widest[:, 0], kind="stable")[:examples]]
+        going("diff", at + len(chunk), len(first))
     only_second = len(second) - (len(first) - only_first)
-
-    def gap(difference: Difference) -> int:
-        assert difference.first is not None
-        assert difference.second is not None
-        return -abs(difference.first.score - difference.second.score)
-
-    found.sort(key=gap)
-    return Differences(only_first, only_second, other_score, other_leaf, other_level, same, found[:examples])
+    found = [Difference(first.table.entry(row), second.table.entry(place)) for _, row, place in widest.tolist()]
+    return Differences(only_first, only_second, other_score, other_leaf, other_level, same, found)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import datetime
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import address
 from .errors import Unreadable, WriteFailed
-from .files import replacing
+from .files import content, replacing
+from .going import Going, silent
 from .native import kernels
 from .options import Options
 from .record import MAX_LEVEL
-from .table import Table, address
+from .table import Table
 
 MAGIC = b"XADEKOOB"
 VERSION = 4
@@ -47,8 +48,6 @@ _PROBLEMS = {
 _NOTES = 4096
 _SLICE = 1 << 14
 
-Progress = Callable[[int, int], bool]
-
 
 class Links(NamedTuple):
     """Links as a file had them, for the rows (ascending) where computing gives others: for each, a count byte and
@@ -70,10 +69,6 @@ class Loaded(NamedTuple):
     options: Options
     links: Links
     duplicates: int
-
-
-class Stopped(Exception):
-    """The ``progress`` of an import or export asked to stop: nothing was changed."""
 
 
 def _header(path: Path, data: bytes) -> tuple[Options, int]:
@@ -100,10 +95,10 @@ def _header(path: Path, data: bytes) -> tuple[Options, int]:
     return Options(level, min_empties, midgame_error, endcut_error, verbosity), count
 
 
-def _note_links(table: Table, data: npt.NDArray[np.uint8], count: int, going: Callable[[int], None]) -> Links:
+def _note_links(table: Table, data: npt.NDArray[np.uint8], going: Going) -> Links:
     notes = np.empty((_NOTES, 2), np.uint64)
     stats = np.zeros(1, np.uint64)
-    empties = table.by_empties()
+    empties = table.by_empties(going)
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
@@ -121,52 +116,39 @@ def _note_links(table: Table, data: npt.NDArray[np.uint8], count: int, going: Ca
             )
         )
         found.append(notes[: int(stats[0])].copy())
-        going(at)
+        going("links", at, len(data))
     noted = np.concatenate(found) if found else notes[:0]
     # A repeated record is dropped, so only the first one of a row counts.
     rows, first = np.unique(noted[:, 0], return_index=True)
     places = noted[first, 1].astype(np.int64)
     lengths = 1 + 2 * data[places + 38].astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    kept = np.empty(int(offsets[-1]), np.uint8)
-    for place, offset in zip(places.tolist(), offsets.tolist(), strict=False):
-        length = 2 * int(data[place + 38])
-        kept[offset] = length // 2
-        kept[offset + 1 : offset + 1 + length] = data[place + 40 : place + 40 + length]
-    return Links(rows, offsets[:-1].astype(np.uint64), kept)
+    offsets = np.cumsum(lengths) - lengths
+    kept = data[np.repeat(places + 39 - offsets, lengths) + np.arange(int(lengths.sum()))]
+    kept[offsets] = data[places + 38]
+    return Links(rows, offsets.astype(np.uint64), kept)
 
 
-def read(path: Path, *, progress: Progress | None = None) -> Loaded:
-    """Read a book.dat. Raises Unreadable, naming the byte and what is wrong there, and OSError."""
-    try:
-        data: npt.NDArray[np.uint8] = np.fromfile(path, np.uint8)
-    except OSError as error:
-        raise Unreadable(path, None, error.strerror or str(error)) from None
+def read(path: Path, going: Going = silent) -> Loaded:
+    """Read a book.dat. Raises Unreadable, naming the byte and what is wrong there."""
+    data = content(path, going)
     options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
-
-    def going(done: int) -> None:
-        if progress is not None and not progress(done, 2 * size):
-            raise Stopped
-
     table = Table()
     table.reserve(min(count, size // RECORD_BYTES))
     out = np.zeros(3, np.int64)
     at = HEADER.size
     while at < size:
-        # A slice ends where the index has to grow or after some megabytes, so that progress is seen.
-        end = size
-        at = int(kernels().dat_load(table.context, address(data), end, at, address(out)))
+        at = int(kernels().dat_load(table.context, address(data), size, at, _SLICE, address(out)))
         reason = int(out[0])
         if reason > 0:
             raise Unreadable(path, at + int(out[1]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:
             table.make_room(reason)
-        going(at)
+        going("load", at, size)
     records = len(table) + int(out[2])
     if records != count:
         raise Unreadable(path, size, f"the header says {count} positions, the file ends after {records}")
-    links = _note_links(table, data, count, lambda done: going(size + done))
+    links = _note_links(table, data, going)
     return Loaded(table, options, links, int(out[2]))
 
 
@@ -180,12 +162,11 @@ def write(
     table: Table,
     options: Options,
     links: Links | None = None,
-    *,
-    progress: Progress | None = None,
+    going: Going = silent,
 ) -> int:
     """Write a book.dat beside ``path`` and put it in its place; answers the bytes written.
 
-    Counts saturate at 2^32 - 1, levels above 60 (a human's) become 60, unknown levels 0. ``links`` are written
+    Counts saturate at 2^32 - 1, a human's level becomes the leaf's or 60, unknown levels 0. ``links`` are written
     instead of the computed ones. Raises WriteFailed.
     """
     if len(table) >= 1 << 31:
@@ -206,7 +187,7 @@ def write(
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
     buffer: npt.NDArray[Any] = np.empty(_SLICE * 176, np.uint8)
     stats = np.zeros(2, np.uint64)
-    empties = table.by_empties()
+    empties = table.by_empties(going)
     written = len(header)
     with replacing(path) as stream:
         stream.write(header)
@@ -226,6 +207,5 @@ def write(
             )
             stream.write(buffer[:size].data)
             written += size
-            if progress is not None and not progress(int(stats[1]), len(table)):
-                raise Stopped
+            going("write", int(stats[1]), len(table))
     return written

@@ -9,14 +9,16 @@ from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Known
 
 from .book import Book
+from .going import Going, silent
 from .jobs import Position
 from .record import MAX_LEVEL, PASS
 from .shrink import root_row
 
 _NO_SQUARE = 64
+_STEP = 1 << 8
 
 
-def known_scores(book: Book, root: Position, most: int) -> Iterator[Known]:
+def known_scores(book: Book, root: Position, most: int, going: Going = silent) -> Iterator[Known]:
     """The scores of ``root`` and of what it leads to, nearest first, ``most`` at most, as moves from ``root`` show the
     boards; each counts as a search of its level. Raises NotInBook."""
     root_row(book, root)
@@ -34,6 +36,8 @@ def known_scores(book: Book, root: Position, most: int) -> Iterator[Known]:
             best = moves[0].move if moves else _NO_SQUARE
             yield Known(player, opponent, best, entry.score, limits)
             given += 1
+            if given % _STEP == 0:
+                going("scores", given, most)
         for move in moves:
             if move.linked:
                 child = book.table.play(player, opponent, min(move.move, PASS))

@@ -9,10 +9,51 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import WriteFailed
+import numpy as np
+import numpy.typing as npt
+
+from .errors import Unreadable, WriteFailed
+from .going import Going, silent
 
 BACKUPS = 3
 """How many earlier versions of the book's own file are kept."""
+
+_PIECE = 1 << 23
+_SYNCED = 1 << 25
+
+
+class Output:
+    """A file that is being written. What goes in is on the disk some megabytes later, so that no sync takes long."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._waiting = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Add some bytes."""
+        self._waiting += self._stream.write(data)
+        if self._waiting >= _SYNCED:
+            self._stream.flush()
+            os.fdatasync(self._stream.fileno())
+            self._waiting = 0
+
+    def seek(self, place: int) -> None:
+        """Go on writing at a byte."""
+        self._stream.seek(place)
+
+
+def content(path: Path, going: Going = silent) -> npt.NDArray[np.uint8]:
+    """All bytes of a file. Raises Unreadable."""
+    try:
+        with path.open("rb", buffering=0) as stream:
+            data: npt.NDArray[np.uint8] = np.empty(os.fstat(stream.fileno()).st_size, np.uint8)
+            at = 0
+            while at < len(data) and (read := stream.readinto(data[at : at + _PIECE].data)):
+                at += read
+                going("read", at, len(data))
+            return data[:at]
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
 def sync_folder(folder: Path) -> None:
@@ -38,12 +79,14 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, backups: int = 0) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, backups: int = 0) -> Iterator[Output]:
     """A stream beside ``path`` that, at the end of the block, is synced and takes the place of ``path``.
 
     With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
     """
     path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise WriteFailed(f"{path}: is a {'folder' if path.is_dir() else 'device'}: expected the name of a file")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     except OSError as error:
@@ -51,7 +94,7 @@ def replacing(path: Path, *, backups: int = 0) -> Iterator[BinaryIO]:
     new = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            yield stream
+            yield Output(stream)
             stream.flush()
             os.fchmod(stream.fileno(), path.stat().st_mode & 0o777 if path.exists() else 0o644)
             os.fsync(stream.fileno())

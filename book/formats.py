@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from . import edax, egaroucid, snapshot, text
-from .book import OPEN, Book, Question
+from .book import OPEN, Book
 from .errors import Unreadable, WriteFailed
-from .options import Options
+from .going import Going, silent
 from .store import Store, journal_path, open_store
-from .table import Words
+from .table import FINISHED
 
 NATIVE = "native"
 EDAX = "edax"
@@ -57,7 +58,7 @@ class Loaded(NamedTuple):
     notes: list[str]
 
 
-def load(path: Path, *, level: int = 1) -> Loaded:
+def load(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
     """Read a book of any format into memory, without its journal and lock; ``level`` is for files without levels.
 
     To work on a book of our own use `store.open_store`. Raises Unreadable; nothing else is touched.
@@ -65,21 +66,20 @@ def load(path: Path, *, level: int = 1) -> Loaded:
     kind = format_by_content(path)
     notes: list[str] = []
     if kind == NATIVE:
-        mapped = snapshot.read(path)
-        return Loaded(Book(mapped.header.options, mapped.table), kind, notes)
+        return Loaded(snapshot.book_of(snapshot.read(path, going=going)), kind, notes)
     if kind == EDAX:
-        read = edax.read(path)
+        read = edax.read(path, going)
         if read.duplicates:
             notes.append(f"{path}: {read.duplicates} repeated positions were dropped")
         return Loaded(Book(read.options, read.table, read.links), kind, notes)
     if kind == EGAROUCID:
-        other = egaroucid.read(path, level=level)
+        other = egaroucid.read(path, level=level, going=going)
         if other.duplicates:
             notes.append(f"{path}: {other.duplicates} repeated positions were merged")
         if other.passes:
             notes.append(f"{path}: {other.passes} forced passes were made positions")
         return Loaded(other.book, kind, notes)
-    imported = text.read(path)
+    imported = text.read(path, going)
     if imported.duplicates:
         notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
     return Loaded(imported.book, kind, notes)
@@ -94,54 +94,19 @@ class Opened(NamedTuple):
     notes: list[str]
 
 
-def open_any(path: Path, *, level: int = 1) -> Opened:
+def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
     """Open a book of any format; our own for writing, or for reading when another process writes it.
 
     ``level`` is for files without levels. Raises Unreadable; nothing else is touched.
     """
     if format_by_content(path) != NATIVE:
-        loaded = load(path, level=level)
+        loaded = load(path, level=level, going=going)
         return Opened(loaded.book, None, loaded.format, loaded.notes)
-    store = open_store(path, read_only=None)
+    store = open_store(path, read_only=None, going=going)
     notes = list(store.notes)
     if store.read_only:
         notes.append(f"{path}: opened for reading: process {store.holder} writes it")
     return Opened(store.book, store, NATIVE, notes)
-
-
-class Unsaved:
-    """The recorder of a book that is in memory alone: it knows whether a change would be lost."""
-
-    def __init__(self) -> None:
-        self.changes = False
-
-    def allow(self) -> None:
-        """Everything may change."""
-
-    def changed(self, row: int) -> None:
-        """See `book.Recorder`."""
-        self.changes = True
-
-    def removed(self, keys: Words) -> None:
-        """See `book.Recorder`."""
-        self.changes = True
-
-    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """See `book.Recorder`."""
-
-    def forgotten(self) -> None:
-        """See `book.Recorder`."""
-
-    def hold(self) -> contextlib.AbstractContextManager[None]:
-        """See `book.Recorder`."""
-        return contextlib.nullcontext()
-
-    def fixed(self) -> None:
-        """See `book.Recorder`."""
-
-    def options_changed(self, options: Options) -> None:
-        """See `book.Recorder`."""
-        self.changes = True
 
 
 class Saved(NamedTuple):
@@ -151,7 +116,7 @@ class Saved(NamedTuple):
     notes: list[str]
 
 
-def save(path: Path, book: Book) -> Saved:
+def save(path: Path, book: Book, going: Going = silent) -> Saved:
     """Write a book in the format of the file's name, replacing what is there only when it is whole.
 
     A native file gets one backup and no journal. Raises WriteFailed.
@@ -159,22 +124,25 @@ def save(path: Path, book: Book) -> Saved:
     kind = format_by_name(path)
     notes: list[str] = []
     if kind == EDAX:
-        edax.write(path, book.table, book.options, book.file_links)
-        missing = sum(fault.kind == OPEN for fault in book.faults())
+        # Counted first: what is written is not to be undone by a stop.
+        rows = book.faults(going)
+        rows = rows[rows[:, 1] == OPEN, 0]
+        missing = int(np.count_nonzero(book.table.kinds(going)[rows] != FINISHED)) if len(rows) else 0
+        edax.write(path, book.table, book.options, book.file_links, going)
         if missing:
             notes.append(f"{path}: {missing} positions have no leaf, which Edax reports as wrong: fix the book first")
     elif kind == EGAROUCID:
-        egaroucid.write(path, book)
+        egaroucid.write(path, book, going)
     elif kind == TEXT:
-        text.write(path, book)
+        text.write(path, book, going)
     else:
-        write_native(path, book)
+        write_native(path, book, going)
     return Saved(kind, notes)
 
 
-def write_native(path: Path, book: Book) -> None:
+def write_native(path: Path, book: Book, going: Going = silent) -> None:
     """Write our own file for a book that has none of its own, with a new identity. Raises WriteFailed, also when
     a journal lies there: then it is somebody's open or opened book."""
     if journal_path(path).exists():
         raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
-    snapshot.write(path, book.table, book.options, secrets.randbits(64), 0, backups=1)
+    snapshot.write(path, book, secrets.randbits(64), 0, backups=1, going=going)

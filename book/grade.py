@@ -14,8 +14,11 @@ from __future__ import annotations
 from desdaemon.engine.limits import level_limits
 
 from .book import Book
+from .going import Going, silent
 from .options import Rule
 from .record import HUMAN, MAX_LEVEL, Entry
+
+_STEP = 1 << 8
 
 SOLVED = 1
 READ = 2
@@ -101,7 +104,13 @@ class TooMany(Exception):
 
 
 def flags(
-    book: Book, player: int, opponent: int, loss: int, known: Known | None = None, most: int | None = None
+    book: Book,
+    player: int,
+    opponent: int,
+    loss: int,
+    known: Known | None = None,
+    most: int | None = None,
+    going: Going = silent,
 ) -> int:
     """What is at the ends of all lines from a position that lose at most ``loss`` discs at each step; 0 outside.
 
@@ -122,6 +131,8 @@ def flags(
         if row in done:
             stack.pop()
             continue
+        if len(done) % _STEP == 0:
+            going("grade", len(done), 0)
         entry = table.entry(row)
         moves = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
         links = [move for move in moves if move.linked]
@@ -142,11 +153,16 @@ def flags(
 
 
 def grade(
-    book: Book, player: int, opponent: int, known: tuple[Known, Known] | None = None, most: int | None = None
+    book: Book,
+    player: int,
+    opponent: int,
+    known: tuple[Known, Known] | None = None,
+    most: int | None = None,
+    going: Going = silent,
 ) -> str:
     """A to F or AA to AF; empty outside the book. ``known``, for losses of 1 and 2, and ``most`` are as for `flags`."""
     one, two = known or (None, None)
-    first = LETTERS.get(flags(book, player, opponent, 1, one, most), "")
+    first = LETTERS.get(flags(book, player, opponent, 1, one, most, going), "")
     if first != "A":
         return first
-    return first + LETTERS[flags(book, player, opponent, 2, two, most)]
+    return first + LETTERS[flags(book, player, opponent, 2, two, most, going)]

@@ -7,21 +7,22 @@ deviation; the positions chosen in a round here are those that Edax chooses in i
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from .book import Book
-from .errors import NotInBook, within
+from .chunks import Rows, address
+from .errors import within
+from .going import Going, silent
 from .jobs import Job, Outcome, Position, Worker
 from .links import Order, margins_of
 from .native import kernels
 from .record import NO_SCORE
-from .table import address
+from .shrink import root_row
 
-_SLICE = 1 << 15
-_STEP = 1 << 8
+_STEP = 1 << 6
 _EXPAND = 64
 
 
@@ -34,23 +35,24 @@ class Mode(enum.IntEnum):
     EXTEND = 3
 
 
-def _root(book: Book, position: Position) -> int:
-    row = book.table.find(*position)
-    if row < 0:
-        raise NotInBook("the position is not in the book")
-    return row
-
-
 def select(
-    book: Book, root: Position, mode: Mode, tolerance: tuple[int, int] = (0, 0), window: tuple[int, int] = (-129, 129)
-) -> npt.NDArray[np.int64]:
+    book: Book,
+    root: Position,
+    mode: Mode,
+    tolerance: tuple[int, int] = (0, 0),
+    window: tuple[int, int] = (-129, 129),
+    *,
+    order: Order | None = None,
+    going: Going = silent,
+) -> Rows:
     """The rows whose leaf is to be added, ascending; nothing is changed.
 
     ``tolerance`` is what the side to move at ``root`` and the other side may lose with a move against the position's
-    score; ``window`` the lowest and highest score, seen by the side to move at ``root``. Raises NotInBook.
+    score; ``window`` the lowest and highest score, seen by the side to move at ``root``; ``order`` is that of the
+    book, if there is one already. Raises NotInBook.
     """
-    row = _root(book, root)
-    order = Order(book.table)
+    row = root_row(book, root)
+    order = order or Order(book.table, going)
     marks: npt.NDArray[np.uint8] = np.zeros(len(book), np.uint8)
     marks[row] = 1
     margins = margins_of(book.options)
@@ -59,33 +61,36 @@ def select(
         [mode, *tolerance, low, -high, high, -low, book.options.min_empties, address(margins)],
         np.int64,
     )
-    for end in range(len(order), 0, -_SLICE):
-        kernels().select_rows(
-            book.table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, address(rules)
-        )
+    for start, end in order.downwards("select", going):
+        kernels().select_rows(book.table.context, address(order.rows), address(marks), start, end, address(rules))
     return np.flatnonzero(marks & _EXPAND)
 
 
-def _leaf_children(book: Book, rows: Iterable[int]) -> list[tuple[Position, int]]:
+def _leaf_children(book: Book, rows: Iterable[int]) -> Iterator[tuple[Position, int]]:
     """Where the leaves of rows lead, with the leaf's score seen from there."""
-    found = []
     for row in rows:
         entry = book.table.entry(row)
         child = book.table.play(entry.player, entry.opponent, entry.leaf_move)
-        found.append((book.table.canonical(*child)[:2], -entry.leaf_score))
-    return found
+        yield book.table.canonical(*child)[:2], -entry.leaf_score
 
 
-def _grow(job: Job, choose: Callable[[], Iterable[int]], *, rounds: int = 0) -> Outcome:
-    return job.run(lambda: _leaf_children(job.book, choose()), rounds=rounds)
+def _grow(job: Job, choose: Callable[[], Iterable[int]]) -> Outcome:
+    return job.run(lambda: _leaf_children(job.book, choose()))
 
 
-def deviate_rows(book: Book, root: Position, relative: int, absolute: int) -> tuple[list[int], list[int]]:
+def _select_and_grow(job: Job, root: Position, mode: Mode) -> Outcome:
+    return _grow(job, lambda: select(job.book, root, mode, going=job.going).tolist())
+
+
+def deviate_rows(
+    book: Book, root: Position, relative: int, absolute: int, going: Going = silent
+) -> tuple[list[int], list[int]]:
     """What ``deviate`` chooses in its next round: with the side to move at ``root`` deviating, and the other."""
-    score = book.table.entry(_root(book, root)).score
+    score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)
-    first = select(book, root, Mode.DEVIATE, (relative, 0), window)
-    second = select(book, root, Mode.DEVIATE, (0, relative), window)
+    order = Order(book.table, going)
+    first = select(book, root, Mode.DEVIATE, (relative, 0), window, order=order, going=going)
+    second = select(book, root, Mode.DEVIATE, (0, relative), window, order=order, going=going)
     return first.tolist(), second.tolist()
 
 
@@ -94,13 +99,15 @@ def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absol
     either way round, within ``absolute`` discs of the root's score. Raises NotInBook and OutOfRange."""
     within("relative error", relative, -129, 129)
     within("absolute error", absolute, 0, 65)
-    _root(book, root)
+    root_row(book, root)
+
+    job = Job(book, worker, f"deviate {relative} {absolute}")
 
     def choose() -> list[int]:
-        first, second = deviate_rows(book, root, relative, absolute)
+        first, second = deviate_rows(book, root, relative, absolute, job.going)
         return sorted({*first, *second})
 
-    return _grow(Job(book, worker, f"deviate {relative} {absolute}"), choose)
+    return _grow(job, choose)
 
 
 def enhance(book: Book, root: Position, worker: Worker, midgame_error: int = 2, endcut_error: int = 4) -> Outcome:
@@ -110,33 +117,34 @@ def enhance(book: Book, root: Position, worker: Worker, midgame_error: int = 2, 
     """
     within("midgame error", midgame_error, 0, 129)
     within("endcut error", endcut_error, 0, 129)
-    _root(book, root)
+    root_row(book, root)
     book.options = book.options._replace(midgame_error=midgame_error, endcut_error=endcut_error)
-    job = Job(book, worker, f"enhance {midgame_error} {endcut_error}")
-    return _grow(job, lambda: select(book, root, Mode.ENHANCE).tolist())
+    return _select_and_grow(Job(book, worker, f"enhance {midgame_error} {endcut_error}"), root, Mode.ENHANCE)
 
 
 def play_out(book: Book, root: Position, worker: Worker) -> Outcome:
     """Go on with the best move, down to the book's depth, wherever a line below ``root`` ends. Raises NotInBook."""
-    _root(book, root)
-    return _grow(Job(book, worker, "play"), lambda: select(book, root, Mode.PLAY).tolist())
+    root_row(book, root)
+    return _select_and_grow(Job(book, worker, "play"), root, Mode.PLAY)
 
 
 def extend(book: Book, root: Position, worker: Worker) -> Outcome:
     """Add leaves until a best move of every position below ``root`` is in the book. Raises NotInBook."""
-    _root(book, root)
-    return _grow(Job(book, worker, "extend"), lambda: select(book, root, Mode.EXTEND).tolist())
+    root_row(book, root)
+    return _select_and_grow(Job(book, worker, "extend"), root, Mode.EXTEND)
 
 
-def _bridges(book: Book, player: int, opponent: int, plies: int) -> set[Position]:
+def _bridges(book: Book, player: int, opponent: int, plies: int, going: Callable[[], None]) -> set[Position]:
     """The positions on the ways of ``plies`` plies from a position to positions of the book, both ends left out."""
     table = book.table
     found: set[Position] = set()
     for move, row in table.links(player, opponent):
         if plies == 1:
             continue
+        if plies > 2:
+            going()
         child = table.play(player, opponent, move)
-        beyond = _bridges(book, *child, plies - 1)
+        beyond = _bridges(book, *child, plies - 1, going)
         ends = plies == 2 and any(last >= 0 for _, last in table.links(*child))
         if beyond or ends:
             found |= beyond
@@ -145,18 +153,19 @@ def _bridges(book: Book, player: int, opponent: int, plies: int) -> set[Position
     return found
 
 
-def fill_positions(book: Book, depth: int, going: Callable[[int], None] = lambda done: None) -> list[Position]:
-    """What ``fill`` adds in its next round: all positions between two positions of the book ``depth`` plies apart.
-
-    ``going`` is told now and then how many positions were looked at.
-    """
+def fill_positions(book: Book, depth: int, going: Going = silent) -> list[Position]:
+    """What ``fill`` adds in its next round: all positions between two positions of the book ``depth`` plies apart."""
     found: dict[Position, None] = {}
     for row in range(len(book)):
+
+        def looking(row: int = row) -> None:
+            going("scan", row, len(book))
+
         if row % _STEP == 0:
-            going(row)
+            looking()
         entry = book.table.entry(row)
         if entry.empties >= book.options.min_empties:
-            found.update(dict.fromkeys(sorted(_bridges(book, entry.player, entry.opponent, depth))))
+            found.update(dict.fromkeys(sorted(_bridges(book, entry.player, entry.opponent, depth, looking))))
     return [
         position for position in found if 64 - (position[0] | position[1]).bit_count() >= book.options.min_empties - 1
     ]
@@ -171,9 +180,6 @@ def fill(book: Book, worker: Worker, depth: int = 1) -> Outcome:
     job = Job(book, worker, f"fill {depth}")
 
     def choose() -> list[tuple[Position, int]]:
-        def going(done: int) -> None:
-            job.tell(done, len(book), "scan")
-
-        return [(position, NO_SCORE) for position in fill_positions(book, depth, going)]
+        return [(position, NO_SCORE) for position in fill_positions(book, depth, job.going)]
 
     return job.run(choose)

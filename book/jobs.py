@@ -15,18 +15,23 @@ from typing import NamedTuple
 
 from .book import Book, Evaluate, final_score
 from .errors import within
+from .going import Stopped
 from .record import HUMAN, NO_MOVE, NO_SCORE, PASS, Entry
 
 Position = tuple[int, int]
 
-_ADDED = 1 << 14
+_ADDED = 1 << 11
+
+SETTLE_S = 0.5
+"""After a stop the scores are brought up to date as far as that can be done in this time."""
 
 
 class Report(NamedTuple):
     """How far a long command is: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
 
-    The stages: ``scan`` (positions looked at for something to do), ``search`` (searches), ``add`` (positions or games
-    given), ``results`` (games counted), ``walk`` (positions of a window).
+    The stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk``
+    (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others of `going.Going`
+    (positions of the whole book).
     """
 
     command: str
@@ -108,10 +113,6 @@ class Worker:
                     future.cancel()
 
 
-class Stopped(Exception):
-    """The command was asked to stop."""
-
-
 class Job:
     """One long command on one book."""
 
@@ -128,6 +129,10 @@ class Job:
         report = Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))
         if not self.worker.tell(report):
             raise Stopped
+
+    def going(self, stage: str, done: int, total: int) -> None:
+        """`tell`, as the rest of this package wants it."""
+        self.tell(done, total, stage)
 
     def leaf_task(self, row: int, level: int | None = None) -> Task | None:
         """What to search for the leaf of a position; None when no search is needed: its leaf is then set."""
@@ -176,16 +181,10 @@ class Job:
 
     def complete(self) -> None:
         """Search every open leaf; leaves that are links or illegal are dropped first."""
-        rows: list[int] = []
         suspects = self.book.suspects()
-        if suspects is not None and len(suspects) < len(self.book) // 4:
-            rows += (fault.row for fault in self.book.faults_among(suspects))
-        else:
-            for done, faults in self.book.scan_faults():
-                rows += (fault.row for fault in faults)
-                if done < len(self.book):
-                    self.tell(done, len(self.book), "scan")
+        found = self.book.faults(self.going) if suspects is None else self.book.faults_among(suspects, self.going)
         # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
+        rows = found[:, 0].tolist()
         self.search((task for row in rows if (task := self._open_task(row)) is not None), len(rows))
         self.book.checked()
 
@@ -197,7 +196,19 @@ class Job:
 
     def negamax(self) -> None:
         """Bring all scores up to date."""
-        self.book.negamax(threads=self.worker.threads)
+        self.book.negamax(threads=self.worker.threads, going=self.going)
+
+    def outcome(self, work: Callable[[], None]) -> Outcome:
+        """Do the work of the command and bring the scores up to date. After a stop that is done as far as it does not
+        take long; what is left of it is due."""
+        try:
+            work()
+            self.negamax()
+            finished = True
+        except Stopped:
+            self.book.settle(self.worker.threads, SETTLE_S)
+            finished = False
+        return Outcome(finished, self.rounds, self.searches, self.added)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
         """Add canonical positions with a provisional score (`NO_SCORE` if there is none); answers how many are new."""
@@ -212,20 +223,22 @@ class Job:
                 self.tell(number, number, "add")
         return new
 
-    def run(self, choose: Callable[[], Iterable[tuple[Position, int]]], *, rounds: int = 0) -> Outcome:
-        """Rounds of completing, negamaxing, and adding what ``choose`` gives, until it gives nothing new.
+    def run(
+        self,
+        choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
+        begin: Callable[[], object] = lambda: None,
+    ) -> Outcome:
+        """What ``begin`` does, then rounds of completing, negamaxing, and adding what ``choose`` gives, until it gives
+        nothing new."""
 
-        At most ``rounds`` rounds add something (0: any number).
-        """
-        finished = False
-        try:
+        def work() -> None:
+            begin()
+            self.rounds = 1
             while True:
-                self.rounds += 1
                 self.complete()
                 self.negamax()
-                if (rounds and self.rounds > rounds) or not self.add(choose()):
-                    finished = True
-                    break
-        except Stopped:
-            self.negamax()
-        return Outcome(finished, self.rounds, self.searches, self.added)
+                if not self.add(choose()):
+                    return
+                self.rounds += 1
+
+        return self.outcome(work)

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .errors import Unreadable, WriteFailed
-from .files import sync_folder
+from .files import content, sync_folder
+from .going import Going, silent
 
 MAGIC = b"DESJRNL\n"
 VERSION = 1
@@ -47,6 +48,9 @@ class Kind(enum.IntEnum):
     FORGOTTEN = 6
     """Nothing: the results of earlier SEARCHED entries are of no use any more."""
 
+    STEPS = 7
+    """Two 64-bit numbers: which schedule, and how many of its steps are done; 0 when all are."""
+
 
 _RECORD_BYTES = {
     Kind.STATES: 80,
@@ -55,6 +59,7 @@ _RECORD_BYTES = {
     Kind.OPTIONS: 24,
     Kind.SEARCHED: 32,
     Kind.FORGOTTEN: 0,
+    Kind.STEPS: 16,
 }
 
 
@@ -94,7 +99,7 @@ def _plausible(data: bytes, at: int, sequence: int) -> bool:
     return number == sequence and kind in _RECORD_BYTES and length <= MAX_PAYLOAD
 
 
-def scan(path: Path, data: bytes, *, salvage: bool = False) -> Scan:
+def scan(path: Path, data: bytes, *, salvage: bool = False, going: Going = silent) -> Scan:
     """Read a journal's content. Raises Unreadable on anything but a torn end.
 
     With ``salvage`` a damaged entry counts as the beginning of the torn end, whatever follows it.
@@ -132,15 +137,13 @@ def scan(path: Path, data: bytes, *, salvage: bool = False) -> Scan:
         frames.append(Frame(sequence, Kind(kind), payload))
         checksum = found
         at = end
+        going("journal", at, len(data))
     return Scan(book, base, frames, at, len(data) - at, checksum)
 
 
-def read(path: Path) -> Scan:
+def read(path: Path, going: Going = silent) -> Scan:
     """Read a journal file. Raises Unreadable."""
-    try:
-        return scan(path, path.read_bytes())
-    except OSError as error:
-        raise Unreadable(path, None, error.strerror or str(error)) from None
+    return scan(path, content(path, going).tobytes(), going=going)
 
 
 def set_aside(path: Path, found: Scan) -> Path:

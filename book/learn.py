@@ -20,7 +20,8 @@ import numpy as np
 
 from .book import Book, final_score
 from .errors import within
-from .jobs import Outcome, Position, Report, Stopped, Task, Worker
+from .going import Going, Stopped, silent
+from .jobs import SETTLE_S, Outcome, Position, Report, Task, Worker
 from .links import reach
 from .record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
 from .shrink import Shrunk, keep_only, root_row
@@ -113,6 +114,11 @@ class _Rounds:
         self._stopping = False
         self._lock = threading.Lock()
 
+    def going(self, stage: str, done: int, total: int) -> None:
+        """Report, and leave when told to stop."""
+        if not self.worker.tell(Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))):
+            raise Stopped
+
     def ask(self, player: int, opponent: int, level: int, excluded: int = 0) -> tuple[int, int]:
         """The best move and its score; from memory where the question was asked before."""
         question = player, opponent, level, excluded
@@ -134,10 +140,7 @@ class _Rounds:
             try:
                 for future in running:
                     answers.append(future.result())
-                    done, total = len(answers), len(items)
-                    report = Report(self.command, "search", self.rounds, done, total, self.added, len(self.book))
-                    if not self.worker.tell(report):
-                        raise Stopped
+                    self.going("search", len(answers), len(items))
             except BaseException:
                 # Lines under way end with the search that they are in.
                 self._stopping = True
@@ -151,9 +154,7 @@ class _Rounds:
         """The visits of a walk, with a report now and then. Raises Stopped."""
         for number, visit in enumerate(visits, 1):
             if number % _STEP == 0:
-                report = Report(self.command, "walk", self.rounds, number, number, self.added, len(self.book))
-                if not self.worker.tell(report):
-                    raise Stopped
+                self.going("walk", number, 0)
             yield visit
 
     def leaf(self, task: Task) -> tuple[int, int]:
@@ -162,16 +163,27 @@ class _Rounds:
         return (PASS, -score) if task.passed else (move, score)
 
     def finish_round(self, entries: Iterable[Entry]) -> None:
-        """Put entries into the book and negamax it, as one step; what was remembered has done its duty."""
+        """Put entries into the book as one step, and negamax it; what was remembered has done its duty."""
         with self.book.together():
             for entry in entries:
                 if self.book.table.find_canonical(entry.player, entry.opponent) < 0:
                     self.added += 1
                 self.book.put(entry)
-            self.book.negamax(threads=self.worker.threads)
             self.book.forget()
+        self.negamax()
 
-    def outcome(self, finished: bool) -> Outcome:
+    def negamax(self) -> None:
+        self.book.negamax(threads=self.worker.threads, going=self.going)
+
+    def outcome(self, work: Callable[[], None]) -> Outcome:
+        """Do the work of the command; after a stop bring the scores up to date as far as it does not take long."""
+        try:
+            self.negamax()
+            work()
+            finished = True
+        except Stopped:
+            self.book.settle(self.worker.threads, SETTLE_S)
+            finished = False
         return Outcome(finished, self.rounds, self.searches, self.added)
 
 
@@ -205,10 +217,11 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     return bool(changed)
 
 
-def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int) -> list[int]:
+def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, going: Going) -> list[int]:
     """Rows of a walk, above its depth, whose leaf is missing, illegal or a link; ascending."""
     rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
-    return sorted(rows & {fault.row for fault in book.faults()})
+    found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), going)[:, 0].tolist()
+    return found
 
 
 def repair_level(level: int) -> int:
@@ -305,7 +318,8 @@ def learn(
     within("leaf error", leaf_error, 0, NO_LIMIT)
     within("level", level, 1, MAX_LEVEL)
     rounds = _Rounds(book, worker, f"learn {window.depth} {window.per_move} {window.cumulative} {leaf_error} {level}")
-    try:
+
+    def work() -> None:
         p, o, _ = book.table.canonical(*root)
         rounds.rounds = 1
         if book.table.find_canonical(p, o) < 0:
@@ -315,18 +329,18 @@ def learn(
             while True:
                 walks = (walk(book, root, window, best_only) for best_only in (True, False))
                 visits = [visit for visits in walks for visit in rounds.seen(visits)]
-                bad = _bad_leaves(book, visits, window.depth)
+                bad = _bad_leaves(book, visits, window.depth, rounds.going)
                 if not bad or not _search_leaves(rounds, bad, repair_level(level)):
                     break
             todo = expansions(book, root, window, leaf_error, rounds.seen)
             if not todo or (loops and rounds.rounds > loops):
-                return rounds.outcome(True)
+                return
             lines = rounds.each(lambda start: _line(rounds, window, level, start), todo)
             entries = {entry[:2]: entry for line in lines for entry in line}
             rounds.finish_round(entries[key] for key in sorted(entries))
             rounds.rounds += 1
-    except Stopped:
-        return rounds.outcome(False)
+
+    return rounds.outcome(work)
 
 
 def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Window, level: int) -> Outcome:
@@ -338,26 +352,29 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     within("level", level, 1, MAX_LEVEL)
     root_row(book, root)
     rounds = _Rounds(book, worker, f"recalculate-leaves {level}")
-    rounds.rounds = 1
-    try:
+
+    def work() -> None:
+        rounds.rounds = 1
         visited = list(rounds.seen(walk(book, root, window)))
-        rows = set(_bad_leaves(book, visited, window.depth))
+        rows = set(_bad_leaves(book, visited, window.depth, rounds.going))
         for visit in visited:
             entry = book.table.entry(visit.row)
             if entry.has_leaf and NO_LEVEL <= entry.leaf_level < level and not _too_deep(entry, window.depth):
                 rows.add(visit.row)
         _search_leaves(rounds, sorted(rows), level)
-    except Stopped:
-        return rounds.outcome(False)
-    return rounds.outcome(True)
+
+    return rounds.outcome(work)
 
 
-def reduce(book: Book, root: Position, window: Window) -> Shrunk:
+def reduce(book: Book, root: Position, window: Window, going: Going = silent) -> Shrunk:
     """Remove what ``root`` leads to but the window does not reach; positions that it does not lead to stay.
 
     A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
     """
     window.checked()
-    keep = reach(book.table, {root_row(book, root): 1}) == 0
-    keep[np.array([visit.row for visit in walk(book, root, window)], np.int64)] = True
-    return keep_only(book, keep)
+    keep = reach(book.table, {root_row(book, root): 1}, going=going) == 0
+    for number, visit in enumerate(walk(book, root, window)):
+        keep[visit.row] = True
+        if number % _STEP == 0:
+            going("walk", number, 0)
+    return keep_only(book, keep, going)

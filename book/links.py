@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,16 +19,16 @@ import numpy.typing as npt
 
 from desdaemon.engine.limits import level_limits
 
+from .chunks import address
+from .going import Going, Stopped, silent, slices
 from .native import kernels
 from .options import Options
 from .record import MAX_LEVEL
-from .table import Table, address
+from .table import Table
 
 _SLICE = 1 << 15
+_STEP = 1 << 8
 _LEVELS = 129
-
-Progress = Callable[[int, int], bool]
-"""Told (done, total); answers whether to go on."""
 
 
 class Bound(NamedTuple):
@@ -69,11 +69,16 @@ def margins_of(options: Options) -> npt.NDArray[np.int16]:
 class Order:
     """The rows of a table from the end of the game to the opening; stale as soon as a row comes or goes."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, going: Going = silent) -> None:
         self.rows: npt.NDArray[np.uint32] = np.empty(len(table), np.uint32)
-        # Two words of statistics, then the 131 layers: the block that negamax_rows wants.
+        # Two words of statistics, then where the 131 layers begin: the block that negamax_rows wants.
         self.block: npt.NDArray[np.uint64] = np.zeros(133, np.uint64)
-        kernels().order_rows(table.context, address(self.rows), address(self.block) + 16)
+        for start, end in slices(len(table), _SLICE, "order", going):
+            kernels().count_layers(table.context, start, end, address(self.block) + 16)
+        np.cumsum(self.block[2:], out=self.block[2:])
+        places = self.block.copy()
+        for start, end in slices(len(table), _SLICE, "order", going):
+            kernels().place_rows(table.context, start, end, address(self.rows), address(places) + 16)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -83,22 +88,27 @@ class Order:
         begins = self.block[2:].tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
+    def downwards(self, stage: str, going: Going) -> Iterator[tuple[int, int]]:
+        """Ranges of `rows` from the opening to the end of the game; ``going`` is told after each."""
+        for start, end in slices(len(self), _SLICE, stage, going):
+            yield len(self) - end, len(self) - start
+
 
 _CHECK_ONLY = 8
 
 
 def negamax(
-    table: Table, options: Options, *, threads: int = 1, progress: Progress | None = None, check_only: bool = False
-) -> int | None:
+    table: Table, options: Options, *, threads: int = 1, going: Going = silent, check_only: bool = False
+) -> int:
     """Recompute score, bounds and counts of every position; human scores stay.
 
     With ``check_only`` nothing is changed: the answer is the number of positions that do not follow from their leaf
     and their children as they are.
 
-    Answers how many rows changed their score or bounds, None when ``progress`` asked to stop: some positions near the
-    opening are then out of date until the next run.
+    Answers how many rows changed their score or bounds. After a stop some positions near the opening are out of date
+    until the next run.
     """
-    order = Order(table)
+    order = Order(table, going)
     margins = margins_of(options)
     order.block[0] = 0
 
@@ -127,19 +137,18 @@ def negamax(
             for start in range(first, last, _SLICE * threads):
                 end = min(last, start + _SLICE * threads)
                 run_all(pool, start, end)
-                if progress is not None and not progress(end, len(order)):
-                    return None
+                going("negamax", end, len(order))
     finally:
         if pool is not None:
             pool.shutdown()
     return int(order.block[0])
 
 
-def negamax_from(table: Table, options: Options, touched: Iterable[int]) -> int | None:
+def negamax_from(table: Table, options: Options, touched: set[int], going: Going = silent) -> int | None:
     """Do what `negamax` does, in a table where everything but the ``touched`` rows and what depends on them is right.
 
     Only rows above a change are visited. Answers how many rows changed, None when it cannot be done this way: then
-    `negamax` has to.
+    `negamax` has to. After a stop ``touched`` says from where to go on.
     """
     margins = margins_of(options)
     waiting: dict[int, set[int]] = {}
@@ -158,15 +167,19 @@ def negamax_from(table: Table, options: Options, touched: Iterable[int]) -> int 
             wait(parent)
         return parents is not None
 
-    for row in touched:
+    for done, row in enumerate(touched):
         wait(row)
         if not wait_above(row):
             return None
+        if done % _STEP == 0:
+            going("negamax", 0, 0)
     # As if no layer were empty: which ones are is not worth counting.
     block: npt.NDArray[np.uint64] = np.arange(133, dtype=np.uint64)
     block[0] = 0
+    visited = 0
     while heap:
-        rows = np.array(sorted(waiting.pop(heapq.heappop(heap))), np.uint32)
+        layer = heapq.heappop(heap)
+        rows = np.array(sorted(waiting.pop(layer)), np.uint32)
         changed: npt.NDArray[np.uint8] = np.zeros(len(rows), np.uint8)
         block[1] = address(changed)
         done = 0
@@ -178,9 +191,17 @@ def negamax_from(table: Table, options: Options, touched: Iterable[int]) -> int 
             )
             if done < len(rows):
                 table.grow_wide()
-        for row in rows[changed != 0].tolist():
-            if not wait_above(row):
-                return None
+        try:
+            for row in rows[changed != 0].tolist():
+                if not wait_above(row):
+                    return None
+                visited += 1
+                if visited % _STEP == 0:
+                    going("negamax", visited, 0)
+        except Stopped:
+            # What changed has to tell the positions above; those that it told before are told again.
+            touched.update(rows.tolist(), *waiting.values())
+            raise
     return int(block[0])
 
 
@@ -191,7 +212,9 @@ def layer_of(table: Table, row: int) -> int:
     return 2 * entry.empties + passing
 
 
-def reach(table: Table, roots: dict[int, int], *, best_only: bool = False) -> npt.NDArray[np.uint8]:
+def reach(
+    table: Table, roots: dict[int, int], *, best_only: bool = False, going: Going = silent
+) -> npt.NDArray[np.uint8]:
     """A mark for each row, 0 where no root leads; ``roots`` maps rows to the marks they begin with.
 
     Without ``best_only`` marks are inherited. With it, mark 1 at a position says that its side to move plays only
@@ -200,9 +223,8 @@ def reach(table: Table, roots: dict[int, int], *, best_only: bool = False) -> np
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():
         marks[row] |= mark
-    order = Order(table)
-    for end in range(len(order), 0, -_SLICE):
-        kernels().reach_rows(
-            table.context, address(order.rows), address(marks), max(0, end - _SLICE), end, int(best_only)
-        )
+    order, empties = Order(table, going), table.by_empties(going)
+    places = address(order.rows), address(marks)
+    for start, end in order.downwards("reach", going):
+        kernels().reach_rows(table.context, *places, start, end, int(best_only), address(empties))
     return marks

@@ -38,6 +38,11 @@ class Options(NamedTuple):
         """Moves from the initial position to the deepest positions: what users call the depth of a book."""
         return 61 - self.min_empties
 
+    @property
+    def scoring(self) -> tuple[int, int, Rule]:
+        """What scores, bounds and counts depend on."""
+        return self.midgame_error, self.endcut_error, self.rule
+
     def at_depth(self, depth: int) -> Options:
         """The same options with another depth (0..61). Raises OutOfRange."""
         return self._replace(min_empties=61 - within("depth", depth, 0, MAX_DEPTH))

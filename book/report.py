@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .book import Book, Move
+from .chunks import CHUNK_ROWS, address
+from .going import Going, silent, slices
 from .links import reach
 from .native import kernels
 from .record import START, Entry
-from .table import address
 from .text import board_text, move_name
 
 _SLICE = 1 << 15
@@ -52,24 +52,28 @@ class Summary(NamedTuple):
         return self.memory / self.positions if self.positions else 0.0
 
 
-def unreachable(book: Book) -> int:
+def unreachable(book: Book, going: Going = silent) -> int:
     """How many positions no line from the initial position leads to; all when that is not in the book."""
     start = book.table.find(*START)
-    return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}))) if start >= 0 else len(book)
+    if start < 0:
+        return len(book)
+    return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}, going=going)))
 
 
-def _counted(column: npt.NDArray[np.int8]) -> dict[int, int]:
-    """How often each value comes, ascending."""
-    values, counts = np.unique(column, return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+def _counted(book: Book, name: str) -> dict[int, int]:
+    """How often each value of a column of signed bytes comes, ascending."""
+    counts = np.zeros(256, np.int64)
+    for chunk in book.table.chunks():
+        counts += np.bincount(chunk[name].astype(np.int64) + 128, minlength=256)
+    return {value - 128: count for value, count in enumerate(counts.tolist()) if count}
 
 
-def summary(book: Book) -> Summary:
-    """Count everything in one pass."""
+def summary(book: Book, going: Going = silent) -> Summary:
+    """Count everything."""
     counts = np.zeros((4, _GROUPS), np.uint64)
-    for start in range(0, len(book), _SLICE):
-        end = min(len(book), start + _SLICE)
-        kernels().tally_rows(book.table.context, start, end, address(counts))
+    empties = book.table.by_empties(going)
+    for start, end in slices(len(book), _SLICE, "count", going):
+        kernels().tally_rows(book.table.context, start, end, address(counts), address(empties))
     rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
     return Summary(
@@ -77,12 +81,12 @@ def summary(book: Book) -> Summary:
         totals[1],
         totals[2],
         totals[3],
-        _counted(book.table.column("level")),
-        _counted(book.table.column("score")),
+        _counted(book, "level"),
+        _counted(book, "score"),
         book.options.depth,
         book.table.memory,
         rows,
-        unreachable(book),
+        unreachable(book, going),
     )
 
 
@@ -148,7 +152,7 @@ class Checked(NamedTuple):
         return 100.0 * self.bad / (self.good + self.bad) if self.good + self.bad else 0.0
 
 
-def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]]) -> Checked:
+def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]], going: Going = silent) -> Checked:
     """Compare games, given as their positions one after another, with the book, each (position, move) once.
 
     Positions deeper than the book goes do not count. Moves that are mirror images of each other are one.
@@ -156,7 +160,8 @@ def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]]) -> Check
     table = book.table
     seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
     missing = good = bad = 0
-    for positions in games:
+    for number, positions in enumerate(games, 1):
+        going("check", number, 0)
         for before, after in itertools.pairwise(positions):
             if 64 - (before[0] | before[1]).bit_count() < book.options.min_empties:
                 break
@@ -180,21 +185,28 @@ def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]]) -> Check
     return Checked(missing, good, bad)
 
 
-def problems(book: Book, empties: int, count: int) -> Iterator[str]:
+def problems(book: Book, empties: int, count: int, going: Going = silent) -> Iterator[str]:
     """At most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem file."""
     found = 0
-    for row in range(len(book)):
+    for row in _rows_with(book, empties, going):
         if found >= count:
             return
         entry = book.table.entry(row)
-        if entry.empties != empties:
-            continue
         moves = book.known_moves(entry)
         if len(moves) < 2 or moves[0].score == moves[1].score:
             continue
         best, *others = (f"{move_name(move.move)}:{move.score:+d}" for move in moves)
         yield f"{board_text(entry.player, entry.opponent)} X % bm {best}; ba {' '.join(others)};"
         found += 1
+
+
+def _rows_with(book: Book, empties: int, going: Going) -> Iterator[int]:
+    for number, chunk in enumerate(book.table.chunks()):
+        first = number * CHUNK_ROWS
+        going("scan", first, len(book))
+        yield from (
+            np.flatnonzero(np.bitwise_count(chunk["player"] | chunk["opponent"]) == 64 - empties) + first
+        ).tolist()
 
 
 def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:

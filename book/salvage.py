@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from . import journal, snapshot
 from .book import Book
-from .check import repair
+from .check import possible, repair
+from .chunks import without_counts
 from .errors import Unreadable
-from .native import kernels
-from .record import FLAGS_KEPT, RECORD
-from .store import journal_path, replay
-from .table import Records, address
+from .files import content
+from .going import Going, silent
+from .record import RECORD
+from .replay import replay
+from .store import journal_path
 
 
 class Salvaged(NamedTuple):
@@ -42,31 +43,12 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.Header, notes: list[st
     return bad
 
 
-def _possible(records: Records) -> npt.NDArray[np.bool_]:
-    """Records whose board is one: disjoint, with a centre, canonical."""
-    player, opponent = records["player"], records["opponent"]
-    made = records.copy()
-    if len(made):
-        kernels().canonicalise(address(made), len(made), RECORD.itemsize)
-    centre = np.uint64(0x0000001818000000)
-    possible: npt.NDArray[np.bool_] = (
-        ((player & opponent) == 0)
-        & (((player | opponent) & centre) == centre)
-        & (made["player"] == player)
-        & (made["opponent"] == opponent)
-    )
-    return possible
-
-
-def salvage(path: Path) -> Salvaged:
+def salvage(path: Path, going: Going = silent) -> Salvaged:
     """Read what is whole of a book's file and its journal; path counts and game results are not kept.
 
     Only the header has to be whole. Raises Unreadable.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise Unreadable(path, None, error.strerror or str(error)) from None
+    data = content(path, going).tobytes()
     header = snapshot.read_header(path, data, None)
     notes: list[str] = []
     bad = _bad_blocks(path, data, header, notes)
@@ -78,11 +60,8 @@ def salvage(path: Path) -> Salvaged:
     blocks = np.array(sorted(bad), np.int64)
     whole = ~np.isin(first // snapshot.BLOCK, blocks)
     whole &= ~np.isin((first + RECORD.itemsize - 1) // snapshot.BLOCK, blocks)
-    whole &= _possible(records)
-    kept = records[whole]
-    for name in ("wins", "draws", "losses", "lines"):
-        kept[name] = 0
-    kept["flags"] &= FLAGS_KEPT
+    whole &= possible(records)
+    kept = without_counts(records[whole])
     book = Book(header.options)
     book.table.reserve(len(kept))
     book.table.insert_records(kept)
@@ -90,12 +69,12 @@ def salvage(path: Path) -> Salvaged:
     log = journal_path(path)
     if log.exists():
         try:
-            found = journal.scan(log, log.read_bytes(), salvage=True)
+            found = journal.scan(log, log.read_bytes(), salvage=True, going=going)
             if found.book == header.book:
-                replay(book, list(journal.replayed(found.frames, header.sequence)), log)
+                replay(book, list(journal.replayed(found.frames, header.sequence)), log, going)
             if found.torn:
                 notes.append(f"{log}: {found.torn} bytes after byte {found.end} cannot be read")
         except Unreadable as error:
             notes.append(str(error))
-    repair(book)
+    repair(book, going)
     return Salvaged(book, lost, notes)

@@ -6,6 +6,7 @@ what follows a # are passed over.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -55,13 +56,21 @@ def parse(text: str) -> list[Step]:
 def run(book: Book, root: Position, steps: Iterable[Step], worker: Worker) -> list[Outcome]:
     """Do steps in order from ``root``, as far as nothing stops them; how each one ended.
 
-    Given again after a stop, the steps that were done find nothing to do. Raises what `learn` raises.
+    Given again after a stop, it goes on with the step that was stopped. Raises what `learn` raises.
     """
-    outcomes: list[Outcome] = []
-    for step in steps:
+    steps = list(steps)
+    name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))
+    number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    done = book.steps.get(number, 0)
+    outcomes = [Outcome(True, 0, 0, 0)] * done
+    for step in steps[done:]:
         outcomes.append(learn(book, root, worker, step.window, step.leaf_error, step.level))
         if not outcomes[-1].finished:
-            break
+            return outcomes
+        done += 1
+        book.step(number, done)
+    if done:
+        book.step(number, 0)
     return outcomes
 
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from desdaemon.engine.limits import level_limits
+from desdaemon.engine.result import Result
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.weights import Weights
 
 _ALL = (1 << 64) - 1
 
+Told = Callable[[int, int, Result], None]
+"""Hears of a search: the discs of the side to move and of the other one, and what came out."""
+
 
 class Searches:
     """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
 
-    def __init__(self, *, hash_bits: int = 18, weights: Weights | None = None) -> None:
+    def __init__(self, *, hash_bits: int = 18, weights: Weights | None = None, told: Told | None = None) -> None:
         """``weights`` None: the shipped ones. Each thread that searches has tables of at most 2**``hash_bits`` entries.
+        ``told`` is called by it with every search that was not stopped.
 
         Low levels get smaller ones, as clearing a table would take longer than their searches. What `Searcher` raises
         is raised at the first search in a thread.
         """
         self._hash_bits = hash_bits
         self._weights = weights
+        self._told = told
         self._local = threading.local()
         self._lock = threading.Lock()
         self._running: set[Control] = set()
@@ -75,4 +82,6 @@ class Searches:
                 self._running.discard(control)
         if not result.complete or control.stopped:
             return None
+        if self._told is not None:
+            self._told(player, opponent, result)
         return result.lines[0].move, result.lines[0].score

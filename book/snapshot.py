@@ -1,4 +1,7 @@
-"""The book's own file: the table as it lies in memory, mapped to open it, every block of it under a checksum."""
+"""The book's own file: the table as it lies in memory, mapped to open it, every block of it under a checksum.
+
+A small book's file has no index: it is made when the file is read, in less time than it takes to see it.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,39 @@ import mmap
 import struct
 import time
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .book import Book
+from .chunks import CHUNK_ROWS, RESULT, Records
 from .errors import Unreadable
-from .files import BACKUPS, replacing
+from .files import BACKUPS, Output, replacing
+from .going import Going, silent
 from .options import Options, Rule
 from .record import RECORD
-from .table import CHUNK_ROWS, SEGMENTS, Table, segment_bytes
+from .table import SEGMENTS, Table, segment_bytes
 
 MAGIC = b"DESBOOK\n"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
+"""In version 1 the last chunk is filled up, the index is always there, and the state is not known."""
+
 PAGE = 4096
 BLOCK = 1 << 20
-_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i I4x q")
-_SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
-_CHUNK_BYTES = CHUNK_ROWS * RECORD.itemsize
-_RESULT_BYTES = CHUNK_ROWS * 24
+INDEXED_FROM = 1 << 16
+"""Of fewer positions there is no index in the file."""
 
-Progress = Callable[[int, int], bool]
+SETTLED = 1
+"""State: scores, bounds and counts follow from the leaves."""
+
+COMPLETE = 2
+"""State: no leaf is missing, illegal or a link."""
+
+_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q")
+_SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
 class Header(NamedTuple):
@@ -47,12 +60,19 @@ class Header(NamedTuple):
     checksums_crc: int
     options: Options
     created: int
+    version: int = VERSION
+    state: int = 0
+
+    @property
+    def stored(self) -> int:
+        """Records in the file."""
+        return self.rows if self.version > 1 else self.chunks * CHUNK_ROWS
 
 
 class _Summing:
     """A stream that keeps the checksum of each block of what passes."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Output) -> None:
         self._stream = stream
         self.at = PAGE
         self._crc = 0
@@ -85,7 +105,7 @@ def _pack(header: Header) -> bytes:
         o = header.options
         return _HEADER.pack(
             MAGIC,
-            VERSION,
+            header.version,
             crc,
             header.book,
             header.sequence,
@@ -105,6 +125,7 @@ def _pack(header: Header) -> bytes:
             o.verbosity,
             o.rule,
             CHUNK_ROWS,
+            header.state,
             header.created,
         ).ljust(PAGE, b"\0")
 
@@ -112,53 +133,51 @@ def _pack(header: Header) -> bytes:
 
 
 def write(
-    path: Path,
-    table: Table,
-    options: Options,
-    book: int,
-    sequence: int,
-    *,
-    backups: int = BACKUPS,
-    progress: Progress | None = None,
+    path: Path, book: Book, identity: int, sequence: int, *, backups: int = BACKUPS, going: Going = silent
 ) -> Header:
-    """Write the table beside ``path``, sync it and put it in place, keeping the previous file as ``path.1`` ...
+    """Write a book beside ``path``, sync it and put it in place, keeping the previous file as ``path.1`` ...
 
-    The caller sees to it that nothing changes meanwhile. ``sequence`` is the last journal entry that the table
+    The caller sees to it that nothing changes meanwhile. ``sequence`` is the last journal entry that the book
     includes. Raises WriteFailed.
     """
-    state = table.state()
+    state = book.table.state()
+    rows = state.rows
+    indexed = rows >= INDEXED_FROM
     with replacing(path, backups=backups) as stream:
         stream.write(bytes(PAGE))
         out = _Summing(stream)
-        total = PAGE + len(state.chunks) * _CHUNK_BYTES + sum(len(memory) for memory in state.segments)
-        for chunk in state.chunks:
-            out.write(_bytes(chunk))
-            if progress is not None:
-                progress(out.at, total)
-        places = np.zeros(SEGMENTS, _SEGMENT)
-        segments_at = out.at
-        at = segments_at + places.nbytes
-        for number, memory in enumerate(state.segments):
-            places[number] = (at, *state.descriptors[number, 2:].tolist())
-            at += -(-len(memory) // 8) * 8
-        out.write(_bytes(places))
-        for memory in state.segments:
-            out.write(_bytes(memory))
-            out.write(memoryview(bytes(-len(memory) % 8)))
+        total = PAGE + rows * RECORD.itemsize + indexed * sum(len(memory) for memory in state.segments)
+        chunks = -(-rows // CHUNK_ROWS)
+        for number in range(chunks):
+            out.write(_bytes(state.chunks[number][: rows - number * CHUNK_ROWS]))
+            going("save", out.at, total)
+        segments_at = out.at if indexed else 0
+        if indexed:
+            places = np.zeros(SEGMENTS, _SEGMENT)
+            at = segments_at + places.nbytes
+            for number, memory in enumerate(state.segments):
+                places[number] = (at, *state.descriptors[number, 2:].tolist())
+                at += -(-len(memory) // 8) * 8
+            out.write(_bytes(places))
+            for memory in state.segments:
+                out.write(_bytes(memory))
+                out.write(memoryview(bytes(-len(memory) % 8)))
+                going("save", out.at, total)
         wide_at = out.at
         out.write(_bytes(state.wide))
         results_at = out.at if state.results else 0
-        for results in state.results:
-            out.write(_bytes(results))
+        for number, results in enumerate(state.results[:chunks]):
+            out.write(_bytes(results[: rows - number * CHUNK_ROWS]))
+            going("save", out.at, 0)
         out.end_block()
         checksums_at = out.at
         sums = np.array(out.sums, "<u4").tobytes()
         stream.write(sums)
         header = Header(
-            book,
+            identity,
             sequence,
-            state.rows,
-            len(state.chunks),
+            rows,
+            chunks,
             segments_at,
             wide_at,
             len(state.wide),
@@ -166,8 +185,9 @@ def write(
             checksums_at,
             checksums_at + len(sums),
             zlib.crc32(sums),
-            options,
+            book.options,
             int(time.time()),
+            state=book.settled * SETTLED | book.complete * COMPLETE,
         )
         stream.seek(0)
         stream.write(_pack(header))
@@ -181,11 +201,11 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
     fields = _HEADER.unpack_from(data)
     if fields[0] != MAGIC:
         raise Unreadable(path, 0, f"not a book: begins with {fields[0]!r}, not {MAGIC!r}")
-    if fields[1] != VERSION:
-        raise Unreadable(path, 8, f"a book of version {fields[1]}; only version {VERSION} can be read")
+    if fields[1] not in READABLE:
+        raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 and {VERSION} can be read")
     book, sequence, count, segments_at, wide_at, wide, results_at, checksums_at, whole = fields[3:12]
     chunks, checksums_crc = fields[12:14]
-    numbers, chunk_rows, created = fields[14:20], fields[20], fields[21]
+    numbers, chunk_rows, state, created = fields[14:20], *fields[20:]
     try:
         options = Options._make((*numbers[:5], Rule(numbers[5])))
     except ValueError:
@@ -204,6 +224,8 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
         checksums_crc,
         options,
         created,
+        fields[1],
+        state,
     )
     if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
         raise Unreadable(path, 12, "the header's checksum is wrong")
@@ -217,27 +239,43 @@ class Mapped(NamedTuple):
 
     table: Table
     header: Header
-    data: npt.NDArray[np.uint8]
-    path: Path
-
-    def check(self, first: int = 0, last: int | None = None) -> None:
-        """Compare the checksums of blocks ``first..last`` (of 1 MiB). Raises Unreadable naming the first bad one.
-
-        It reads the file, not the memory, so that it may run beside changes.
-        """
-        header = self.header
-        sums = np.frombuffer(bytes(self.data[header.checksums_at :]), "<u4").tolist()
-        last = len(sums) if last is None else min(last, len(sums))
-        with self.path.open("rb") as stream:
-            stream.seek(PAGE + first * BLOCK)
-            for number in range(first, last):
-                at = PAGE + number * BLOCK
-                block = stream.read(min(BLOCK, header.checksums_at - at))
-                if zlib.crc32(block) != sums[number]:
-                    raise Unreadable(self.path, at, f"block {number} (1 MiB) does not match its checksum")
 
 
-def read(path: Path, *, check: bool = True) -> Mapped:
+def _compare(path: Path, header: Header, sums: bytes, going: Going) -> None:
+    """Compare all blocks of 1 MiB with their checksums. Raises Unreadable naming the first bad one.
+
+    It reads the file, not the memory, so that it may run beside changes.
+    """
+    with path.open("rb") as stream:
+        stream.seek(PAGE)
+        for number, (expected,) in enumerate(struct.iter_unpack("<I", sums)):
+            at = PAGE + number * BLOCK
+            if zlib.crc32(stream.read(min(BLOCK, header.checksums_at - at))) != expected:
+                raise Unreadable(path, at, f"block {number} (1 MiB) does not match its checksum")
+            going("check", at, header.size)
+
+
+def check(path: Path, going: Going = silent) -> None:
+    """Compare every block of a book's file with its checksum. Raises Unreadable."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            header = read_header(path, stream.read(PAGE), size)
+            stream.seek(header.checksums_at)
+            sums = stream.read()
+        _check_sums(path, header, sums)
+        _compare(path, header, sums, going)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+
+
+def _check_sums(path: Path, header: Header, sums: bytes) -> None:
+    if zlib.crc32(sums) != header.checksums_crc:
+        raise Unreadable(path, header.checksums_at, "the table of checksums is damaged")
+
+
+def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
     """Open a book's file by mapping it; with ``check`` all blocks are compared with their checksums first.
 
     Raises Unreadable.
@@ -251,22 +289,52 @@ def read(path: Path, *, check: bool = True) -> Mapped:
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
-    if zlib.crc32(data[header.checksums_at :].data) != header.checksums_crc:
-        raise Unreadable(path, header.checksums_at, "the table of checksums is damaged")
-    mapped = Mapped(Table(), header, data, path)
+    sums = bytes(data[header.checksums_at :])
+    _check_sums(path, header, sums)
     if check:
-        mapped.check()
-    table = mapped.table
-    chunks = [data[PAGE + k * _CHUNK_BYTES :][:_CHUNK_BYTES].view(RECORD) for k in range(header.chunks)]
+        _compare(path, header, sums, going)
+    table = Table()
+    records = data[PAGE:][: header.stored * RECORD.itemsize].view(RECORD)
+    wide = data[header.wide_at :][: header.wide * 32].view(np.uint64).reshape(-1, 4)
+    results = None
+    if header.results_at:
+        results = data[header.results_at :][: header.stored * RESULT.itemsize].view(RESULT)
+    if header.segments_at:
+        table.adopt(header.rows, _chunks(records), _segments(path, header, data), wide, _chunks(results))
+    else:
+        table.reserve(header.rows)
+        table.insert_records(records)
+        if len(table) != header.rows:
+            raise Unreadable(path, PAGE, "a position is there twice")
+        table.adopt(header.rows, [], [], wide, [])
+        if results is not None:
+            table.set_results_of(np.arange(header.rows), results)
+    return Mapped(table, header)
+
+
+def book_of(mapped: Mapped) -> Book:
+    """A file's book, without its journal."""
+    table, header = mapped
+    return Book(header.options, table, settled=bool(header.state & SETTLED), complete=bool(header.state & COMPLETE))
+
+
+def _chunks(records: Records | None) -> list[Records]:
+    """The records in chunks, the last one filled up; no copies but that."""
+    if records is None:
+        return []
+    chunks = [records[at : at + CHUNK_ROWS] for at in range(0, len(records), CHUNK_ROWS)]
+    if chunks and len(chunks[-1]) < CHUNK_ROWS:
+        whole = np.zeros(CHUNK_ROWS, records.dtype)
+        whole[: len(chunks[-1])] = chunks[-1]
+        chunks[-1] = whole
+    return chunks
+
+
+def _segments(path: Path, header: Header, data: npt.NDArray[np.uint8]) -> list[tuple[npt.NDArray[np.uint8], int, int]]:
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
     segments = []
     for offset, capacity, used in places.tolist():
         if offset + segment_bytes(capacity) > header.wide_at:
             raise Unreadable(path, header.segments_at, "the index lies outside the file")
         segments.append((data[offset : offset + segment_bytes(capacity)], capacity, used))
-    wide = data[header.wide_at :][: header.wide * 32].view(np.uint64).reshape(-1, 4)
-    results: list[npt.NDArray[np.uint8]] = []
-    if header.results_at:
-        results = [data[header.results_at + k * _RESULT_BYTES :][:_RESULT_BYTES] for k in range(header.chunks)]
-    table.adopt(header.rows, chunks, segments, wide, results)
-    return mapped
+    return segments

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .chunks import CHUNK_BITS, CHUNK_ROWS, RESULT, Bytes, Records, Rows, Words, address, by_chunk, without_counts
+from .going import Going, silent, slices
 from .native import kernels
-from .record import RECORD, STATE, WIDE, Entry, unmirror_move
+from .record import RECORD, STATE, WIDE, Entry
 
-CHUNK_BITS = 14
-CHUNK_ROWS = 1 << CHUNK_BITS
 SEGMENTS = 1024
 MIN_SLOTS = 16
 MAX_ROWS = (1 << 32) - 1
@@ -39,17 +39,6 @@ _TURN_S = 0.002
 _PAUSE_S = 50e-6
 
 _COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS = range(1, 9)
-_RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
-
-Words = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
-Records = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's data begins."""
-    return int(array.ctypes.data)
 
 
 def segment_bytes(capacity: int) -> int:
@@ -187,7 +176,7 @@ class Table:
         chunks: list[Records],
         segments: list[tuple[Bytes, int, int]],
         wide: Words,
-        results: list[Bytes],
+        results: list[Records],
     ) -> None:
         """Become the table that another one's `state` was; ``segments`` are (memory, capacity, used)."""
         for chunk in chunks:
@@ -201,8 +190,30 @@ class Table:
         self._context[_WIDE_ROOM] = len(self._wide)
         self._context[_WIDE_COUNT] = len(wide)
         for part in results:
-            self._add_result_chunk(part.view(_RESULT))
+            self._add_result_chunk(part)
         self._context[_COUNT] = count
+
+    def become(self, other: Table) -> None:
+        """Take over everything that is in ``other``, which is of no use afterwards. Renumbers rows."""
+        self.removals += 1
+        with self.lock:
+            for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
+                setattr(self, name, getattr(other, name))
+            self._context[:] = other._context
+        self.removals += 1
+
+    def without(self, marked: npt.NDArray[np.bool_], going: Going = silent) -> Table:
+        """A new table of the rows that are not marked, in their order, all path counts 0."""
+        made = Table()
+        made.reserve(len(marked) - int(np.count_nonzero(marked)))
+        for start, end in slices(len(self), CHUNK_ROWS, "remove", going):
+            staying = ~marked[start:end]
+            before = len(made)
+            made.insert_records(without_counts(self.chunk(start >> CHUNK_BITS)[staying]))
+            if self._results:
+                rows = np.arange(before, len(made), dtype=np.int64)
+                made.set_results_of(rows, self._results[start >> CHUNK_BITS][: end - start][staying])
+        return made
 
     @property
     def memory(self) -> int:
@@ -248,14 +259,18 @@ class Table:
         with self.lock:
             return int(self._kernels.find_row(self._context_at, player, opponent))
 
-    def find_many(self, keys: Words) -> npt.NDArray[np.int64]:
+    def find_many(self, keys: Words) -> Rows:
         """The rows (-1: not here) of canonical positions, given as an array of shape (n, 2)."""
         keys = np.ascontiguousarray(keys, np.uint64)
-        rows = np.empty(len(keys), np.int64)
+        rows: Rows = np.empty(len(keys), np.int64)
         for start, end in self._turns(len(keys), CHUNK_ROWS):
             places = address(keys) + 16 * start, end - start, address(rows) + 8 * start
             self._kernels.find_rows(self._context_at, *places)
         return rows
+
+    def rows_of(self, records: Records) -> Rows:
+        """The rows (-1: not here) of the canonical positions of records."""
+        return self.find_many(np.stack([records["player"], records["opponent"]], axis=1))
 
     def insert(self, player: int, opponent: int) -> tuple[int, bool]:
         """The row of a canonical position and whether it is new: then without score, level and leaf."""
@@ -336,20 +351,41 @@ class Table:
             return Entry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
         return Entry(*values)
 
-    def states(self, rows: npt.NDArray[np.int64]) -> Records:
+    def records(self, rows: Rows) -> Records:
+        """The `RECORD`s in rows, in the order of ``rows``."""
+        found = np.zeros(len(rows), RECORD)
+        for number, here, places in by_chunk(rows):
+            found[here] = self._chunks[number][places]
+        return found
+
+    def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
+        """Give rows, none of them twice, other leaves."""
+        for number, here, places in by_chunk(rows):
+            chunk = self._chunks[number]
+            for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
+                chunk[name][places] = values[here]
+
+    def path_counts(self, number: int, name: str) -> Words:
+        """A column of path counts (wins, draws, losses, lines) of a chunk, the large ones too."""
+        chunk = self.chunk(number)
+        counts: Words = chunk[name].astype(np.uint64)
+        large = np.flatnonzero(chunk["flags"] & WIDE)
+        if len(large):
+            places = chunk["wins"][large]
+            known = places < len(self._wide)
+            counts[large] = 0
+            counts[large[known]] = self._wide[places[known], ("wins", "draws", "losses", "lines").index(name)]
+        return counts
+
+    def states(self, rows: Rows) -> Records:
         """Everything about the positions in rows, as `STATE` records in the order of ``rows``."""
         found = np.zeros(len(rows), STATE)
-        if not len(rows):
-            return found
-        order = np.argsort(rows, kind="stable")
-        numbers, starts = np.unique(rows[order] >> CHUNK_BITS, return_index=True)
-        for number, here in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
-            places = rows[here] & CHUNK_ROWS - 1
+        for number, here, places in by_chunk(rows):
             sources = [self._chunks[number][places]]
             if self._results:
                 sources.append(self._results[number][places])
             for source in sources:
-                for name in source.dtype.names:
+                for name in source.dtype.names or ():
                     found[name][here] = source[name]
         for at in np.flatnonzero(found["flags"] & WIDE).tolist():
             entry = self.entry(int(rows[at]))
@@ -392,19 +428,21 @@ class Table:
             count = int(self._kernels.list_parents(self._context_at, row, address(out), len(out)))
         return sorted(set(out[:count].tolist())) if count >= 0 else None
 
-    def kinds(self) -> Bytes:
+    def kinds(self, going: Going = silent) -> Bytes:
         """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
         kinds = np.empty(len(self), np.uint8)
-        self._kernels.list_kinds(self._context_at, 0, len(self), address(kinds))
+        for start, end in slices(len(self), CHUNK_ROWS, "passes", going):
+            self._kernels.list_kinds(self._context_at, start, end, address(kinds) + start)
         return kinds
 
-    def by_empties(self) -> Words:
+    def by_empties(self, going: Going = silent) -> Words:
         """How many positions have 0..64 empty squares."""
         counts: Words = np.zeros(65, np.uint64)
-        self._kernels.count_empties(self._context_at, address(counts))
+        for start, end in slices(len(self), CHUNK_ROWS, "count", going):
+            self._kernels.count_empties(self._context_at, start, end, address(counts))
         return counts
 
-    def insert_children(self, start: int, end: int) -> None:
+    def insert_children(self, start: int, end: int, going: Going = silent) -> None:
         """Add every position that one legal move, or a forced pass, from rows ``start..end`` leads to."""
         reason = np.zeros(1, np.int64)
         for first, last in self._turns(end - start, _STEP):
@@ -413,6 +451,7 @@ class Table:
                 at = int(self._kernels.insert_children(self._context_at, at, start + last, address(reason)))
                 if reason[0]:
                     self.make_room(int(reason[0]))
+            going("add", at, end)
 
     # ------------------------------------------------------------------------------------------------ rules
 
@@ -427,14 +466,10 @@ class Table:
         flips = self._kernels.board_flips_of(move, player, opponent)
         return opponent ^ flips, player | flips | 1 << move
 
-    def move_of(self, entry: Entry, player: int, opponent: int) -> int:
-        """The leaf move of ``entry`` on the board of (player, opponent), any image of its position."""
-        return unmirror_move(entry.leaf_move, self.canonical(player, opponent)[2])
-
     # ------------------------------------------------------------------------------------------------ results
 
     def _add_result_chunk(self, chunk: Records | None = None) -> None:
-        self._results.append(np.zeros(CHUNK_ROWS, _RESULT) if chunk is None else chunk)
+        self._results.append(np.zeros(CHUNK_ROWS, RESULT) if chunk is None else chunk)
         if len(self._results) > len(self._result_pointers):
             pointers = np.zeros(max(64, 2 * len(self._result_pointers)), np.uint64)
             pointers[: len(self._result_pointers)] = self._result_pointers
@@ -454,24 +489,28 @@ class Table:
         won, drawn, lost = self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
         return won, drawn, lost
 
+    def _keep_results(self) -> None:
+        with self.lock:
+            while len(self._results) < len(self._chunks):
+                self._add_result_chunk()
+
+    def results_of(self, rows: Rows) -> Records:
+        """`RESULT` records of rows, in the order of ``rows``."""
+        found = np.zeros(len(rows), RESULT)
+        if self._results:
+            for number, here, places in by_chunk(rows):
+                found[here] = self._results[number][places]
+        return found
+
+    def set_results_of(self, rows: Rows, results: Records) -> None:
+        """Store `RESULT` records for rows, none of them twice."""
+        self._keep_results()
+        for number, here, places in by_chunk(rows):
+            self._results[number][places] = results[here]
+
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""
-        with self.lock:
-            while len(self._results) < len(self._chunks):
-                self._add_result_chunk()
-            self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1] = results
-
-    def add_results(self, rows: npt.NDArray[np.int64], won: Floats, drawn: Floats, lost: Floats) -> None:
-        """Add to the results of rows, which may repeat."""
-        with self.lock:
-            while len(self._results) < len(self._chunks):
-                self._add_result_chunk()
-        numbers = rows >> CHUNK_BITS
-        for number in np.unique(numbers).tolist():
-            here = numbers == number
-            places = rows[here] & CHUNK_ROWS - 1
-            for name, values in (("won", won), ("drawn", drawn), ("lost", lost)):
-                np.add.at(self._results[number][name], places, values[here])
+        self.set_results_of(np.array([row], np.int64), np.array([results], RESULT))
 
     def replay(
         self, player: int, opponent: int, moves: bytes, least_empties: int = 0

@@ -11,15 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from .book import Book, final_score
+from .chunks import CHUNK_ROWS
 from .errors import Unreadable
 from .files import replacing
+from .going import Going, silent
 from .options import Options
 from .record import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry, mirror_move
 
 _FIRST = "Xx*Bb#"
 _SECOND = "Oo0Ww"
 _FREE = "-._"
+_STEP = 1 << 12
 
 
 def move_name(move: int) -> str:
@@ -27,6 +32,9 @@ def move_name(move: int) -> str:
     if move == PASS:
         return "PA"
     return "ABCDEFGH"[move & 7] + str((move >> 3) + 1) if move < PASS else "--"
+
+
+_NAMES = [move_name(move) for move in range(NO_MOVE + 1)]
 
 
 def parse_move(text: str) -> int:
@@ -110,7 +118,7 @@ def _entry(book: Book, line: str) -> Entry:
     )
 
 
-def read(path: Path) -> Imported:
+def read(path: Path, going: Going = silent) -> Imported:
     """Read Edax's text form, boards in any orientation; then negamax.
 
     The book's level is the highest one found and its least number of empties the smallest. Leaves given as ``--`` stay
@@ -121,6 +129,7 @@ def read(path: Path) -> Imported:
     least, level = 61, 0
     at = 0
     try:
+        size = path.stat().st_size
         with path.open("rb") as stream:
             for number, raw in enumerate(stream, 1):
                 try:
@@ -137,28 +146,37 @@ def read(path: Path) -> Imported:
                 except ValueError as error:
                     raise Unreadable(path, at, f"line {number}: {error}") from None
                 at += len(raw)
+                if number % _STEP == 0:
+                    going("load", at, size)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     if not len(book):
         raise Unreadable(path, 0, "no positions")
     book.options = Options(level=level, min_empties=least)
-    book.negamax()
+    book.negamax(going=going)
     return Imported(book, duplicates)
 
 
-def lines(book: Book) -> Iterator[str]:
+def lines(book: Book, going: Going = silent) -> Iterator[str]:
     """The text form, a line for each position in the order of rows, without line ends."""
-    for row in range(len(book)):
-        entry = book.table.entry(row)
-        finished = entry.leaf_move == NO_MOVE and entry.leaf_score >= -64
-        move, score = (entry.leaf_move, entry.leaf_score) if entry.has_leaf or finished else (NO_MOVE, NO_SCORE)
-        level = min(max(entry.level, 0), MAX_LEVEL)
-        yield f"{board_text(entry.player, entry.opponent)} X,{level},{move_name(move)},{score}"
+    for number, chunk in enumerate(book.table.chunks()):
+        going("write", number * CHUNK_ROWS, len(book))
+        board = np.full((len(chunk), 64), ord("-"), np.uint8)
+        for name, disc in (("player", "X"), ("opponent", "O")):
+            discs = np.ascontiguousarray(chunk[name]).view(np.uint8).reshape(-1, 8)
+            board[np.unpackbits(discs, axis=1, bitorder="little").astype(bool)] = ord(disc)
+        text = board.tobytes().decode("ascii")
+        known = (chunk["leaf_move"] <= NO_MOVE) & (chunk["leaf_score"] >= -64)
+        moves = np.where(known, chunk["leaf_move"], NO_MOVE).tolist()
+        scores = np.where(known, chunk["leaf_score"], NO_SCORE).tolist()
+        levels = np.clip(chunk["level"], 0, MAX_LEVEL).tolist()
+        for k, (level, move, score) in enumerate(zip(levels, moves, scores, strict=True)):
+            yield f"{text[64 * k : 64 * k + 64]} X,{level},{_NAMES[move]},{score}"
 
 
-def write(path: Path, book: Book) -> int:
+def write(path: Path, book: Book, going: Going = silent) -> int:
     """Write the text form; answers the number of positions. Raises WriteFailed."""
     with replacing(path) as stream:
-        for line in lines(book):
+        for line in lines(book, going):
             stream.write(line.encode() + b"\n")
     return len(book)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.game_bases import BASE_FORMATS, FileGame, read_games
+from desdaemon.protocol.games import black_score
 from desdaemon.protocol.rules import PASS
 
 from .analysis_source import OwnDaemon, Server
 from .analysis_table import result_text, table
-from .arguments import Parser
+from .arguments import Parser, check_writable, real, whole
 from .errors import DaemonError
 from .game_analysis import analyze_game, as_json
 
@@ -30,8 +31,10 @@ FILE is a game or a base of games: {" ".join(BASE_FORMATS)}.
 
 def main(arguments: list[str]) -> int:
     """Analyse a game; 0, 1 where the file or the daemon cannot be used, 2 for a bad command line."""
-    options = command_line().parse_args(arguments)
+    options = _checked(command_line(), arguments)
     try:
+        for option, path in (("--html", options.html), ("--json", options.json)):
+            check_writable(option, path)
         if options.list:
             _list(options)
             return 0
@@ -56,27 +59,40 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> Parser:
     """The command line."""
     parser = Parser(prog="desdaemon analyze", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE")
-    add("--game", type=int, default=0, metavar="N", help="the game of that number in the file, from 1")
+    add("--game", type=whole(1, 10**9), default=0, metavar="N", help="the game of that number in the file, from 1")
     add("--player", default="", metavar="NAME", help="games of a player whose name contains this")
     add("--list", action="store_true", help="list the games instead")
     effort = parser.add_mutually_exclusive_group()
-    effort.add_argument("--level", type=int, default=16, metavar="N", help="level of the search (default 16)")
-    effort.add_argument("--depth", type=int, metavar="N", help="plies to search instead")
-    effort.add_argument("--time", type=float, metavar="S", help="seconds a position instead")
+    effort.add_argument("--level", type=whole(0, 60), default=16, metavar="N", help="level of the search (default 16)")
+    effort.add_argument("--depth", type=whole(0, 60), metavar="N", help="plies to search instead")
+    effort.add_argument("--time", type=real(0.001, 10**6), metavar="S", help="seconds a position instead")
     add("--book", choices=("use", "ignore"), default="ignore", help="whether the daemon's book may answer")
     add("--html", default="", metavar="FILE", help="write a page with board and graph; - is standard output")
     add("--json", default="", metavar="FILE", help="write the analysis as JSON; - is standard output")
-    add("--threads", type=int, default=0, metavar="N", help="search threads of the daemon that is started")
+    add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
     add("--eval-file", default="", metavar="FILE", help="evaluation weights of the daemon that is started")
     add("--server", nargs="?", const="", metavar="ENDPOINT", help="ask a daemon that runs; without a name, this user's")
     add("--key", metavar="FILE", help="this client's key for the server, made by `desdaemon keys new`")
     add("--server-key", metavar="KEY", help="the server's public key where the file does not hold it")
     return parser
+
+
+def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
+    """The options; ends with status 2 where they do not go together."""
+    options = parser.parse_args(arguments)
+    if options.html == options.json == "-":
+        parser.error("--html - and --json -: expected one of them on standard output")
+    ours, theirs = ("threads", "eval_file"), ("key", "server_key")
+    for name in ours if options.server is not None else theirs:
+        if getattr(options, name):
+            where = "no --server" if name in ours else "--server"
+            parser.error(f"--{name.replace('_', '-')}: expected {where} with it")
+    return options
 
 
 def _effort(options: argparse.Namespace) -> dict[str, Any]:
@@ -117,8 +133,6 @@ def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
 def _chosen(options: argparse.Namespace) -> FileGame:
     number = options.game
     games = _wanted(options)
-    if number < 0:
-        raise BadInput(f"--game {number}: expected a number from 1")
     first = next((game for game in games if number in (0, game.number)), None)
     if first is None:
         which = f"game {number}" if number else "no game"
@@ -138,7 +152,10 @@ def _list(options: argparse.Namespace) -> None:
             record = game.record
             names = f"{record.black or '?'} - {record.white or '?'}"
             about = ", ".join(part for part in (game.event, game.date) if part)
-            sys.stdout.write(f"{game.number:6}  {names:44}  {result_text(game.result):16}  {about}".rstrip() + "\n")
+            result = game.result
+            if result is None and record.final.over:
+                result = black_score(record.final)
+            sys.stdout.write(f"{game.number:6}  {names:44}  {result_text(result):16}  {about}".rstrip() + "\n")
         sys.stdout.flush()
 
 

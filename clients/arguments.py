@@ -1,9 +1,15 @@
-"""Command lines of the client programs: how a daemon is named, and complaints of one line."""
+"""Command lines of the client programs: numbers and files, how a daemon is named, and complaints of one line."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.options import whole_number
 
 from .blocking import Client
 
@@ -13,7 +19,48 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """See `argparse`."""
-        self.exit(2, f"{self.prog}: {message}: expected what {self.prog} --help shows\n")
+        expected = "" if ": expected " in message else f": expected what {self.prog} --help shows"
+        self.exit(2, f"{self.prog}: {message}{expected}\n")
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """An argument's type: a whole number in that range."""
+
+    def parse(text: str) -> int:
+        number = whole_number(text)
+        if number is None or not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: expected a whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def real(low: float, high: float) -> Callable[[str], float]:
+    """An argument's type: a number in that range."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = float("nan")
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: expected a number from {low:g} to {high:g}")
+        return number
+
+    return parse
+
+
+def check_writable(option: str, path: str) -> None:
+    """Raise `BadInput` where a file to write in the end can be seen to be none; ``-`` and no name are no file."""
+    if path in ("", "-"):
+        return
+    place = Path(path)
+    if place.exists():
+        can = place.is_file() and os.access(place, os.W_OK)
+    else:
+        can = place.parent.is_dir() and os.access(place.parent, os.W_OK)
+    if not can:
+        raise BadInput(f"{option} {quoted(path)}: expected a file that can be written")
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:

@@ -29,7 +29,7 @@ from . import results
 from .connection import CONNECTED, Link, Target, equip, find
 from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, from_reply
 from .handle import Handle
-from .requests import REPEATABLE, Limits, analyze_args, game_args, position_args
+from .requests import PROMPT, REPEATABLE, Limits, analyze_args, game_args, position_args
 from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
 
 Analysis = Handle[Analysed, Analysed]
@@ -42,6 +42,7 @@ _CHECK_S = 0.25
 _WINDOW_UNTIL_TOLD = 8
 # Of what the daemon lets one client have open, these are kept for `ping` and `cancel`, which never wait here.
 _RESERVED = 2
+_MOST_PROMPT = 64
 
 
 def _as_it_is(data: Data) -> Data:
@@ -73,6 +74,8 @@ class AsyncClient:
         self._numbers = itertools.count(1)
         self._open: dict[int, Handle[Any, Any]] = {}
         self._waiting: deque[Handle[Any, Any]] = deque()
+        self._prompt_waiting: deque[Handle[Any, Any]] = deque()
+        self._prompt_open = 0
         self._window = _WINDOW_UNTIL_TOLD
         self._ready = False
         self._closed = False
@@ -119,12 +122,11 @@ class AsyncClient:
         self._closed = True
         if self._checking:
             self._checking.cancel()
-        for handle in [*self._open.values(), *self._waiting]:
+        for handle in self._unfinished():
             if handle.sent and self._link and handle.op == "analyze":
                 self._send(_body(next(self._numbers), "cancel", {"target": handle.id}))
             handle.fail(ConnectionLost("the client was closed"))
-        self._open.clear()
-        self._waiting.clear()
+        self._forget_all()
         self._drop_link(linger_ms=200)
         self._greeted.cancel()
 
@@ -149,7 +151,7 @@ class AsyncClient:
         elif op in ("ping", "cancel") and self._ready:
             self._submit(handle)
         else:
-            self._waiting.append(handle)
+            self._queue_of(handle).append(handle)
             self._pump()
         return handle
 
@@ -246,6 +248,7 @@ class AsyncClient:
 
     def _submit(self, handle: Handle[Any, Any]) -> None:
         self._open[handle.id] = handle
+        self._prompt_open += handle.op in PROMPT
         handle.sent = True
         self._send(handle.body)
 
@@ -256,10 +259,28 @@ class AsyncClient:
         self._loop.call_soon(self._receive, self._link)
 
     def _pump(self) -> None:
-        while self._ready and self._waiting and len(self._open) < self._window:
-            handle = self._waiting.popleft()
-            if not handle.done:
-                self._submit(handle)
+        if not self._ready:
+            return
+        while self._prompt_waiting and self._prompt_open < _MOST_PROMPT:
+            self._submit_next(self._prompt_waiting)
+        while self._waiting and len(self._open) - self._prompt_open < self._window:
+            self._submit_next(self._waiting)
+
+    def _submit_next(self, queue: deque[Handle[Any, Any]]) -> None:
+        handle = queue.popleft()
+        if not handle.done:
+            self._submit(handle)
+
+    def _queue_of(self, handle: Handle[Any, Any]) -> deque[Handle[Any, Any]]:
+        return self._prompt_waiting if handle.op in PROMPT else self._waiting
+
+    def _unfinished(self) -> list[Handle[Any, Any]]:
+        return [*self._open.values(), *self._prompt_waiting, *self._waiting]
+
+    def _forget_all(self) -> None:
+        self._prompt_open = 0
+        for found in (self._open, self._prompt_waiting, self._waiting):
+            found.clear()
 
     async def _withdraw(self, handle: Handle[Any, Any]) -> bool:
         if not handle.sent:
@@ -281,7 +302,8 @@ class AsyncClient:
                 self._fail_all(from_reply(reply.get("error")))
             handle = self._open.get(number) if isinstance(number, int) else None
             if handle and handle.take(reply):
-                del self._open[handle.id]
+                self._open.pop(handle.id, None)
+                self._prompt_open -= handle.op in PROMPT
         self._pump()
 
     def _observe(self, link: Link) -> None:
@@ -331,7 +353,9 @@ class AsyncClient:
             else:
                 again.append(handle)
         self._open.clear()
-        self._waiting.extendleft(reversed(again))
+        self._prompt_open = 0
+        for handle in reversed(again):
+            self._queue_of(handle).appendleft(handle)
         self._make_link()
 
     def _check(self) -> None:
@@ -341,9 +365,11 @@ class AsyncClient:
             return
         self._make_link()
         now = self._loop.time()
-        for handle in [handle for handle in self._waiting if handle.deadline < now]:
-            self._waiting.remove(handle)
-            handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s} s"))
+        for queue in (self._prompt_waiting, self._waiting):
+            late = [handle for handle in queue if handle.deadline < now]
+            for handle in late:
+                queue.remove(handle)
+                handle.fail(ConnectionLost(f"the daemon has been away for {self._patience_s} s"))
 
     def _make_link(self) -> None:
         try:
@@ -368,9 +394,8 @@ class AsyncClient:
             link.close(linger_ms)
 
     def _fail_all(self, error: DaemonError) -> None:
-        for handle in [*self._open.values(), *self._waiting]:
+        for handle in self._unfinished():
             handle.fail(error)
-        self._open.clear()
-        self._waiting.clear()
+        self._forget_all()
         if not self._greeted.done():
             self._greeted.set_exception(error)

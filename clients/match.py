@@ -10,13 +10,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.game_bases import BASE_FORMATS, FileGame, write_games
+from desdaemon.protocol.game_bases import BASE_FORMATS, FileGame, format_to_write, write_games
 from desdaemon.protocol.games import GameRecord
-from desdaemon.protocol.notation import board_text, moves_text
+from desdaemon.protocol.notation import START, board_text, moves_text
+from desdaemon.protocol.options import whole_number
 
-from .arguments import Parser
+from .arguments import Parser, check_writable, real, whole
 from .engines import EngineFault, command_of, program_name
 from .match_journal import Journal
 from .match_report import as_json, report
@@ -36,12 +38,19 @@ Two programs play each opening twice, with either colour. A program is a command
 Values for both programs may be two with a comma between: --move-time 1,none.
 """
 
+_MOST_LEVEL = 1000
+
 
 def main(arguments: list[str]) -> int:
     """Run a match; 0, 1 where a program cannot be used, 2 for a bad command line, 130 where it was interrupted."""
-    options = command_line().parse_args(arguments)
+    parser = command_line()
+    options = parser.parse_args(arguments)
     try:
-        setting = _setting(options)
+        asked = _asked(options)
+    except BadInput as error:
+        parser.error(str(error))
+    try:
+        setting = _setting(asked, options)
         with Journal(options.journal, _described(setting)) as journal:
             interrupted = Match(setting, journal).run()
             _write(options, setting, journal)
@@ -51,7 +60,7 @@ def main(arguments: list[str]) -> int:
     return 130 if interrupted else 0
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line() -> Parser:
     """The command line."""
     parser = Parser(
         prog="desdaemon match",
@@ -71,12 +80,18 @@ def command_line() -> argparse.ArgumentParser:
     add("--names", default="", metavar="FIRST,SECOND", help="what to call them")
     add(
         "--games",
-        type=int,
+        type=whole(1, 10**6),
         metavar="N",
         help="games to play; default 20, or every opening of the file with both colours",
     )
     add("--openings", default="", metavar="FILE", help=f"begin with these games ({' '.join(BASE_FORMATS)})")
-    add("--plies", type=int, default=60, metavar="N", help="play no more moves of an opening of the file than this")
+    add(
+        "--plies",
+        type=whole(0, 60),
+        default=60,
+        metavar="N",
+        help="play no more moves of an opening of the file than this",
+    )
     add(
         "--seed",
         type=int,
@@ -87,16 +102,22 @@ def command_line() -> argparse.ArgumentParser:
     add("--move-time", default="none", metavar="S", help="seconds for each move")
     add("--clock", default="none", metavar="S[+S]", help="seconds for a game, and seconds added after each move")
     add("--level", default="none", metavar="N", help="level to tell the program (not possible in GTP)")
-    add("--margin", type=float, default=0.0, metavar="MS", help="milliseconds that a move may be late; default 0")
+    add(
+        "--margin",
+        type=real(0, 10**9),
+        default=0.0,
+        metavar="MS",
+        help="milliseconds that a move may be late; default 0",
+    )
     add("--patience", default="600", metavar="S", help="seconds that a move without a limit may take; default 600")
     add(
         "--adjudicate",
-        type=int,
+        type=whole(0, MOST_SOLVED),
         default=0,
         metavar="N",
         help=f"read games out from N empty squares, 0 to {MOST_SOLVED}",
     )
-    add("--concurrency", type=int, default=1, metavar="N", help="games at a time")
+    add("--concurrency", type=whole(1, 256), default=1, metavar="N", help="games at a time")
     add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games decide between these (--sprt=-5,0)")
     add("--journal", default="", metavar="FILE", help="keep the games there; the same command goes on with them")
     add("--save", default="", metavar="FILE", help="write the games at the end, in the format of the name")
@@ -113,45 +134,72 @@ def command_line() -> argparse.ArgumentParser:
 # Understanding the command line
 
 
-def _setting(options: argparse.Namespace) -> Setting:
-    commands = (command_of(options.first), command_of(options.second))
-    first, second = _two(options.protocol, "--protocol")
-    protocols = (_protocol(first, commands[0]), _protocol(second, commands[1]))
-    if options.openings:
-        openings = openings_of_file(options.openings, _within(options.plies, "--plies", 0, 60))
-        games = 2 * len(openings) if options.games is None else options.games
-    else:
-        games = 20 if options.games is None else options.games
-        openings = listed_openings((_within(games, "--games", 1, 10**6) + 1) // 2, options.seed)
-    patience = parse_seconds(options.patience, "--patience") or 1e9
-    terms = Terms(
-        _controls(options),
-        options.margin,
-        patience,
-        adjudicate=_within(options.adjudicate, "--adjudicate", 0, MOST_SOLVED),
-    )
+class _Asked(NamedTuple):
+    """What the command line says by itself, before any program or file has been looked at."""
+
+    commands: tuple[list[str], list[str]]
+    protocols: tuple[str, str]
+    names: tuple[str, str]
+    terms: Terms
+    sprt: tuple[float, float] | None
+
+
+def _asked(options: argparse.Namespace) -> _Asked:
+    """Raises `BadInput`."""
+    protocols = _two(options.protocol, "--protocol")
+    for name in protocols:
+        if name not in ("auto", *PLAYERS):
+            raise BadInput(f"--protocol {quoted(name)}: expected auto or one of {' '.join(PLAYERS)}")
     sprt = None
     if options.sprt:
         low, high = (_number(part, "--sprt") for part in _two(options.sprt, "--sprt"))
         if low >= high:
             raise BadInput(f"--sprt {quoted(options.sprt)}: expected two differences of Elo, the smaller first")
         sprt = (low, high)
+    return _Asked(
+        (command_of(options.first), command_of(options.second)),
+        protocols,
+        _two(options.names, "--names") if options.names else ("", ""),
+        Terms(
+            _controls(options),
+            options.margin,
+            parse_seconds(options.patience, "--patience") or 1e9,
+            adjudicate=options.adjudicate,
+        ),
+        sprt,
+    )
+
+
+def _setting(asked: _Asked, options: argparse.Namespace) -> Setting:
+    """Raises `BadInput` for files and programs that cannot be used."""
+    if options.save:
+        format_to_write(options.save)
+    for option, path in (("--save", options.save), ("--json", options.json)):
+        check_writable(option, path)
+    if options.openings:
+        openings = openings_of_file(options.openings, options.plies)
+        games = 2 * len(openings) if options.games is None else options.games
+    else:
+        games = 20 if options.games is None else options.games
+        openings = listed_openings((games + 1) // 2, options.seed)
     log = Path(options.log) if options.log else None
     if log:
         try:
             log.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput(f"--log {quoted(options.log)}: {error.strerror}: expected a folder") from None
+    first, second = (
+        detected_protocol(command) if name == "auto" else name
+        for name, command in zip(asked.protocols, asked.commands, strict=True)
+    )
+    for number, opening in enumerate(openings[: (games + 1) // 2], 1):
+        if opening.initial != START and "gtp" in (first, second):
+            raise BadInput(
+                f"{quoted(options.openings)}: opening {number} begins on another board: expected the standard start, "
+                "since GTP has no word for others"
+            )
     return Setting(
-        commands,
-        protocols,
-        _two(options.names, "--names") if options.names else ("", ""),
-        openings,
-        _within(games, "--games", 1, 10**6),
-        terms,
-        _within(options.concurrency, "--concurrency", 1, 256),
-        sprt,
-        log,
+        asked.commands, (first, second), asked.names, openings, games, asked.terms, options.concurrency, asked.sprt, log
     )
 
 
@@ -160,14 +208,6 @@ def _two(text: str, what: str) -> tuple[str, str]:
     if len(parts) > 2 or not all(parts):
         raise BadInput(f"{what} {quoted(text)}: expected one value for both programs, or two with a comma between")
     return parts[0], parts[-1]
-
-
-def _protocol(name: str, command: list[str]) -> str:
-    if name == "auto":
-        return detected_protocol(command)
-    if name not in PLAYERS:
-        raise BadInput(f"--protocol {quoted(name)}: expected auto or one of {' '.join(PLAYERS)}")
-    return name
 
 
 def _controls(options: argparse.Namespace) -> tuple[TimeControl, TimeControl]:
@@ -179,22 +219,18 @@ def _controls(options: argparse.Namespace) -> tuple[TimeControl, TimeControl]:
         strict=True,
     ):
         main, increment = parse_clock(clock, "--clock")
-        number = -1 if level == "none" else int(_number(level, "--level"))
+        number = -1 if level == "none" else whole_number(level)
+        if number is None or not -1 <= number <= _MOST_LEVEL:
+            raise BadInput(f"--level {quoted(level)}: expected a whole number from 0 to {_MOST_LEVEL}, or none")
         controls.append(TimeControl(parse_seconds(move, "--move-time"), main, increment, number))
     return controls[0], controls[1]
 
 
 def _number(text: str, what: str) -> float:
     try:
-        return float(text)
-    except ValueError:
-        raise BadInput(f"{what} {quoted(text)}: expected a number") from None
-
-
-def _within(value: int, what: str, low: int, high: int) -> int:
-    if not low <= value <= high:
-        raise BadInput(f"{what} {value}: expected a whole number from {low} to {high}")
-    return value
+        return real(-10_000, 10_000)(text)
+    except argparse.ArgumentTypeError as error:
+        raise BadInput(f"{what} {error}") from None
 
 
 def _described(setting: Setting) -> dict[str, object]:
@@ -223,6 +259,9 @@ def _write(options: argparse.Namespace, setting: Setting, journal: Journal) -> N
     test = sequential(setting, journal)
     text = report(games, names, _terms_text(setting, names), test)
     account = json.dumps(as_json(games, names, test), indent=1)
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(account + "\n" if options.json == "-" else text)
+        sys.stdout.flush()
     if options.save:
         write_games(options.save, _file_games(games, names))
     if options.json and options.json != "-":
@@ -230,9 +269,6 @@ def _write(options: argparse.Namespace, setting: Setting, journal: Journal) -> N
             Path(options.json).write_text(account + "\n", encoding="utf-8")
         except OSError as error:
             raise BadInput(f"--json {quoted(options.json)}: {error.strerror}: expected a file") from None
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(account + "\n" if options.json == "-" else text)
-        sys.stdout.flush()
 
 
 def _file_games(games: dict[int, Finished], names: tuple[str, str]) -> Iterator[FileGame]:

@@ -17,10 +17,13 @@ from . import statistics
 from .engines import EngineFault, program_name
 from .match_journal import Journal
 from .match_report import tally
-from .players import Player, start_player
+from .players import START_S, Player, start_player
 from .playing import Finished, Terms, play_game
 
 _GOING_S = 10.0
+
+_SILENT_S = 10.0
+"""How long a program may be silent at its start before that is mentioned."""
 
 
 class Setting(NamedTuple):
@@ -145,13 +148,17 @@ class Match:
     def _start(self, side: int, worker: int) -> Player:
         setting = self._setting
         log = setting.log / f"{('first', 'second')[side]}-{worker + 1}.log" if setting.log else None
+        command, protocol = quoted(shlex.join(setting.commands[side])), setting.protocols[side]
+        waiting = f"engine {command} says nothing in {protocol} yet; it has {START_S:.0f} s for its start"
+        reminder = threading.Timer(_SILENT_S, self._remark, (waiting,))
+        reminder.daemon = True
+        reminder.start()
         try:
-            player = start_player(setting.commands[side], setting.protocols[side], log)
+            player = start_player(setting.commands[side], protocol, log)
         except EngineFault as fault:
-            command = shlex.join(setting.commands[side])
-            raise BadInput(
-                f"engine {quoted(command)}: {fault}: expected a program that speaks {setting.protocols[side]}"
-            ) from None
+            raise BadInput(f"engine {command}: {fault}: expected a program that speaks {protocol}") from None
+        finally:
+            reminder.cancel()
         player.name = setting.names[side] or player.name or program_name(setting.commands[side])
         with self._lock:
             self._players.add(player)

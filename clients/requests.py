@@ -11,6 +11,9 @@ from desdaemon.protocol.notation import START, parse_board, parse_moves, play_mo
 # Sent again after a lost connection: they change nothing, neither in the book nor in the client's own game.
 REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs"))
 
+# Answered at once, whatever the daemon is doing: they wait behind their like only.
+PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
+
 
 class Limits(TypedDict, total=False):
     """How to analyse, every item optional.

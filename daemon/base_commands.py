@@ -12,9 +12,8 @@ from desdaemon.protocol.game_bases import FileGame, read_games, write_games
 from desdaemon.protocol.game_formats import fen_text
 from desdaemon.protocol.games import GameRecord, PlayedMove
 from desdaemon.protocol.notation import Position, board_text
+from desdaemon.protocol.options import number_within
 from desdaemon.protocol.rules import PASS
-
-from .game_commands import number_argument
 
 if TYPE_CHECKING:
     from .interrupt import Search
@@ -90,7 +89,7 @@ def _to_fen(work: _Work, words: list[str]) -> None:
 
 def _write_positions(work: _Work, words: list[str], line: Callable[[Position], str]) -> None:
     source, count, target = words
-    empties = number_argument("base, empties", count, 0, 60)
+    empties = number_within("base, empties", count, 0, 60)
     known: set[tuple[int, int]] = set()
     lines = []
     for game in work.games(source):
@@ -125,7 +124,7 @@ class _Verdict(NamedTuple):
 
 def _check(work: _Work, words: list[str]) -> None:
     source, count = words
-    empties = number_argument("base check, empties", count, 1, MOST_EMPTIES)
+    empties = number_within("base check, empties", count, 1, MOST_EMPTIES)
     total, games, wrong = _Verdict(), 0, 0
     for game in work.games(source):
         found, _ = _judged(work, game.record, empties)
@@ -143,7 +142,7 @@ def _check(work: _Work, words: list[str]) -> None:
 
 def _correct(work: _Work, words: list[str]) -> None:
     source, count = words
-    empties = number_argument("base correct, empties", count, 1, MOST_EMPTIES)
+    empties = number_within("base correct, empties", count, 1, MOST_EMPTIES)
     corrected = 0
 
     def better() -> Iterator[FileGame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.book_commands import BOOK_COMMANDS, parse_line
@@ -80,12 +81,15 @@ def carry_out(text: Speaker, argument: str) -> None:
     command, values = parse_line(argument)
     session = text.session
     books = books_of(session)
+    shown: deque[str] = deque()
     with session.interrupt.searching(bounded=True) as search:
         books.ready(lambda: search.stopped)
-        job = books.run(command, values, caller_of(session))
+        job = books.run(command, values, caller_of(session)._replace(show=shown.append))
+        watch = _Watch(text, job, shown)
         if not job.over:
             with search.control(_Canceller(job)):
-                _Watch(text, job).follow()
+                watch.follow()
+        watch.show()
     if job.failure is not None:
         raise job.failure
     for note in job.result.get("notes", ()):
@@ -112,14 +116,22 @@ class _Canceller:
 class _Watch:
     """Shows how a job goes on: a bar for somebody at a terminal, a line now and then for everybody else."""
 
-    def __init__(self, text: Speaker, job: Job) -> None:
+    def __init__(self, text: Speaker, job: Job, shown: deque[str]) -> None:
+        """``shown`` is what the job wants to be shown beside its progress."""
         self._text = text
         self._job = job
+        self._shown = shown
         self._bar = sys.stderr.isatty()
+
+    def show(self) -> None:
+        """Pass on what there is to be shown."""
+        while self._shown:
+            self._text.say(self._shown.popleft())
 
     def follow(self) -> None:
         """Return when the job is over."""
         while not self._job.wait(BAR_S if self._bar else LINE_S):
+            self.show()
             line = progress_line(self._job)
             if not self._bar:
                 self._text.say(line)

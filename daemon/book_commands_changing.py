@@ -52,8 +52,9 @@ def _legal(run: Run, name: str) -> int:
 
 def _edit(run: Run) -> Result:
     book, move, score = run.book, _legal(run, "move"), run.number("score")
+    shrink.root_row(book, run.caller.position)
     book.edit(*run.caller.position, move, score)
-    book.negamax()
+    book.negamax(going=run.going)
     return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}
 
 
@@ -89,26 +90,26 @@ def _shrunk(run: Run, what: str, done: shrink.Shrunk) -> Result:
 
 
 def _prune(run: Run) -> Result:
-    return _shrunk(run, "prune", shrink.prune(run.book))
+    return _shrunk(run, "prune", shrink.prune(run.book, going=run.going))
 
 
 def _subtree(run: Run) -> Result:
-    return _shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position))
+    return _shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position, run.going))
 
 
 def _cut(run: Run) -> Result:
     depth = run.number("depth")
-    return _shrunk(run, f"cut {depth}", shrink.cut(run.book, depth))
+    return _shrunk(run, f"cut {depth}", shrink.cut(run.book, depth, run.going))
 
 
 def _reduce(run: Run) -> Result:
     window = learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
-    return _shrunk(run, "reduce", learn.reduce(run.book, run.caller.position, window))
+    return _shrunk(run, "reduce", learn.reduce(run.book, run.caller.position, window, run.going))
 
 
 def _delete(run: Run) -> Result:
     move = _legal(run, "move") if run.values["move"] is not None else None
-    return _shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move))
+    return _shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move, run.going))
 
 
 WORK: dict[str, Work] = {

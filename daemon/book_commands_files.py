@@ -41,7 +41,7 @@ def _new(run: Run) -> Result:
 
 def _enumerate(run: Run) -> Result:
     plies = run.number("plies")
-    book = enumerate_book(plies, Options(min_empties=60 - plies))
+    book = enumerate_book(plies, Options(min_empties=60 - plies), run.going)
     run.books.use(formats.Opened(book, None, formats.NATIVE, []), None)
     return {"text": [f"Book enumerate {plies}...done: {_count(book)} without scores"]}
 
@@ -52,7 +52,7 @@ def _load(run: Run) -> Result:
     store = opened.store if opened is not None else None
     if opened is not None and store is not None and store.path == path.resolve() and not store.read_only:
         return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
-    opened = formats.open_any(path, level=run.number("level"))
+    opened = formats.open_any(path, level=run.number("level"), going=run.going)
     run.books.use(opened, path)
     return {"notes": opened.notes, "text": [f"{path}: {_count(opened.book)}"]}
 
@@ -69,15 +69,14 @@ def _save(run: Run) -> Result:
     else:
         path = run.path()
     if store is not None and path.resolve() == store.path:
-        store.save(progress=run.progress("save"))
+        store.save(going=run.going)
         return {"notes": [], "text": [f"Book saved to {path}: {_count(book)}"]}
-    saved = formats.save(path, book)
+    saved = formats.save(path, book, run.going)
     if store is None and saved.format == formats.NATIVE:
         # From now on what is learnt goes to its journal.
-        memo = book.memo
         opened = formats.open_any(path)
-        for question, answer in memo.items():
-            opened.book.remember(question, answer)
+        if opened.store is not None:
+            opened.store.keep(book)
         books.use(opened, path)
     elif store is None:
         books.use(opened, path)
@@ -86,7 +85,7 @@ def _save(run: Run) -> Result:
 
 def _import(run: Run) -> Result:
     path = run.path()
-    loaded = formats.load(path, level=1)
+    loaded = formats.load(path, level=1, going=run.going)
     run.books.use(formats.Opened(loaded.book, None, loaded.format, loaded.notes), None)
     outcome = fix(loaded.book, run.worker())
     return {
@@ -100,11 +99,11 @@ def _export(run: Run) -> Result:
     path, book = run.path(), run.book
     kind = formats.format_by_name(path)
     if kind == formats.EDAX:
-        edax.write(path, book.table, book.options, book.file_links)
+        edax.write(path, book.table, book.options, book.file_links, run.going)
     elif kind == formats.EGAROUCID:
-        egaroucid.write(path, book)
+        egaroucid.write(path, book, run.going)
     else:
-        text.write(path, book)
+        text.write(path, book, run.going)
     return {"text": [f"exporting book to {path}... {_count(book)}...done"]}
 
 
@@ -116,30 +115,30 @@ def _other_book(run: Run, name: str = "file") -> Iterator[Book]:
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():
         raise BadInput(f"{path} is the book in use: expected another one")
     if formats.format_by_content(path) != formats.NATIVE:
-        yield formats.load(path).book
+        yield formats.load(path, going=run.going).book
         return
-    with open_store(path, read_only=True) as store:
+    with open_store(path, read_only=True, going=run.going) as store:
         yield store.book
 
 
 def _merge(run: Run) -> Result:
     book = run.book
     with _other_book(run) as other:
-        merged = compare.merge(book, other, keep_ours=run.values["keep-ours"] is True, progress=run.progress("merge"))
+        ours = run.values["keep-ours"] is True
+        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, going=run.going)
     lines = [
-        f"Book merge...{'done' if merged.finished else 'stopped'}: {merged.added} positions added, "
-        f"{merged.replaced} replaced, {merged.kept} kept, {len(merged.conflicts)} with different scores"
+        f"Book merge...done: {merged.added} positions added, "
+        f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
     ]
     for conflict in merged.conflicts[:SHOWN]:
         board = text.board_text(conflict.player, conflict.opponent)
         lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
-    missing = len(book.faults())
+    missing = sum(map(len, book.scan_faults(run.going)))
     if missing:
         lines.append(f"{missing} positions wait for a search: book fix does them")
     return {
-        "finished": merged.finished,
         "changed": merged.replaced,
-        "conflicts": len(merged.conflicts),
+        "conflicts": merged.conflicting,
         "open": missing,
         "text": lines,
     }
@@ -154,9 +153,7 @@ def _diff(run: Run) -> Result:
 
 
 def _compared(run: Run, first: Book, second: Book, first_name: str, second_name: str) -> Result:
-    found = compare.diff(first, second, examples=SHOWN, progress=run.progress("diff"))
-    if found is None:
-        return {"finished": False, "text": ["Book diff...stopped"]}
+    found = compare.diff(first, second, examples=SHOWN, going=run.going)
     lines = [
         f"only in {first_name}: {found.only_first} positions",
         f"only in {second_name}: {found.only_second} positions",
@@ -164,16 +161,15 @@ def _compared(run: Run, first: Book, second: Book, first_name: str, second_name:
         f"leaf, {found.other_level} with another level",
     ]
     for example in found.examples:
-        if example.first is not None and example.second is not None:
-            board = text.board_text(example.first.player, example.first.opponent)
-            ours, theirs = moves_text(first.known_moves(example.first)), moves_text(second.known_moves(example.second))
-            lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
+        board = text.board_text(example.first.player, example.first.opponent)
+        ours, theirs = moves_text(first.known_moves(example.first)), moves_text(second.known_moves(example.second))
+        lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
     return {**found._asdict(), "examples": len(found.examples), "text": lines}
 
 
 def _salvage(run: Run) -> Result:
     path = run.path()
-    found = salvage(path)
+    found = salvage(path, run.going)
     run.books.use(formats.Opened(found.book, None, formats.NATIVE, found.notes), None)
     return {
         "notes": found.notes,

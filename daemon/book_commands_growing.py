@@ -81,9 +81,8 @@ def _fix(run: Run) -> Result:
 
 
 def _negamax(run: Run) -> Result:
-    changed = run.book.negamax(threads=run.worker().threads, progress=run.progress("negamax"))
-    if changed is None:
-        return {"finished": False, "text": ["Negamaxing book...stopped: book negamax has to be given again"]}
+    run.book.forget_state()
+    changed = run.book.negamax(threads=run.worker().threads, going=run.going)
     return {"changed": changed, "text": [f"Negamaxing book...done: {changed} positions changed"]}
 
 

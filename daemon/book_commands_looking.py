@@ -18,6 +18,7 @@ from desdaemon.protocol.notation import Position, move_text
 
 from .book_commands_games import Games
 from .book_commands_run import Run, Work
+from .books import DUE
 from .jobs import Result
 
 FED = 1 << 17
@@ -32,11 +33,12 @@ def _show(run: Run) -> Result:
     shown = report.show_lines(run.book, position.player, position.opponent)
     if not shown:
         raise BadInput(f"book show: {_OUTSIDE}")
-    return {"text": [*edax.compact_board(position).splitlines(), "", *shown]}
+    late = [DUE] if run.book.due else []
+    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *late]}
 
 
 def _info(run: Run) -> Result:
-    found = report.summary(run.book)
+    found = report.summary(run.book, run.going)
     lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found)]
     if found.unreachable:
         lines.append(f"Not reached from the initial position: {found.unreachable}")
@@ -52,7 +54,7 @@ def _info(run: Run) -> Result:
 
 
 def _stats(run: Run) -> Result:
-    found = report.summary(run.book)
+    found = report.summary(run.book, run.going)
     lines = ["empties  positions      links     leaves   finished"]
     lines += [
         f"{row.empties:7d} {row.positions:10d} {row.links:10d} {row.leaves:10d} {row.finished:10d}"
@@ -114,7 +116,7 @@ def _analyze(run: Run) -> Result:
 
 
 def _grade(run: Run) -> Result:
-    grade = run.books.grade(*run.caller.position)
+    grade = run.books.grade(*run.caller.position, run.going)
     if not grade:
         raise BadInput(f"book grade: {_OUTSIDE}")
     return {"grade": grade, "text": [f"Grade: {grade}"]}
@@ -127,8 +129,8 @@ def _best_lines(run: Run, limit: int) -> list[list[int]]:
     found = []
     for line in report.best_lines(run.book, player, opponent, run.number("loss"), limit):
         found.append(line)
-        if len(found) % _LINES == 0 and not run.tell("lines", len(found), 0):
-            break
+        if len(found) % _LINES == 0:
+            run.going("lines", len(found), 0)
     return found
 
 
@@ -154,14 +156,15 @@ def _verify(run: Run) -> Result:
     book = run.book
     lines = []
     if run.values["repair"] is True:
-        mended = check.repair(book)
+        mended = check.repair(book, run.going)
         lines.append(
             f"Repaired: {mended.removed} positions removed, {mended.leaves} leaves dropped, "
             f"{mended.numbers} numbers reset"
         )
-    found = check.verify(book, run.progress("verify"))
-    if found is None:
-        return {"finished": False, "text": [*lines, "Book verify...stopped"]}
+    opened = run.books.opened
+    if opened is not None and opened.store is not None:
+        opened.store.check(run.going)
+    found = check.verify(book, run.going)
     for problem in found.problems:
         lines.append(f"{problem.what}: {problem.positions} positions")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
@@ -180,13 +183,13 @@ def _verify(run: Run) -> Result:
 def _check(run: Run) -> Result:
     book = run.book
     games = Games(run)
-    found = report.check_games(book, (game_positions(book, game.moves) for game in games))
+    found = report.check_games(book, (game_positions(book, game.moves) for game in games), run.going)
     line = f"Positions : {found.missing} missing, {found.good} good, {found.bad} bad ({found.bad_percent:.2f}% bad)"
     return {"missing": found.missing, "good": found.good, "bad": found.bad, "text": [*games.problems, line]}
 
 
 def _problem(run: Run) -> Result:
-    lines = list(report.problems(run.book, run.number("empties"), run.number("count")))
+    lines = list(report.problems(run.book, run.number("empties"), run.number("count"), run.going))
     return {"problems": lines, "text": lines or [f"no position with {run.number('empties')} empties has one best move"]}
 
 
@@ -195,7 +198,7 @@ def _feed_hash(run: Run) -> Result:
     searcher = run.caller.engine().searcher if run.caller.engine is not None else None
     if not isinstance(searcher, Searcher):
         raise BadInput("book feed-hash: expected a dialogue on standard input: searches for others share no memory")
-    known = list(known_scores(book, position, FED))
+    known = list(known_scores(book, position, FED, run.going))
     searcher.feed(*position, known)
     return {"fed": len(known), "text": [f"Book feed-hash...{len(known)} positions"]}
 

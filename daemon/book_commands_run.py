@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.book.going import Stopped
+from desdaemon.protocol import edax
 from desdaemon.protocol.book_commands import BookCommand, BookValues
+from desdaemon.protocol.notation import Position
 
 from .books import Books, Caller
 from .jobs import Job, Result
+from .search_commands import search_row
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from desdaemon.book.book import Book
     from desdaemon.book.jobs import Worker
+    from desdaemon.engine.result import Result as SearchResult
 
 
 class Run(NamedTuple):
@@ -54,18 +59,28 @@ class Run(NamedTuple):
         value = self.values[name]
         return value if isinstance(value, int) else self.book.options.level
 
-    def tell(self, phase: str, done: int, total: int) -> bool:
-        """Report progress; whether to go on."""
+    def going(self, stage: str, done: int, total: int) -> None:
+        """Report progress, as the book library wants it; raises `Stopped` once the job is cancelled."""
         book = self.books.book
-        return self.job.report(phase, done, total, len(book) if book is not None else 0)
-
-    def progress(self, phase: str) -> Callable[[int, int], bool]:
-        """`tell` of a phase, as the book library wants it."""
-        return lambda done, total: self.tell(phase, done, total)
+        if not self.job.report(stage, done, total, len(book) if book is not None else 0):
+            raise Stopped
 
     def worker(self) -> Worker:
         """The searches of the job, as the book library wants them."""
         return self.books.worker(self)
+
+
+def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
+    """What hears of searches and shows each as `go` does, with its board; the colours follow from the empty squares."""
+
+    def told(player: int, opponent: int, result: SearchResult) -> None:
+        empties = 64 - (player | opponent).bit_count()
+        position = Position(player, opponent, empties % 2 == 0)
+        line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
+        row = edax.table_line(search_row(line, position.black_to_move), width)
+        show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
+
+    return told
 
 
 Work = Callable[[Run], Result]

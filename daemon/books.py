@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Book, Evaluate
     from desdaemon.book.formats import Opened
+    from desdaemon.book.going import Going
     from desdaemon.book.jobs import Worker
     from desdaemon.engine.weights import Weights
     from desdaemon.protocol.book_commands import BookCommand, BookValues
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from .scheduler import Scheduler
 
 _POLL_S = 0.01
+
+SEARCHES_SHOWN = 2
+"""From this verbosity on every search of a book's commands is shown."""
+
+DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
 
 
 class NoBook(BadInput):
@@ -49,7 +55,8 @@ class Forbidden(BadInput):
 class Caller(NamedTuple):
     """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
-    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search.
+    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
+    ``show`` for those who want to see, from any thread, what `book verbose` asks for.
     """
 
     client: str
@@ -58,6 +65,7 @@ class Caller(NamedTuple):
     moves: tuple[int, ...] = ()
     remote: bool = False
     engine: Callable[[], Engine] | None = None
+    show: Callable[[str], None] | None = None
 
     @property
     def positions(self) -> list[Position]:
@@ -181,7 +189,7 @@ class Books:
 
     def use(self, opened: Opened, path: Path | None) -> None:
         """Put another book in the place of the one in use, whose file is closed."""
-        from desdaemon.book.formats import Unsaved
+        from desdaemon.book.recorder import Unsaved
 
         if opened.store is None:
             opened.book.recorder = Unsaved()
@@ -202,11 +210,12 @@ class Books:
             return Path(name).expanduser()
         if self.data_folder is None:
             raise Forbidden(f"{quoted(name)}: files cannot be named here: the server has no data folder")
-        folder = Path(self.data_folder).resolve()
-        found = (folder / name).resolve()
-        if not found.is_relative_to(folder):
-            raise Forbidden(f"{quoted(name)}: expected a file inside the server's data folder")
-        return found
+        from .paths import confined
+
+        try:
+            return confined(name, self.data_folder)
+        except BadInput as error:
+            raise Forbidden(str(error)) from None
 
     def close(self) -> list[str]:
         """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""
@@ -214,7 +223,7 @@ class Books:
         if opened is None:
             return []
         if opened.store is None:
-            from desdaemon.book.formats import Unsaved
+            from desdaemon.book.recorder import Unsaved
 
             recorder = opened.book.recorder
             lost = isinstance(recorder, Unsaved) and recorder.changes
@@ -253,14 +262,15 @@ class Books:
             entry.leaf_level,
         )
 
-    def grade(self, player: int, opponent: int) -> str:
+    def grade(self, player: int, opponent: int, going: Going | None = None) -> str:
         """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
+        from desdaemon.book.going import silent
         from desdaemon.book.grade import grade
 
         while (book := self.book) is not None:
             removals = book.table.removals
             try:
-                found = grade(book, player, opponent)
+                found = grade(book, player, opponent, going=going or silent)
             except (IndexError, KeyError):
                 # Positions that were removed meanwhile.
                 found = ""
@@ -322,16 +332,11 @@ class Books:
         return self.jobs.submit(command.op, work, caller.client, writes=not command.places)
 
     def _carry_out(self, run: Run) -> Result:
-        from .book_commands_work import WORK, explained
 
         begun = time.monotonic()
         run.job.before_notice = self._commit
-        with explained(run.command.name):
-            before = len(self.book) if self.book is not None else 0
-            result = WORK[run.command.name](run)
-            if run.command.writes:
-                self._commit()
-                self._tidy()
+        before = len(self.book) if self.book is not None else 0
+        result = self._work(run)
         book = self.book
         result.setdefault("positions", len(book) if book is not None else 0)
         result.setdefault("added", max(0, result["positions"] - before))
@@ -339,11 +344,38 @@ class Books:
         result["time_s"] = round(time.monotonic() - begun, 3)
         return result
 
-    def _tidy(self) -> None:
+    def _work(self, run: Run) -> Result:
+        """Do what the command is there for; first a negamax that an earlier one was stopped in."""
+        from desdaemon.book.going import Stopped
+        from desdaemon.book.jobs import SETTLE_S
+
+        from .book_commands_work import WORK, explained
+
+        command, book = run.command, self.book
+        threads = run.caller.settings.book_tasks or processors()
+        with explained(command.name):
+            try:
+                if book is not None and book.due and command.long and not (command.places or command.replaces):
+                    book.negamax(threads=threads, going=run.going)
+                result = WORK[command.name](run)
+                if command.writes:
+                    self._commit()
+                    self._tidy(run)
+            except Stopped:
+                result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
+                book = self.book
+                if book is not None and book.due and not command.places:
+                    book.settle(threads, SETTLE_S)
+                    self._commit()
+        if self.book is not None and self.book.due and not command.places:
+            result.setdefault("text", []).append(DUE)
+        return result
+
+    def _tidy(self, run: Run) -> None:
         """Write the book's file anew where its journal has grown longer than the file."""
         opened = self._opened
         if opened is not None and opened.store is not None and opened.store.bloated:
-            opened.store.save()
+            opened.store.save(going=run.going)
 
     def _commit(self) -> None:
         """What is told has to last."""
@@ -358,8 +390,13 @@ class Books:
         from desdaemon.book.jobs import Report, Worker
         from desdaemon.book.searches import Searches
 
-        settings = run.caller.settings
-        searches = Searches(weights=self._weights_of(settings.eval_file))
+        settings, show = run.caller.settings, run.caller.show
+        told = None
+        if show is not None and self.book is not None and self.book.options.verbosity >= SEARCHES_SHOWN:
+            from .book_commands_run import shown_search
+
+            told = shown_search(show, settings.width)
+        searches = Searches(weights=self._weights_of(settings.eval_file), told=told)
         run.job.on_cancel(searches.stop)
 
         def tell(report: Report) -> bool:

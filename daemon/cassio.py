@@ -32,12 +32,15 @@ READY = "ready."
 
 
 class CassioListener(Listener):
-    """Cassio: every line is answered in its turn."""
+    """Cassio: ``stop`` and ``quit`` end the search that another line may be waiting for."""
 
     strict = False
 
     def hear(self, number: int, line: str) -> bool:
         """See `Listener`."""
+        command = cassio.split_line(line)[0]
+        if command in ("stop", "quit"):
+            self.interrupt.stop(number, abandon=command == "quit")
         return False
 
 

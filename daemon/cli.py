@@ -33,10 +33,12 @@ desdaemon COMMAND [ARGUMENT ...]
 
 Commands:
   perft N [--mode 1|2]              count the lines of N plies; in mode 2 a pass is not a ply
-  count positions N [1|2|3]         count the positions after N discs, see help count
+  count games|shapes N              count lines of play, or sets of occupied squares, of up to N plies
+  count positions N [1|2|3]         count the positions after N discs, see the command count in help
 {commands}
 
   --help, --version                 this text, name and version
+  -edax                             the text protocol, moves announced in Edax's name
   -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment; edax.ini in
                                     the current folder is read first
 """
@@ -44,6 +46,10 @@ Commands:
 
 OPTION_FILE = "edax.ini"
 """Read first where the current folder has it."""
+
+
+_MOST_PLIES = {"games": 60, "shapes": 8}
+_TOLD = {"help": "help", "?": "help", "version": "version", "v": "version"}
 
 
 class SubCommand(NamedTuple):
@@ -82,7 +88,8 @@ class UnusableFile(Exception):
 class Invocation(NamedTuple):
     """A command line, understood: the settings, the file to solve or "", what to mention, and the protocol.
 
-    ``batch`` is a line of the text protocol to carry out instead of a dialogue, or "".
+    ``batch`` is a line of the text protocol to carry out instead of a dialogue, or ""; ``told`` is ``help`` or
+    ``version`` where that is all that was asked for.
     """
 
     settings: Settings
@@ -90,6 +97,7 @@ class Invocation(NamedTuple):
     warnings: list[str]
     protocol: str = "text"
     batch: str = ""
+    told: str = ""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -119,16 +127,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(program: str, arguments: list[str]) -> int:
     names = {argument.lstrip("-") for argument in arguments[:1] if argument.startswith("-")}
-    if names & {"help", "?"}:
-        from .game_commands import option_help
-
-        print(usage() + "\n" + "\n".join(option_help()))  # noqa: T201
-        return OK
-    if names & {"version", "v"}:
-        from .game_commands import version_text
-
-        print(version_text())  # noqa: T201
-        return OK
     if "count" in names:
         return _count(arguments[1:])
     if "bench" in names and whole_number("".join(arguments[1:2])) is None:
@@ -137,10 +135,16 @@ def _run(program: str, arguments: list[str]) -> int:
     arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
     found = ["-o", OPTION_FILE] if os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
     invocation = read_arguments([*found, *arguments], "edax" in program.lower(), _named_protocol(program))
+    if invocation.told:
+        return _tell(invocation.told)
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
-        _check_weights(invocation.settings.eval_file)
+        from .weights_head import wrong_head
+
+        wrong = wrong_head(invocation.settings.eval_file)
+        if wrong:
+            raise UnusableFile(f"-eval-file {wrong}")
 
     from .loader import EngineSource, build_engine
     from .stdio import carry_out, serve, solve
@@ -151,6 +155,13 @@ def _run(program: str, arguments: list[str]) -> int:
     if invocation.batch:
         return carry_out(invocation.settings, engines, invocation.batch)
     return serve(invocation.settings, engines, invocation.protocol, beside)
+
+
+def _tell(what: str) -> int:
+    from .game_commands import option_help, version_text
+
+    print(version_text() if what == "version" else usage() + "\n" + "\n".join(option_help()))  # noqa: T201
+    return OK
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
@@ -213,6 +224,11 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
         if name in PROTOCOLS and not equals:
             protocol = name
             continue
+        if name == "edax" and not equals:
+            protocol, edax_name = "text", True
+            continue
+        if name in _TOLD and not equals:
+            return Invocation(settings, "", [], told=_TOLD[name])
         option = find_option(name)
         if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
             value = "on"
@@ -263,16 +279,6 @@ def _option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
         raise UnusableFile(str(error)) from None
 
 
-def _check_weights(path: str) -> None:
-    """Raise `UnusableFile` for what is no weights file: now, whatever the input has in store for the engine."""
-    from desdaemon.engine.weights_file import WeightsError, read_packed
-
-    try:
-        read_packed(path)
-    except WeightsError as error:
-        raise UnusableFile(f"-eval-file {error}") from None
-
-
 def _refuse(message: str, status: int) -> int:
     sys.stderr.write(f"desdaemon: {message}\n")
     return status
@@ -298,8 +304,17 @@ def _perft(arguments: list[str]) -> int:
 
 
 def _count(arguments: list[str]) -> int:
+    if len(arguments) == 2 and arguments[0] in _MOST_PLIES:
+        plies = _number(arguments[1:], f"count {arguments[0]}", 0, _MOST_PLIES[arguments[0]])
+
+        from .loader import EngineSource, build_engine
+        from .stdio import carry_out
+
+        return carry_out(Settings(), EngineSource(build_engine), f"count {arguments[0]} {plies}")
     if not 2 <= len(arguments) <= 3 or arguments[0] != "positions":
-        raise UsageError("count: expected positions, a depth and optionally a definition, 1, 2 or 3")
+        raise UsageError(
+            "count: expected games, positions or shapes and a depth, behind positions a definition too, 1 to 3"
+        )
     depth = _number(arguments[1:2], "count positions", 0, 12)
     definitions = [_number(arguments[2:], "count positions, definition", 1, 3)] if arguments[2:] else [1, 2, 3]
 

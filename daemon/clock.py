@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from desdaemon.engine.limits import Limits, level_limits
 
+from .lateness import Lateness
 from .settings import Settings
 
 RESERVE_MS = 30
 """Kept back of every move's time for what comes after the search was told to end."""
-
-CUSHION_MS = 400
-"""What is left on a clock that others keep after a move, if it can be helped: on a busy machine a process may have to
-wait for its turn."""
-
-FORGETTING = 0.8
-"""How much of what a move took too long is still expected of the move after the next."""
 
 MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
@@ -37,8 +31,7 @@ class Clock:
 
     def restart(self) -> None:
         """Show what it showed at the beginning of the game."""
-        self._planned = 0
-        self._late = 0.0
+        self._due: float | None = None
         self.left = self.main
         self.left_stones = 0
         if not self.main:
@@ -48,17 +41,20 @@ class Clock:
         if self.stones:
             self.left, self.left_stones = self.period, self.stones
 
-    def set(self, left: float, left_stones: int) -> None:
-        """What it shows: ``left_stones`` moves to make in the time left, 0 where that is main time."""
+    def set(self, left: float, left_stones: int) -> float:
+        """What it shows: ``left_stones`` moves to make in the time left, 0 where that is main time.
+
+        Returns the ms that it has counted for the last move more than were spent. A clock shown in whole seconds
+        does not tell.
+        """
+        unseen = max(0.0, self._due - left) if self._due is not None and not left_stones and left % 1000 else 0.0
+        self._due = None
         self.left, self.left_stones = left, left_stones
+        return unseen
 
     def spend(self, ms: float) -> None:
-        """A move that took so long has been made.
-
-        One that took longer than was planned makes the next ones shorter, for as long as that goes on.
-        """
-        self._late = max(ms - self._planned, FORGETTING * self._late) if self._planned else 0.0
-        self._planned = 0
+        """A move that took so long has been made."""
+        self._due = None
         self.left += self.increment - ms
         if not self.left_stones:
             if self.left <= 0 and self.stones:
@@ -66,28 +62,29 @@ class Clock:
                 self._new_period()
                 self.left += over
             else:
+                self._due = self.left
                 return
         self.left_stones -= 1
         if not self.left_stones:
             self._new_period()
 
-    def move_ms(self, settings: Settings, empties: int) -> int:
+    def move_ms(self, settings: Settings, empties: int, lateness: Lateness) -> int:
         """The time for the next move, at least 1."""
-        share = self._share(settings, empties)
-        self._planned = _after_lag(max(share - 2 * self._late, share / 5))
-        return self._planned
+        return _after_lag(lateness.less(self._share(settings, empties, lateness)))
 
-    def _share(self, settings: Settings, empties: int) -> float:
+    def _share(self, settings: Settings, empties: int, lateness: Lateness) -> float:
         left = max(0.0, self.left)
         if self.left_stones:
             return left / self.left_stones
-        share = left / _moves_to_share(settings, empties, left) + self.increment
         if self.stones:
+            share = left / _moves_to_share(settings, empties, left) + self.increment
             return max(share, self.period / self.stones)
-        return min(share, max(left / 5, left - CUSHION_MS - 4 * self._late))
+        return _share_of_game(settings, empties, left, self.increment, lateness)
 
 
-def move_limits(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None = None) -> Limits:
+def move_limits(
+    settings: Settings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None = None
+) -> Limits:
     """The limits of a search with ``empties`` squares left.
 
     ``remaining_ms`` is what the side to move has left on its game clock, and ``clock`` is another one that it has
@@ -96,12 +93,12 @@ def move_limits(settings: Settings, empties: int, remaining_ms: float, clock: Cl
     """
     depth, percent = empties, 100
     if not (settings.timed or clock) or settings.level_chosen:
-        depth, percent = level_limits(settings.level, min(empties, 60))[:2]
+        depth, percent = level_limits(settings.level, empties)[:2]
     if settings.depth >= 0:
         depth, percent = min(settings.depth, empties), 100
     if settings.selectivity >= 0:
         percent = settings.selectivity
-    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms, clock))
+    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms, lateness, clock))
 
 
 def is_bounded(limits: Limits) -> bool:
@@ -109,14 +106,22 @@ def is_bounded(limits: Limits) -> bool:
     return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
 
 
-def _move_time(settings: Settings, empties: int, remaining_ms: float, clock: Clock | None) -> int:
+def _move_time(settings: Settings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None) -> int:
     """Milliseconds for this move, 0 without a clock."""
-    times = [clock.move_ms(settings, empties)] if clock else []
+    times = [clock.move_ms(settings, empties, lateness)] if clock else []
     if settings.move_time:
-        times.append(_after_reserve(settings.move_time))
+        times.append(_after_reserve(lateness.less(settings.move_time)))
     if settings.game_time:
-        times.append(_after_reserve(max(0.0, remaining_ms) / _moves_to_share(settings, empties, remaining_ms)))
+        share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, lateness)
+        times.append(_after_reserve(lateness.less(share)))
     return min(times, default=0)
+
+
+def _share_of_game(settings: Settings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
+    """A move's part of the ms left for a game; half of it or less where the cushion is touched: it is to come back."""
+    share = left / _moves_to_share(settings, empties, left) + increment
+    spare = left - lateness.cushion
+    return min(share, max(spare, min(share, left / 5 + increment) / 2))
 
 
 def _after_lag(ms: float) -> int:

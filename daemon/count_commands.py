@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from desdaemon.protocol import edax, rules
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.options import number_within
 from desdaemon.protocol.rules import PASS
-
-from .game_commands import number_argument
 
 if TYPE_CHECKING:
     from .text import TextDialect
@@ -25,8 +24,8 @@ def _perft(text: TextDialect, argument: str) -> None:
     words = argument.split() or ["10"]
     if len(words) > 2:
         raise BadInput(f"perft {quoted(argument)}: expected a depth and optionally a mode, 1 or 2")
-    depth = number_argument("perft", words[0], 0, 60)
-    mode = number_argument("perft mode", words[1], 1, 2) if len(words) > 1 else 1
+    depth = number_within("perft", words[0], 0, 60)
+    mode = number_within("perft mode", words[1], 1, 2) if len(words) > 1 else 1
     _count_lines(text, depth, mode)
 
 
@@ -64,7 +63,7 @@ def _count(text: TextDialect, argument: str) -> None:
 
 
 def _games(text: TextDialect, words: list[str]) -> None:
-    depth = number_argument("count games", words[0], 0, 60)
+    depth = number_within("count games", words[0], 0, 60)
     with text.session.interrupt.searching(bounded=depth <= 13) as search:
         for plies in range(depth + 1):
             _count_lines(text, plies, 1)
@@ -75,14 +74,14 @@ def _games(text: TextDialect, words: list[str]) -> None:
 def _positions(text: TextDialect, words: list[str]) -> None:
     from desdaemon.engine.counting import count_positions
 
-    depth = number_argument("count positions", words[0], 0, 12)
-    chosen = [number_argument("count positions, definition", words[1], 1, 3)] if len(words) > 1 else [1, 2, 3]
+    depth = number_within("count positions", words[0], 0, 12)
+    chosen = [number_within("count positions, definition", words[1], 1, 3)] if len(words) > 1 else [1, 2, 3]
     for definition in chosen:
         text.say(f"positions {depth} (definition {definition}): {count_positions(depth, definition)}")
 
 
 def _shapes(text: TextDialect, words: list[str]) -> None:
-    depth = number_argument("count shapes", words[0], 0, MOST_SHAPE_PLIES)
+    depth = number_within("count shapes", words[0], 0, MOST_SHAPE_PLIES)
     layer = {rules.canonical(*rules.START)}
     with text.session.interrupt.searching(bounded=True) as search:
         for plies in range(depth + 1):

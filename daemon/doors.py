@@ -7,6 +7,9 @@ matter of the whole socket. Beside each is a PUB socket for events.
 from __future__ import annotations
 
 import contextlib
+import re
+import socket
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 import zmq
@@ -30,6 +33,8 @@ _SILENCE_MS = 30_000
 _ATTEMPTS = 50
 _ASKED_MS = 500
 _DOMAIN = b"desdaemon"
+_TCP = re.compile(r"tcp://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9*._-]+):([0-9]{1,5})")
+_LAST_PORT = 65_534
 _PROTOCOL_ERRORS = (
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
@@ -63,20 +68,20 @@ class Door:
         """Those that are open, as far as `closed_connections` has told."""
         self.socket = context.socket(zmq.ROUTER)
         self.publisher = context.socket(zmq.PUB)
-        for socket in (self.socket, self.publisher):
-            socket.linger = 0
-            socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
-            socket.setsockopt(zmq.SNDHWM, _SENT_AHEAD)
-            socket.setsockopt(zmq.RCVHWM, _RECEIVED_AHEAD)
-            socket.setsockopt(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
-            socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
-            socket.setsockopt(zmq.BACKLOG, 1024)
+        for made in (self.socket, self.publisher):
+            made.linger = 0
+            made.setsockopt(zmq.MAXMSGSIZE, LARGEST_FRAME)
+            made.setsockopt(zmq.SNDHWM, _SENT_AHEAD)
+            made.setsockopt(zmq.RCVHWM, _RECEIVED_AHEAD)
+            made.setsockopt(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
+            made.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
+            made.setsockopt(zmq.BACKLOG, 1024)
             if keys is not None:
                 public, secret = keys.server()
-                socket.curve_server = True
-                socket.curve_publickey = public.encode()
-                socket.curve_secretkey = secret.encode()
-                socket.zap_domain = _DOMAIN
+                made.curve_server = True
+                made.curve_publickey = public.encode()
+                made.curve_secretkey = secret.encode()
+                made.zap_domain = _DOMAIN
         self.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         # A client that comes back takes its identity over from a connection that has died unnoticed. With keys nobody
         # may do that, for it could be somebody else.
@@ -85,8 +90,12 @@ class Door:
 
     def bind(self, endpoint: str) -> None:
         """Listen at an endpoint and, for events, beside it; raises `BadInput`."""
+        for made in (self.socket, self.publisher):
+            made.ipv6 = "[" in endpoint
         for _ in range(_ATTEMPTS):
             try:
+                if _is_listened_to(endpoint):
+                    raise zmq.ZMQError(zmq.EADDRINUSE)
                 self.socket.bind(endpoint)
             except zmq.ZMQError as error:
                 holder = _holder(endpoint) if error.errno == zmq.EADDRINUSE else ""
@@ -174,10 +183,19 @@ class Door:
         self.socket.close(linger=linger_ms)
 
 
+def _is_listened_to(endpoint: str) -> bool:
+    """Whether somebody listens at an ipc endpoint already; libzmq would take the name away from them."""
+    if not endpoint.startswith("ipc://"):
+        return False
+    with socket.socket(socket.AF_UNIX) as asker:
+        return asker.connect_ex(endpoint.removeprefix("ipc://")) == 0
+
+
 def _holder(endpoint: str) -> str:
     """Who answers at an endpoint, for messages; empty where it is no daemon, or one that wants a key."""
     with zmq.Context() as context, context.socket(zmq.REQ) as asker:
         asker.linger = 0
+        asker.ipv6 = "[" in endpoint
         asker.connect(endpoint)
         asker.send(wire.encode({"v": wire.VERSION, "id": 0, "op": "status"}))
         if not asker.poll(_ASKED_MS):
@@ -221,7 +239,20 @@ class Porter:
 def is_loopback(endpoint: str) -> bool:
     """Whether only this machine can reach an endpoint."""
     host = endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]").lower()
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        # Whatever a name means today, it may mean something else tomorrow.
+        return False
+
+
+def _check_tcp(endpoint: str) -> None:
+    """Raise `BadInput` for what is no address with a port; libzmq would take 99999 for 34463."""
+    found = _TCP.fullmatch(endpoint)
+    if not found or int(found[1]) > _LAST_PORT:
+        raise BadInput(
+            f"--bind {quoted(endpoint)}: expected an endpoint such as tcp://127.0.0.1:6464, port {_LAST_PORT} the last"
+        )
 
 
 def open_doors(
@@ -232,8 +263,7 @@ def open_doors(
     ``keys`` None: nobody needs a key.
     """
     for endpoint in tcp:
-        if not endpoint.startswith("tcp://"):
-            raise BadInput(f"--bind {quoted(endpoint)}: expected an endpoint such as tcp://127.0.0.1:6464")
+        _check_tcp(endpoint)
         if not is_loopback(endpoint) and keys is None and not insecure:
             raise BadInput(
                 f"--bind {quoted(endpoint)}: other machines could connect: expected keys "

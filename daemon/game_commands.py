@@ -6,24 +6,30 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.protocol.commands import BASE_COMMANDS, COMMANDS
+from desdaemon.protocol.commands import BASE_COMMANDS, COMMANDS, Command, find_command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.notation import square_text
-from desdaemon.protocol.options import OPTIONS, Option, whole_number
+from desdaemon.protocol.options import OPTIONS, Option, find_option, number_within
 from desdaemon.protocol.rules import squares
 
 if TYPE_CHECKING:
     from .text import TextDialect
 
+# What Edax has on that page of its help.
+_TESTS = (
+    "bench",
+    "count",
+    "estimate",
+    "mobility",
+    "perft",
+    "resources",
+    "script-to-obf",
+    "select-hard",
+    "solve",
+    "wtest",
+)
+
 _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
-
-
-def number_argument(command: str, text: str, low: int, high: int) -> int:
-    """The whole number that a command was given; raises `BadInput` naming both."""
-    number = whole_number(text)
-    if number is None or not low <= number <= high:
-        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
-    return number
 
 
 def _init(text: TextDialect, argument: str) -> None:
@@ -94,7 +100,7 @@ def _rotate(text: TextDialect, argument: str) -> None:
 
 
 def _symmetry(text: TextDialect, argument: str) -> None:
-    number = number_argument("symmetry", argument, 0, 15)
+    number = number_within("symmetry", argument, 0, 15)
     text.session.transform(number & 7, bool(number & 8))
 
 
@@ -113,10 +119,7 @@ def _options(text: TextDialect, argument: str) -> None:
 
 def command_help() -> list[str]:
     """A line for each command."""
-    lines = ["Commands:"]
-    for command in COMMANDS:
-        names = ", ".join((command.name, *command.aliases))
-        lines.append(_entry(f"{names} {command.parameters}".rstrip(), command.help))
+    lines = ["Commands:", *map(_command_entry, COMMANDS)]
     lines.append(_entry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."))
     lines.append(_entry("{...}", "Go on with one JSON object a line, of which this is the first."))
     return lines
@@ -133,13 +136,17 @@ def base_help() -> list[str]:
 def option_help() -> list[str]:
     """A line for each option, those that change nothing last."""
     lines = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
-    lines += [
-        _entry(f"{', '.join((option.name, *option.aliases))} {_values(option)}".rstrip(), option.help)
-        for option in OPTIONS
-        if not option.idle
-    ]
+    lines += [_option_entry(option) for option in OPTIONS if not option.idle]
     idle = ", ".join(option.name for option in OPTIONS if option.idle)
     return [*lines, "", "Accepted without any effect:", f"  {idle}"]
+
+
+def _command_entry(command: Command) -> str:
+    return _entry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
+
+
+def _option_entry(option: Option) -> str:
+    return _entry(f"{', '.join((option.name, *option.aliases))} {_values(option)}".rstrip(), option.help)
 
 
 def _values(option: Option) -> str:
@@ -157,10 +164,26 @@ def _help(text: TextDialect, argument: str) -> None:
 
     pages = {"commands": command_help, "options": option_help, "book": book_help, "base": base_help}
     topic = argument.lower()
+    if topic == "test":
+        text.say("\n".join(["Tests:", *(_command_entry(command) for command in COMMANDS if command.name in _TESTS)]))
+        return
     if topic and topic not in pages:
-        raise BadInput(f"help {quoted(argument)}: expected {', '.join(pages)} or nothing")
+        text.say("\n".join(_named(argument)))
+        return
     shown = [pages[topic]] if topic else pages.values()
     text.say("\n\n".join("\n".join(page()) for page in shown))
+
+
+def _named(name: str) -> list[str]:
+    """The lines of the command and the option of that name."""
+    command, option = find_command(name.lower()), find_option(name.lstrip("-"))
+    lines = [_command_entry(command)] if command else []
+    lines += [_option_entry(option)] if option else []
+    if not lines:
+        raise BadInput(
+            f"help {quoted(name)}: expected commands, options, book, base, test, a command, an option or nothing"
+        )
+    return lines
 
 
 def _book(text: TextDialect, argument: str) -> None:
@@ -180,7 +203,7 @@ def _quit(text: TextDialect, argument: str) -> None:
 
 
 def _nboard(text: TextDialect, argument: str) -> None:
-    number_argument("nboard", argument, 1, 2)
+    number_within("nboard", argument, 1, 2)
     text.successor = "nboard"
 
 

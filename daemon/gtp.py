@@ -200,7 +200,7 @@ class GtpDialect(LineDialect):
         colour, seconds, stones = _exactly(arguments, "a colour, seconds and stones")
         black, left, count = gtp.parse_colour(colour), gtp.parse_seconds(seconds), gtp.parse_count(stones, 0, 10**6)
         clock = self.session.clocks.setdefault(black, Clock(left))
-        clock.set(left, count)
+        self.session.lateness.find(clock.set(left, count))
         return ""
 
     # The game

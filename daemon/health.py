@@ -106,8 +106,11 @@ class Health:
         return "\n".join([*lines, "# EOF"]) + "\n"
 
 
-def notify(state: str) -> None:
-    """Tell the service manager, where there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``."""
+def notify(state: str, patience_s: float = 1.0) -> None:
+    """Tell the service manager, where there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``.
+
+    One that does not listen is waited for no longer than that.
+    """
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return
@@ -115,6 +118,7 @@ def notify(state: str) -> None:
 
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.settimeout(patience_s)
             sender.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
     except OSError:
         return

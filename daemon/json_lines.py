@@ -57,9 +57,11 @@ class JsonLinesDialect:
         self._lock = threading.Lock()
         self._client = Client("stdio", ADMIN, remote=False)
         self._ending = False
+        self._lost: OSError | None = None
+        """Why nobody can be told anything any more."""
 
     def run(self, source: Source, first: Item | None = None) -> int:
-        """See `dialogue.Dialect`."""
+        """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""
         services = self._furnish()
         item = first or source.get()
         while item.text is not None and not self._ending:
@@ -71,6 +73,8 @@ class JsonLinesDialect:
             if not self._ending:
                 item = source.get()
         self._finish(services)
+        if self._lost:
+            raise self._lost
         return item.status
 
     def _furnish(self) -> Services:
@@ -123,8 +127,13 @@ class JsonLinesDialect:
     def _reply(self, message: Data) -> None:
         line = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=_plain)
         with self._lock:
-            self._output.write(line + "\n")
-            self._output.flush()
+            if self._lost:
+                return
+            try:
+                self._output.write(line + "\n")
+                self._output.flush()
+            except OSError as error:
+                self._lost, self._ending = error, True
 
 
 def _plain(value: Any) -> Any:

@@ -61,6 +61,8 @@ class Keys:
         except FileNotFoundError:
             self._stamp, self._allowed = None, {}
             return self._allowed
+        if found.st_mode & 0o022:
+            raise BadInput(f"{path}: others can change who is let in: expected a file that only its owner can write")
         stamp = (found.st_mtime_ns, found.st_ino)
         if stamp != self._stamp:
             self._allowed = _read_allowed(path)
@@ -167,6 +169,9 @@ def _read_allowed(path: Path) -> dict[str, Allowed]:
 
 def main(arguments: list[str]) -> int:
     """`desdaemon keys`."""
+    if arguments[:1] in (["--help"], ["-help"], ["-h"]):
+        sys.stdout.write(USAGE)
+        return 0
     try:
         words, options = _understood(arguments)
         keys = Keys(options.get("--keys") or keys_folder())

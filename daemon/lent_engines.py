@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 Progress = Callable[[int, "Line"], None]
 
 
+def what_is_left(limits: Limits, result: Result) -> Limits | None:
+    """The limits of a search that goes on after a turn that gave ``result``; None where it may not."""
+    nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
+    if (limits.nodes and nodes <= 0) or (limits.time_ms and ms <= 0):
+        return None
+    return limits._replace(nodes=max(0, nodes), time_ms=max(0, ms))
+
+
 class LentEngines(EngineSource):
     """What a session asks for its engine."""
 
@@ -53,10 +61,11 @@ def _never(config: EngineConfig) -> Engine:
 
 
 class LentControl:
-    """Ends a search for good, whichever engine it is on."""
+    """Ends a search for good, whichever engine it is on; ``news`` is set when it does."""
 
     def __init__(self) -> None:
         self.stopped = False
+        self.news = threading.Event()
         self._lock = threading.Lock()
         self._inner: Stoppable | None = None
 
@@ -65,6 +74,7 @@ class LentControl:
         with self._lock:
             self.stopped = True
             inner = self._inner
+        self.news.set()
         if inner is not None:
             inner.stop()
 
@@ -102,7 +112,7 @@ class LentSearcher:
         while True:
             attempt.begin()
             try:
-                with self._scheduler.turn_of(item, lambda: control.stopped):
+                with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
                     engine = self._engines.borrow(self._threads)
                     try:
                         finished = attempt.run(engine, player, opponent, options)
@@ -182,16 +192,9 @@ class _Attempt:
         self._nodes += result.nodes
         self._ms += result.time_ms
         self.found = result._replace(nodes=self._nodes, time_ms=self._ms)
-        return not (self._interrupted and not result.complete and not self._control.stopped and self._reduce(result))
-
-    def _reduce(self, result: Result) -> bool:
-        """Take what was spent off the limits; False when nothing is left."""
-        limits = self._limits
-        nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
-        if (limits.nodes and nodes <= 0) or (limits.time_ms and ms <= 0):
-            return False
-        self._limits = limits._replace(nodes=max(0, nodes), time_ms=max(0, ms))
-        return True
+        left = what_is_left(self._limits, result)
+        self._limits = left or self._limits
+        return not (self._interrupted and not result.complete and not self._control.stopped and left)
 
     def _tell(self, rank: int, line: Line) -> None:
         """Pass on what is new: after an interruption the search comes by the same places again."""

@@ -102,10 +102,16 @@ class Looks:
             kept = self._kept
             data = kept.get((player, opponent)) or self._look(player, opponent, None)
             assert data is not None
-            kept[player, opponent] = data
+            if kept is self._kept:
+                self._keep(player, opponent, data)
             answer(data)
 
         self.defer(look, lambda: answer(_NOTHING))
+
+    @property
+    def waiting(self) -> int:
+        """How much is to be done on the other thread."""
+        return len(self._waiting)
 
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
         """Have something done on another thread, when the book is open; ``failed`` follows where that raises."""

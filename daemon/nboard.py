@@ -14,6 +14,7 @@ from desdaemon.protocol import nboard, rules
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import ClockTerms, parse_ggf
 from desdaemon.protocol.notation import Position, illegal_move
+from desdaemon.protocol.options import number_within
 
 from .dialogue import LineDialect
 from .interrupt import Interrupt
@@ -132,11 +133,11 @@ class NBoardDialect(LineDialect):
             self.session.clocks[black].spend(ms)
 
     def _set_depth(self, rest: str) -> None:
-        self.session.settings.level = nboard.parse_number("set depth", rest, 0, nboard.MOST_DEPTH)
+        self.session.settings.level = number_within("set depth", rest, 0, nboard.MOST_DEPTH)
         self.session.settings.level_chosen = True
 
     def _set_contempt(self, rest: str) -> None:
-        self._contempt = nboard.parse_number("set contempt", rest, -(10**6), 10**6)
+        self._contempt = number_within("set contempt", rest, -(10**6), 10**6)
 
     def _move(self, rest: str) -> None:
         move, ms = nboard.parse_played(rest)
@@ -163,7 +164,7 @@ class NBoardDialect(LineDialect):
     # Thinking
 
     def _hint(self, rest: str) -> None:
-        wanted = nboard.parse_number("hint", rest or "1", 1, 10**6)
+        wanted = number_within("hint", rest or "1", 1, 10**6)
         position = self.session.game.position
         self.say(f"status {NAME} is analysing")
         if not position.over:
@@ -180,17 +181,12 @@ class NBoardDialect(LineDialect):
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
         """Send what the book knows of the best ``wanted`` moves; which they are."""
-        look = self.session.look_up(position)
-        if look is None or self.session.books is None:
-            return []
-        known = look.moves[:wanted]
-        for move, score in known:
-            after = position.after(move)
-            line = (move, *self.session.books.line(after.player, after.opponent))
-            games = self.session.books.look_up(after.player, after.opponent)
-            value = score or (self._contempt if position.black_to_move else -self._contempt)
-            self.say(nboard.book_line(line, value, games.lines if games else 0, look.level))
-        return [move for move, _ in known]
+        known = []
+        for found in self.session.known_moves(position, wanted):
+            value = found.score or (self._contempt if position.black_to_move else -self._contempt)
+            self.say(nboard.book_line(found.line, value, found.lines, found.level))
+            known.append(found.move)
+        return known
 
     def _go(self, rest: str) -> None:
         position = self.session.game.position
@@ -272,7 +268,8 @@ class _Stream:
     def finish(self, result: Result) -> None:
         """What is different at the end."""
         for index, line in enumerate(result.lines):
-            self._show(index, line)
+            if line.depth or result.complete:
+                self._show(index, line)
         if self._told != result.nodes:
             self._stats(result.nodes)
 

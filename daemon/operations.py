@@ -159,7 +159,7 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
-            "book.get": lambda request: self.books.get(request, lambda: self.admit(request)),
+            "book.get": self._book_get,
             "jobs": self._jobs,
             "cancel": self._cancel,
             "shutdown": self._shutdown,
@@ -178,6 +178,7 @@ class Operations:
             reply(refusal(identity, error))
             return
         request = Request(client, identity, reply)
+        request.warnings = messages.unknown_keys(message)
         try:
             self._carry_out(request, operation, args)
         except RequestError as error:
@@ -215,7 +216,8 @@ class Operations:
                 "forbidden", f"{operation.name} takes the role {operation.role}, not {client.role}", "op"
             )
         if args:
-            request.values, request.warnings = messages.check_arguments(operation, args)
+            request.values, warnings = messages.check_arguments(operation, args)
+            request.warnings += warnings
         elif operation.arguments:
             messages.check_arguments(operation, args)
         handler = self._handlers.get(operation.name)
@@ -236,7 +238,7 @@ class Operations:
         client = request.client
         if len(client.requests) >= self.limits.in_flight:
             raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
-        if self.analyses.scheduler.queued + self.texts.waiting >= self.limits.queue:
+        if self.analyses.scheduler.queued + self.texts.waiting + self.books.waiting >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} requests wait for their turn: try later")
         client.requests[request.id] = request
 
@@ -324,13 +326,23 @@ class Operations:
             }
         )
 
+    def _book_get(self, request: Request) -> None:
+        if self.closing:
+            # The book may be gone already, and nobody should hear that it does not know a position.
+            raise RequestError("shutting_down", "the daemon is about to end")
+        self.books.get(request, lambda: self.admit(request))
+
     def _jobs(self, request: Request) -> None:
         request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})
 
     def _cancel(self, request: Request) -> None:
-        target, number = request.values.get("target"), request.values.get("job")
-        if (target is None) == (number is None):
-            raise RequestError("bad_request", "expected either target or job", "target")
+        target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
+        if (target is not None) + (number is not None) + bool(everything) != 1:
+            raise RequestError("bad_request", "expected either target, job or all", "target")
+        if everything:
+            ended = [self.end(found) for found in list(request.client.requests.values())]
+            request.final({"cancelled": any(ended), "number": sum(ended)})
+            return
         if number is None:
             found = request.client.requests.get(target) if target is not None else None
             request.final({"cancelled": found is not None and self.end(found)})

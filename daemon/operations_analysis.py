@@ -19,6 +19,7 @@ from desdaemon.protocol.wire_positions import canonical_text, read_line, read_mo
 from .cache import Cache
 from .clock import is_bounded
 from .health import Health
+from .lent_engines import what_is_left
 from .scheduler import Item, Lane, Scheduler
 from .workers import Work, Workers
 
@@ -84,7 +85,7 @@ class Analyses:
         analysis = Analysis(self, request, questions)
         request.cancel = analysis.cancel
         request.endless = not all(is_bounded(question.limits) for question in questions)
-        if values.get("partial_ms") and plies is None:
+        if values.get("partial_ms"):
             self._begin_partials(analysis)
         analysis.begin()
 
@@ -221,7 +222,6 @@ class Analysis:
         self._begun = time.perf_counter()
         wanted = request.values.get("partial_ms", 0)
         self._interval = max(SHORTEST_PARTIAL_MS, wanted) / 1000 if wanted else 0.0
-        self._told = 0.0
 
     def begin(self) -> None:
         """Answer what can be answered, and let the rest be searched."""
@@ -245,9 +245,10 @@ class Analysis:
 
     def answered(self, number: int, data: Data) -> None:
         """A question has its answer."""
-        if self._questions[number].ply >= 0:
-            self.request.partial({**data, "done": True})
         with self._lock:
+            # Under the lock, so that nothing preliminary follows.
+            if self._questions[number].ply >= 0:
+                self.request.partial({**data, "done": True})
             self._answers[number] = data
             self._left -= 1
             last = self._left == 0
@@ -270,16 +271,17 @@ class Analysis:
         self.request.final({"plies": answers, "nodes": sum(found["nodes"] for found in answers), "time_ms": spent})
 
     def tell(self) -> None:
-        """Send what is known so far, if it is time and there is anything."""
-        now = time.perf_counter()
+        """Send what is known so far of each question that is being searched, where it is time and there is anything."""
+        if not self._interval:
+            return
         with self._lock:
-            if not self._interval or now - self._told < self._interval or not self._searches:
-                return
-            data = self._searches[0].so_far()
-            if data is None:
-                return
-            self._told = now
-        self.request.partial({**data, "done": False})
+            now = time.perf_counter()
+            for search in self._searches:
+                due = now - search.told >= self._interval and self._answers[search.number] is None
+                data = search.so_far() if due and search.running else None
+                if data is not None:
+                    search.told = now
+                    self.request.partial({**data, "done": False})
 
 
 class _Search:
@@ -288,7 +290,9 @@ class _Search:
     def __init__(self, analysis: Analysis, number: int, question: Question) -> None:
         self._analysis = analysis
         self._analyses = analysis.analyses
-        self._number = number
+        self.number = number
+        self.told = 0.0
+        """When what is known so far was told the last time."""
         self._question = question
         self._limits = question.limits
         self._book = self._analyses.book_moves(question) if question.book == "use" else []
@@ -301,6 +305,11 @@ class _Search:
         self._lines: dict[int, Line] = {}
         self._nodes = 0
         self._ms = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether it has its turn."""
+        return self._control is not None
 
     def submit(self) -> None:
         """Wait for a search thread."""
@@ -367,23 +376,17 @@ class _Search:
         self._analyses.health.searched(result.nodes)
         if self._analysis.cancelled:
             return False
-        if self._item.preempted and not result.complete and self._reduce(result.nodes, result.time_ms):
-            return True
+        if self._item.preempted and not result.complete:
+            left = what_is_left(self._limits, result)
+            if left:
+                self._limits = left
+                return True
         if question.allow == rules.FULL and not self._book and result.lines:
             self._analyses.cache.put(question.position.player, question.position.opponent, result.lines)
         found = [line_data(line) for line in result.lines]
         extra: dict[str, Any] = {} if result.complete else {"stopped": True}
-        self._analysis.answered(self._number, self._answer(found, **extra))
+        self._analysis.answered(self.number, self._answer(found, **extra))
         return False
-
-    def _reduce(self, nodes: int, ms: float) -> bool:
-        """Take what was spent off the limits; False when nothing is left."""
-        limits = self._limits
-        left = limits.nodes - nodes, limits.time_ms - int(ms)
-        if (limits.nodes and left[0] <= 0) or (limits.time_ms and left[1] <= 0):
-            return False
-        self._limits = limits._replace(nodes=max(0, left[0]), time_ms=max(0, left[1]))
-        return True
 
     def _progress(self, rank: int, line: Line) -> None:
         with self._lock:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from desdaemon.protocol.book_commands import find_book_command, values_by_name
+from desdaemon.protocol.book_commands import BadParameter, find_book_command, values_by_name
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.messages import RequestError
 from desdaemon.protocol.wire_positions import read_line
@@ -22,19 +23,33 @@ if TYPE_CHECKING:
     from .health import Health
     from .operations import Data, Request
     from .paths import Hidden
+    from .remote import Texts
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+
+_OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
+"""Commands that set an option of the client's own dialogue."""
 
 
 class BookOperations:
     """See the module."""
 
-    def __init__(self, books: Books, jobs: Jobs, settings: Settings, health: Health, hidden: Hidden) -> None:
-        """``settings`` are those that the searches of jobs follow; remote clients are not told of what is ``hidden``."""
+    def __init__(
+        self, books: Books, jobs: Jobs, settings: Settings, texts: Texts, health: Health, hidden: Hidden
+    ) -> None:
+        """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
         self.books = books
         self.jobs = jobs
         self._settings = settings
+        self._texts = texts
         self._health = health
         self._looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
+
+    @property
+    def waiting(self) -> int:
+        """Look-ups that take their time, commands that came before the book was open, and jobs that are not over."""
+        return self._looks.waiting + self.jobs.active
 
     def status(self) -> Data:
         """The book's part of the status."""
@@ -87,10 +102,15 @@ class BookOperations:
         line = read_line(request.values)
         command = find_book_command(operation.name.removeprefix("book."))
         assert command is not None
+        try:
+            values = values_by_name(command, request.values)
+        except BadParameter as error:
+            raise RequestError("bad_request", str(error), error.parameter) from None
         client = request.client
         initial = line.positions[0]
-        caller = Caller(client.name, self._settings, initial, tuple(line.moves), client.remote)
-        job = self.books.run(command, values_by_name(command, request.values), caller)
+        settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings
+        caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
+        job = self.books.run(command, values, caller)
         if job.over and job.id == 0:
             self._end(request, job)
             return
@@ -129,20 +149,21 @@ def _explained(failure: Exception | None) -> RequestError:
         return RequestError("forbidden", str(failure), "file")
     if isinstance(failure, NoBook):
         return RequestError("not_found", str(failure))
-    if _missing_file(failure):
+    causes = list(_causes(failure))
+    if any(isinstance(cause, FileNotFoundError) for cause in causes):
         return RequestError("not_found", str(failure), "file")
+    if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
+        return RequestError("internal", str(failure))
     if isinstance(failure, BadInput | OSError | ValueError):
         return RequestError("bad_request", str(failure))
     return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
 
 
-def _missing_file(failure: BaseException | None) -> bool:
-    """Whether a file that is not there is behind it."""
+def _causes(failure: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what is behind it."""
     while failure is not None:
-        if isinstance(failure, FileNotFoundError):
-            return True
+        yield failure
         failure = failure.__cause__ or failure.__context__
-    return False
 
 
 def progress_data(job: Job) -> Data:

@@ -55,10 +55,11 @@ class Hidden:
         return text
 
 
-def confined(name: str, folder: str) -> str:
-    """The file inside ``folder`` that a remote client means, as seen from the current folder; raises `BadInput`.
+def confined(name: str, folder: str) -> Path:
+    """The file or folder inside ``folder`` that a remote client means; raises `BadInput`.
 
-    Absolute names, ``..``, and links that lead out of the folder are refused, whether the file is there or not.
+    Absolute names, ``..``, and links that lead out of the folder are refused, whether the file is there or not. So is
+    what is neither file nor folder: to open a pipe may take for ever.
     """
     if not name or "\0" in name:
         raise BadInput(f"{quoted(name)}: expected the name of a file")
@@ -68,9 +69,12 @@ def confined(name: str, folder: str) -> str:
     root = Path(folder).resolve()
     try:
         found = (root / path).resolve()
+        inside = found.is_relative_to(root)
+        odd = inside and found.exists() and not found.is_file() and not found.is_dir()
     except (OSError, RuntimeError, ValueError):
         raise BadInput(f"{quoted(name)}: expected the name of a file") from None
-    if not found.is_relative_to(root):
+    if not inside:
         raise BadInput(f"{quoted(name)}: expected a name inside the data folder")
-    here = Path.cwd()
-    return str(found.relative_to(here) if found.is_relative_to(here) else found)
+    if odd:
+        raise BadInput(f"{quoted(name)}: is no file: expected the name of one")
+    return found

@@ -75,11 +75,12 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
     tally = _Tally()
     begun, cpu_begun = time.monotonic(), time.process_time()
     with ExitStack() as stack:
+        file = stack.enter_context(_opened(path))
         search = stack.enter_context(text.session.interrupt.searching(bounded=True))
         rejects = stack.enter_context(open(wrong, "w", encoding="utf-8")) if wrong else None  # noqa: PTH123
         if verbose == 1:
             text.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
-        for problem in read_problems(text, path):
+        for problem in _problems(text, file, path):
             faulty = _solve(text, problem, tally)
             if faulty and rejects:
                 rejects.write(f"{problem_text(problem)}\n")

@@ -5,12 +5,15 @@ A client's lines are carried out one after the other, those of different clients
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import re
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.book_commands import find_book_command
 from desdaemon.protocol.commands import find_command, split_line
@@ -31,18 +34,26 @@ if TYPE_CHECKING:
     from .operations import Client, Request
     from .scheduler import Scheduler
 
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
+
 LARGEST_ANSWER = 1 << 20
 """Characters; games that the engine plays with itself end here."""
 
-MOST_THREADS = 64
-"""So many clients' lines are carried out at a time; waiting for a search counts."""
+MOST_THREADS = 256
+"""So many clients' lines that search are carried out at a time; to wait for a turn of the search counts."""
+
+_AT_ONCE = 4
+"""Of all other lines: only one thread can run Python, and the more want to, the longer the sockets' loop waits."""
+
+_SEARCHING = frozenset(("go", "hint", "analyze", "eval", "solve", "wtest", "bench", "book"))
+_LONG = frozenset(("seek", "perft", "count", "estimate", "mobility"))
 
 _COMMANDS = {
     READER: (
         "init new setboard play undo redo go hint stop force eval moves analyze hmirror vmirror rotate symmetry "
-        "version options help opening ouverture seek resources quit"
+        "version options help opening ouverture resources quit"
     ),
-    ADMIN: "load save solve wtest perft count estimate mobility bench",
+    ADMIN: "load save solve wtest seek perft count estimate mobility bench",
 }
 ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
 """The least role for a command of the text protocol; one that is not here cannot be given from afar."""
@@ -149,7 +160,9 @@ class Texts:
         self._data_folder = data_folder
         self._hidden = hidden
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
+        self._searching = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
+        self._long = ThreadPoolExecutor(1, "text", initializer=step_back)
+        self._short = ThreadPoolExecutor(_AT_ONCE, "text", initializer=step_back)
 
     def request(self, request: Request) -> None:
         """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
@@ -162,10 +175,21 @@ class Texts:
         request.outlives = _is_about_the_book(line)
         request.cancel = self.put(request.client, line, done)
 
+    def settings_of(self, client: Client) -> Settings:
+        """The options of a client's own dialogue."""
+        with self._lock:
+            return self._room_of(client).dialect.session.settings
+
+    def _room_of(self, client: Client) -> _Room:
+        room: _Room | None = client.texts
+        if room is None:
+            room = client.texts = self._room(client)
+        return room
+
     def checked(self, client: Client, text: str) -> str:
         """A line, as it may be carried out for a client; raises `RequestError`."""
         text = text.rstrip("\r\n")
-        if any(c < " " and c != "\t" for c in text):
+        if _CONTROL.search(text):
             raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
         if not client.remote:
             return text
@@ -177,20 +201,18 @@ class Texts:
         ``done`` is not called for a line that was cancelled before its turn.
         """
         with self._lock:
-            room = client.texts
-            if room is None:
-                room = client.texts = self._room(client)
+            room = self._room_of(client)
+            begin = not room.busy
             room.number += 2
             item = _Line(line, room.number, done)
             room.lines.append(item)
             self.waiting += 1
-            begin = not room.busy
             room.busy = True
         command = find_command(split_line(line)[0])
         if command is not None and command.name == "stop":
             room.dialect.session.interrupt.stop(item.number)
         if begin:
-            self._threads.submit(self._carry_out, client, room)
+            self._begin_next(client, room)
 
         def cancel() -> None:
             item.cancelled = True
@@ -205,36 +227,67 @@ class Texts:
         session.name, session.remote = client.name, client.remote
         return _Room(TextDialect(session, transcript), transcript)
 
-    def _carry_out(self, client: Client, room: _Room) -> None:
-        while True:
-            with self._lock:
-                if not room.lines:
-                    room.busy = False
-                    return
-                item = room.lines.popleft()
+    def _begin_next(self, client: Client, room: _Room) -> None:
+        """Hand a room's next line to those who carry out its kind."""
+        with self._lock:
+            while room.lines and room.lines[0].cancelled:
+                room.lines.popleft()
                 self.waiting -= 1
-            if item.cancelled:
-                continue
-            room.line = item.text
-            dialect = room.dialect
-            if not allows(client.role, EDITOR):
-                # Whoever set it, and whatever the client was allowed then.
-                dialect.session.settings.auto_store = False
-            dialect.session.interrupt.begin(item.number)
-            try:
-                dialect.execute(item.text)
-                self._settle(room, item)
-            except Exception:
-                self._health.mistake("text")
-                dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
-            if dialect.successor:
-                dialect.successor = ""
-                dialect.warn(f"{quoted(item.text)}: no other protocol can be spoken here")
-            printed = room.transcript.take()
-            if dialect.leaving is not None:
-                fresh = self._room(client)
-                room.dialect, room.transcript = fresh.dialect, fresh.transcript
-            item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
+            room.busy = bool(room.lines)
+            if not room.busy:
+                return
+            line = room.lines[0].text
+        self._submit(self._pool(line), self._carry_out, client, room)
+
+    def _pool(self, line: str) -> ThreadPoolExecutor:
+        command = find_command(split_line(line)[0])
+        name = command.name if command is not None else ""
+        return self._searching if name in _SEARCHING else self._long if name in _LONG else self._short
+
+    def _submit(self, pool: ThreadPoolExecutor, *work: Any) -> None:
+        # At the end of the daemon nothing is begun any more.
+        with contextlib.suppress(RuntimeError):
+            pool.submit(*work)
+
+    def _carry_out(self, client: Client, room: _Room) -> None:
+        with self._lock:
+            item = room.lines.popleft()
+            self.waiting -= 1
+        dialect, session = room.dialect, room.dialect.session
+        room.line = item.text
+        if not allows(client.role, EDITOR):
+            # Whoever set it, and whatever the client was allowed then.
+            session.settings.auto_store = False
+        session.interrupt.begin(item.number)
+        if not item.cancelled:
+            self._guarded(dialect, item, lambda: dialect.execute(item.text))
+        if session.own_turn or session.game.position.over:
+            self._submit(self._searching, self._play_on, client, room, item)
+        else:
+            self._finish(client, room, item)
+
+    def _play_on(self, client: Client, room: _Room, item: _Line) -> None:
+        self._guarded(room.dialect, item, lambda: self._settle(room, item))
+        self._finish(client, room, item)
+
+    def _guarded(self, dialect: TextDialect, item: _Line, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:
+            self._health.mistake("text")
+            dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
+
+    def _finish(self, client: Client, room: _Room, item: _Line) -> None:
+        dialect = room.dialect
+        if dialect.successor:
+            dialect.successor = ""
+            dialect.warn(f"{quoted(item.text)}: no other protocol can be spoken here")
+        printed = room.transcript.take()
+        if dialect.leaving is not None:
+            fresh = self._room(client)
+            room.dialect, room.transcript = fresh.dialect, fresh.transcript
+        item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
+        self._begin_next(client, room)
 
     def _settle(self, room: _Room, item: _Line) -> None:
         """The engine's own moves that may follow, as long as nobody wants anything else."""
@@ -252,7 +305,8 @@ class Texts:
 
     def close(self) -> None:
         """End what runs and begin nothing more."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._searching, self._long, self._short):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _is_about_the_book(line: str) -> bool:
@@ -288,7 +342,8 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
         raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
     if command.name in FILE_COMMANDS and rest:
         try:
-            return f"{word} {confined(rest, data_folder)}"
+            file, here = confined(rest, data_folder), Path.cwd()
+            return f"{word} {file.relative_to(here) if file.is_relative_to(here) else file}"
         except BadInput as error:
             raise RequestError("forbidden", str(error), "line") from None
     return line

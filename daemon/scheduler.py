@@ -30,6 +30,7 @@ LONGEST_SLICE_S = 60.0
 _POLL_S = 0.01
 _REVIEW_S = 0.1
 _REMEMBERED = 4096
+_SWEPT = 1024
 
 
 class Lane(IntEnum):
@@ -92,11 +93,26 @@ class _Turns:
     def __init__(self) -> None:
         self.clients: dict[Hashable, list[tuple[int, int, Item]]] = {}
         self.arrivals: deque[tuple[int, Item]] = deque()
+        self._added = 0
 
-    def add(self, item: Item) -> None:
+    def add(self, item: Item, waiting: int) -> None:
+        """Work that waits here now, as ``waiting`` others do in all lanes."""
+        self._added += 1
+        if self._added > _SWEPT + 2 * waiting:
+            self._sweep()
         heapq.heappush(self.clients.setdefault(item.client, []), (-item.priority, item.order, item))
         if item.lane:
             self.arrivals.append((item.order, item))
+
+    def _sweep(self) -> None:
+        """Forget what has left: nobody may ever come upon it, behind something that waits long."""
+        self._added = 0
+        for client, heap in list(self.clients.items()):
+            heap[:] = [found for found in heap if found[2].waits_as(found[1])]
+            heapq.heapify(heap)
+            if not heap:
+                del self.clients[client]
+        self.arrivals = deque(found for found in self.arrivals if found[1].waits_as(found[0]))
 
     def next(self, busy: Counter[Hashable], served: dict[Hashable, int]) -> Item | None:
         """Whose turn it is: of the clients with the fewest slots (``busy``) the one served the longest ago."""
@@ -144,7 +160,7 @@ class Queue:
     def _enter(self, item: Item) -> None:
         self._order += 1
         item.order = self._order
-        self._lanes[item.lane].add(item)
+        self._lanes[item.lane].add(item, self.waiting)
 
     def remove(self, item: Item) -> bool:
         """Forget work that still waits; False when it does not."""
@@ -314,15 +330,22 @@ class Scheduler:
             yield
 
     @contextmanager
-    def turn_of(self, item: Item, abandoned: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """`lease` for an item that may have had turns before; its ``start`` is replaced."""
-        turn = threading.Event()
+    def turn_of(
+        self, item: Item, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
+    ) -> Iterator[None]:
+        """`lease` for an item that may have had turns before; its ``start`` is replaced.
+
+        ``abandoned`` is asked again whenever ``news`` is set; without it, now and then.
+        """
+        turn = news or threading.Event()
         item.start = turn.set
         self.add(item)
         try:
-            while not turn.wait(_POLL_S):
+            while not item.running:
                 if abandoned() and self.withdraw(item):
                     raise Abandoned
+                turn.wait(_POLL_S if news is None else None)
+                turn.clear()
             yield
         finally:
             self.withdraw(item)

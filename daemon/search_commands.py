@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from desdaemon.protocol import edax, rules
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.notation import Position, move_text
-
-from .game_commands import number_argument
+from desdaemon.protocol.notation import move_text
+from desdaemon.protocol.options import number_within
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line, Result
@@ -100,13 +99,16 @@ def _go(text: TextDialect, argument: str) -> None:
 def _hint(text: TextDialect, argument: str) -> None:
     session = text.session
     position = session.game.position
-    wanted = number_argument("hint", argument or "1", 1, 10**9)
+    wanted = number_within("hint", argument or "1", 1, 10**9)
     show = session.settings.verbose > 0
     if show:
         text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
     if not position.over:
         table = SearchTable(text, position.black_to_move)
-        known = _book_hints(text, position, wanted)
+        known = []
+        for found in session.known_moves(position, wanted):
+            text.say(edax.book_line(found.score, found.line, position.black_to_move, session.settings.width))
+            known.append(found.move)
         rest = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
         wanted -= len(known)
         if wanted > 0 and (rest or not known):
@@ -122,19 +124,6 @@ def _hint(text: TextDialect, argument: str) -> None:
         text.say(edax.TABLE_RULE)
 
 
-def _book_hints(text: TextDialect, position: Position, wanted: int) -> list[int]:
-    """Show the moves that the book knows, best first, ``wanted`` at most; which they were."""
-    look = text.session.look_up(position)
-    if look is None or text.session.books is None:
-        return []
-    shown = look.moves[:wanted]
-    for move, score in shown:
-        after = position.after(move)
-        line = (move, *text.session.books.line(after.player, after.opponent))
-        text.say(edax.book_line(score, line, position.black_to_move, text.session.settings.width))
-    return [known.move for known in shown]
-
-
 def _eval(text: TextDialect, argument: str) -> None:
     position = text.session.game.position
     if position.over:
@@ -148,7 +137,7 @@ def _analyze(text: TextDialect, argument: str) -> None:
     from .analysis import verdicts
 
     plies = len(text.session.game.moves)
-    last = min(plies, number_argument("analyze", argument, 1, 10**9)) if argument else plies
+    last = min(plies, number_within("analyze", argument, 1, 10**9)) if argument else plies
     text.say(edax.ANALYSIS_HEADER)
     found = []
     for verdict in verdicts(text.session, last):

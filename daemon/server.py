@@ -129,6 +129,7 @@ class Server:
             # Its last replies are libzmq's now; this waits for them, no longer than the sockets' linger.
             self._context.term()
         finally:
+            self._log.info("ended")
             self.done.set()
 
     def _chores(self) -> None:
@@ -137,7 +138,7 @@ class Server:
         interval = watchdog_s()
         if interval and now - self._watched >= interval:
             self._watched = now
-            notify("WATCHDOG=1")
+            notify("WATCHDOG=1", patience_s=0)
         if now - self._told >= STATUS_S:
             self._told = now
             self._sockets.publish("status", self._services.operations.status())
@@ -185,7 +186,6 @@ class Server:
         jobs.join(0.5)
         self._sockets.stop()
         self.done.wait(1.0)
-        self._log.info("ended")
         self.done.set()
 
     def _close_book(self) -> None:

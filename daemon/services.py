@@ -49,7 +49,7 @@ def furnish(
 ) -> Services:
     """Everything, for clients that begin with ``settings``; ``origin`` names the weights, for the analysis cache."""
     health = Health(log)
-    engines = Engines(build, settings.hash_table_size, settings.eval_file)
+    engines = Engines(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
     cache = Cache(limits.analyses_bytes, origin)
     analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
@@ -58,7 +58,7 @@ def furnish(
         health,
         limits,
         analyses,
-        BookOperations(books, books.jobs, settings, health, hidden),
+        BookOperations(books, books.jobs, settings, texts, health, hidden),
         texts,
         shut_down,
     )

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from desdaemon.protocol import rules
 from desdaemon.protocol.errors import BadInput
@@ -22,6 +22,7 @@ from desdaemon.protocol.options import Option
 
 from .game import Game
 from .interrupt import Interrupt, Search
+from .lateness import Lateness
 from .loader import Abandoned, Engine, EngineConfig, EngineFailure, EngineSource, TooLate
 from .settings import Settings
 
@@ -63,6 +64,16 @@ class Slots(Protocol):
         """The time in which a search may run, until ``preempt`` wants it to end; raises `Abandoned`."""
 
 
+class KnownMove(NamedTuple):
+    """A move of the book: its score, the line it begins, the position's level, and how many lines are behind it."""
+
+    move: int
+    score: int
+    line: tuple[int, ...]
+    level: int
+    lines: int
+
+
 class Session:
     """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` is for every thread.
 
@@ -93,6 +104,7 @@ class Session:
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
         self.clocks: dict[bool, Clock] = {}
+        self.lateness = Lateness()
         self._expected: tuple[Position, int | None] | None = None
 
     # The game
@@ -239,7 +251,7 @@ class Session:
 
         black = position.black_to_move
         clock = self.clocks.get(black) if clocks else None
-        return move_limits(self.settings, position.empties, self.remaining_ms(black), clock)
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.lateness, clock)
 
     def search(
         self,
@@ -308,6 +320,17 @@ class Session:
                 self.books.ready(lambda: search.stopped)
         return self.books.look_up(position.player, position.opponent)
 
+    def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
+        """The best ``most`` moves that the book knows of a position."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return
+        for move, score in look.moves[:most]:
+            after = position.after(move)
+            line = (move, *self.books.line(after.player, after.opponent))
+            behind = self.books.look_up(after.player, after.opponent)
+            yield KnownMove(move, score, line, look.level, behind.lines if behind else 0)
+
     def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
         """The book's move, or with the option ``book-check`` a better one outside the book; None to search."""
         look = self.look_up(position)
@@ -356,6 +379,7 @@ class Session:
     def _searched_move(
         self, position: Position, limits: Limits, begun: float, progress: Progress | None
     ) -> tuple[int, Result | None]:
+        planned = limits.time_ms
         timed = self.settings.timed or position.black_to_move in self.clocks
         if timed and position.moves.bit_count() == 1:
             limits = limits._replace(depth=min(1, limits.depth))
@@ -366,9 +390,14 @@ class Session:
         finally:
             spent = (time.monotonic() - begun) * 1000
             self.game.charge(position.black_to_move, spent)
+            if planned:
+                self.lateness.note(spent - planned)
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]
+        if not result.complete and not line.depth:
+            # Not one iteration was finished: its move is merely a legal one.
+            return stopgap_move(position), None
         self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
         return line.move, result
 

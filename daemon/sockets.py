@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from .remote import Texts
 
 _AT_A_TIME = 100
+_LONGEST_BATCH_S = 0.005
 _RETRY_S = 0.005
 _RETRIED = 50
 _CHORES_S = 0.25
+_LAST_WORDS_S = 0.3
+_SILENCE_S = 0.03
 LARGEST_OUTBOXES = 64 << 20
 """Bytes of all clients' outboxes together."""
 
@@ -96,6 +99,7 @@ class Sockets:
         self._thread = 0
         self._stopping = False
         self._next_chores = 0.0
+        self._received = 0.0
         self._poller = zmq.Poller()
         for door in doors:
             self._poller.register(door.socket, zmq.POLLIN)
@@ -116,7 +120,7 @@ class Sockets:
         return [request for peer in list(self._peers.values()) for request in list(peer.requests.values())]
 
     def stop(self) -> None:
-        """End the loop, when what is in the inbox has been sent."""
+        """End the loop, when what is in the inbox has been sent and what clients have sent by now was answered."""
         self._stopping = True
         self._wake()
 
@@ -133,7 +137,13 @@ class Sockets:
         self._thread = threading.get_ident()
         while not self._stopping or self._inbox:
             self._turn()
-        until = time.monotonic() + 0.3
+        # What was sent in one go with a `shutdown` may not even have been read.
+        now = self._received = time.monotonic()
+        until = now + _LAST_WORDS_S
+        while now < until and (self._inbox or now - self._received < _SILENCE_S):
+            self._turn()
+            now = time.monotonic()
+        until = now + _LAST_WORDS_S
         while self._stalled and time.monotonic() < until:
             self._retry()
             time.sleep(_RETRY_S)
@@ -145,7 +155,7 @@ class Sockets:
 
     def _turn(self) -> None:
         now = time.monotonic()
-        wait = _RETRY_S if self._stalled else max(0.0, self._next_chores - now)
+        wait = _RETRY_S if self._stalled or self._stopping else max(0.0, self._next_chores - now)
         ready = dict(self._poller.poll(int(wait * 1000) + 1))
         try:
             if self._porter and self._porter.socket in ready:
@@ -167,21 +177,25 @@ class Sockets:
             self._health.mistake("loop")
 
     def _receive(self, number: int, door: Door) -> None:
+        until = time.monotonic() + _LONGEST_BATCH_S
         for _ in range(_AT_A_TIME):
             try:
                 arrival = door.receive()
             except zmq.Again:
                 return
+            self._received = time.monotonic()
             try:
                 self._take(number, door, arrival)
             except Exception:
                 self._health.mistake("message")
+            if self._received > until:
+                return
 
     def _take(self, number: int, door: Door, arrival: Arrival) -> None:
         peer = self._peers.get((number, arrival.identity))
         if peer is None or peer.gone is not None or peer.connection != arrival.connection or peer.user != arrival.user:
             peer = self._greet(number, door, arrival, peer)
-        peer.seen = time.monotonic()
+        peer.seen = self._received
         prefix = arrival.prefix
         last_only = bool(prefix) and arrival.kind == "REQ"
         body = arrival.body
@@ -246,7 +260,9 @@ class Sockets:
                 self._make_room()
             peer = self._peers[(number, arrival.identity)] = Peer(door, arrival.identity)
             self._health.clients = len(self._peers)
-        name, peer.role = door.role_of(arrival.user)
+        name, peer.role = arrival.user[:8], ""
+        with contextlib.suppress(BadInput):
+            name, peer.role = door.role_of(arrival.user)
         if arrival.user:
             peer.name = name
         peer.user = arrival.user
@@ -377,7 +393,7 @@ class Sockets:
         limits = self._limits
         while peer.outbox and (
             len(peer.outbox) > limits.backlog
-            or peer.outbox_bytes > limits.backlog_bytes
+            or (peer.outbox_bytes > limits.backlog_bytes and len(peer.outbox) > 1)
             or self._outbox_bytes > LARGEST_OUTBOXES
         ):
             self._drop_oldest(peer)

@@ -240,6 +240,11 @@ def solve(settings: Settings, engines: EngineSource, path: str) -> int:
         except EngineFailure as error:
             output.error(f"desdaemon: {error}")
             return UNUSABLE
+        except OSError as error:
+            if error.filename is None:
+                raise
+            output.error(f"desdaemon: {error.filename}: {error.strerror}: expected a file that can be read")
+            return UNUSABLE
         return 0
 
     return run_beside_signals(work, session.interrupt, engines, output)

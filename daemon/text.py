@@ -107,6 +107,8 @@ class TextDialect:
         if not value and option.kind != "flag":
             self.say(f"{option.name} = {self.session.settings.text(option)}")
             return
+        if option.name == "ui-log-file":
+            raise BadInput(f"ui-log-file {quoted(value)}: expected on the command line or in an option file")
         if option.name == "eval-file":
             self._change_weights(option, value)
             return

@@ -11,9 +11,8 @@ from desdaemon.protocol import edax, rules
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.notation import START, Position, board_text, moves_text
 from desdaemon.protocol.obf import Problem, problem_text
+from desdaemon.protocol.options import number_within
 from desdaemon.protocol.rules import PASS
-
-from .game_commands import number_argument
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
@@ -26,10 +25,10 @@ BENCH_EMPTIES = 20
 
 def _bench(text: TextDialect, argument: str) -> None:
     """Solve positions made by seeded random play, so many or for a minute."""
-    wanted = number_argument("bench", argument, 1, 10**6) if argument else 0
+    wanted = number_within("bench", argument, 1, 10**6) if argument else 0
     session, generator = text.session, random.Random(1)
     nodes = solved = 0
-    begun = time.monotonic()
+    begun, cpu_begun = time.monotonic(), time.process_time()
     with session.interrupt.searching(bounded=True) as search:
         while not search.stopped and (solved < wanted if wanted else time.monotonic() - begun < BENCH_S):
             position = _random_position(generator, BENCH_EMPTIES)
@@ -39,7 +38,8 @@ def _bench(text: TextDialect, argument: str) -> None:
             result = session.search(position, _exact(position), window=(-64, 64))
             nodes += result.nodes
             solved += 1
-    text.say(edax.solve_summary(f"{solved} positions", nodes, (time.monotonic() - begun) * 1000, 0.0))
+    ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
+    text.say(edax.solve_summary(f"{solved} positions", nodes, ms, cpu_ms))
 
 
 def _exact(position: Position) -> Limits:
@@ -60,7 +60,7 @@ def _random_position(generator: random.Random, empties: int) -> Position | None:
 
 
 def _mobility(text: TextDialect, argument: str) -> None:
-    seconds = number_argument("mobility", argument or "10", 1, 10**5)
+    seconds = number_within("mobility", argument or "10", 1, 10**5)
     best: Position | None = None
     for position in _random_games(text, seconds=seconds):
         if best is None or position.moves.bit_count() > best.moves.bit_count():
@@ -83,7 +83,7 @@ def _random_games(text: TextDialect, seconds: float = 0.0) -> Iterator[Position]
 
 def _estimate(text: TextDialect, argument: str) -> None:
     """Knuth's estimate: the mean over random games of the product of the numbers of choices."""
-    trials = number_argument("estimate", argument or "10", 1, 10**6)
+    trials = number_within("estimate", argument or "10", 1, 10**6)
     generator = random.Random()
     total = plies = played = 0
     with text.session.interrupt.searching(bounded=True) as search:

@@ -36,12 +36,17 @@ def step_back() -> None:
 class Engines:
     """Searches that are lent out; a returned one is lent again. All calls from any thread."""
 
-    def __init__(self, build: Callable[[EngineConfig], Engine], hash_bits: int, eval_file: str = "") -> None:
-        """``build`` as for `EngineSource`; ``hash_bits`` sizes the table of each search."""
+    def __init__(self, build: Callable[[EngineConfig], Engine], most: int, hash_bits: int, eval_file: str = "") -> None:
+        """``build`` as for `EngineSource`; ``hash_bits`` sizes the table of each search.
+
+        ``most`` are kept, as many as can search at a time: idle ones make room for those with other numbers of threads.
+        """
+        self._most = most
         self._build = build
         self._hash_bits = hash_bits
         self._eval_file = eval_file
         self._idle: dict[int, list[Engine]] = {}
+        self._number = 0
         self._lock = threading.Lock()
         self._made: set[int] = set()
         self._making = threading.Lock()
@@ -59,14 +64,26 @@ class Engines:
             idle = self._idle.setdefault(threads, [])
             if idle:
                 return idle.pop()
+            self._number += 1
+            if self._number > self._most:
+                self._drop_one()
         try:
             return self._build(EngineConfig(threads, self._hash_bits, self._eval_file))
-        except EngineFailure:
-            raise
-        except MemoryError:
-            raise EngineFailure(f"not enough memory for a table of 2^{self._hash_bits} entries") from None
         except Exception as error:
+            with self._lock:
+                self._number -= 1
+            if isinstance(error, EngineFailure):
+                raise
+            if isinstance(error, MemoryError):
+                raise EngineFailure(f"not enough memory for a table of 2^{self._hash_bits} entries") from None
             raise EngineFailure(f"the engine cannot be loaded: {type(error).__name__}: {error}") from error
+
+    def _drop_one(self) -> None:
+        for idle in self._idle.values():
+            if idle:
+                idle.pop()
+                self._number -= 1
+                return
 
     def give_back(self, engine: Engine, threads: int = 1) -> None:
         """The end of a `borrow`."""

@@ -15,6 +15,7 @@ from desdaemon import __version__
 from desdaemon.protocol import rules, xboard
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.notation import START, illegal_move
+from desdaemon.protocol.options import number_within
 
 from .dialogue import Item, LineDialect, Source
 from .listen import Listener
@@ -177,7 +178,15 @@ class XBoardDialect(LineDialect):
         self.leaving = 0
 
     def _set_board(self, rest: str) -> None:
-        self.session.start(xboard.parse_fen(rest))
+        position = xboard.parse_fen(rest)
+        game = self.session.game
+        # The way in which XBoard tells an engine that the other one has passed.
+        if game.position.must_pass and position == xboard.unturned(game.initial, [*game.moves, rules.PASS]):
+            self.session.play_move(rules.PASS)
+        else:
+            self.session.start(position)
+        if not self._analyzing:
+            self._move()
 
     def _level(self, rest: str) -> None:
         from .clock import Clock
@@ -195,16 +204,16 @@ class XBoardDialect(LineDialect):
         self.session.clocks.clear()
 
     def _depth(self, rest: str) -> None:
-        self.session.settings.depth = xboard.parse_number("sd", rest, 0, 60)
+        self.session.settings.depth = number_within("sd", rest, 0, 60)
 
     def _clock(self, rest: str, command: str, black: bool) -> None:
         from .clock import Clock
 
-        left = 10.0 * max(0, xboard.parse_number(command, rest, -xboard.MOST_CENTISECONDS, xboard.MOST_CENTISECONDS))
+        left = 10.0 * max(0, number_within(command, rest, -xboard.MOST_CENTISECONDS, xboard.MOST_CENTISECONDS))
         if self.session.settings.move_time:
             return
         clock = self.session.clocks.setdefault(black, Clock(left))
-        clock.set(left, clock.left_stones)
+        self.session.lateness.find(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
         """Whose clock `time` speaks of, where the engine plays neither side: that of the side to move."""
@@ -217,13 +226,13 @@ class XBoardDialect(LineDialect):
         self._post = on
 
     def _memory(self, rest: str) -> None:
-        megabytes = xboard.parse_number("memory", rest, 1, 10**9)
+        megabytes = number_within("memory", rest, 1, 10**9)
         entries = megabytes * 2**20 // _ENTRY_BYTES
         self.session.settings.hash_table_size = min(32, max(10, entries.bit_length() - 1))
         self.session.prepare()
 
     def _cores(self, rest: str) -> None:
-        self.session.settings.n_tasks = min(256, xboard.parse_number("cores", rest, 1, 10**6))
+        self.session.settings.n_tasks = min(256, number_within("cores", rest, 1, 10**6))
         self.session.prepare()
 
     # The game

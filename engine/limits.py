@@ -58,14 +58,16 @@ def _endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
 
 
 def level_limits(level: int, empties: int) -> Limits:
-    """The depth and selectivity that Edax's ``level`` (0..60) means with ``empties`` (0..60) left.
+    """The depth and selectivity that Edax's ``level`` (0..60) means with ``empties`` (0..64) left.
 
-    Level 0 has depth 0: the score is the static evaluation. Raises ValueError outside the ranges.
+    Level 0 has depth 0: the score is the static evaluation. More than 60 empties, on boards that no game reaches, are
+    taken for 60. Raises ValueError outside the ranges.
     """
     if not 0 <= level <= MAX_LEVEL:
         raise ValueError(f"level {level} is outside 0..{MAX_LEVEL}")
-    if not 0 <= empties <= 60:
-        raise ValueError(f"{empties} empties are outside 0..60")
+    if not 0 <= empties <= 64:
+        raise ValueError(f"{empties} empties are outside 0..64")
+    empties = min(empties, 60)
     if level == 0:
         return Limits(0, 100)
     for most, percent in _endgame_steps(level):

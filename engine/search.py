@@ -28,10 +28,11 @@ _EXACT = len(SELECTIVITIES) - 1
 
 # Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
 _NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
-_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT = range(8, 15)
+_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT, _NEAR, _NEAR_MASK = range(8, 17)
 _BUSY_BYTES = 4096 * 8
 _BUCKET_BYTES = 64
 _LINE_BUCKETS = 1 << 13
+_NEAR_BUCKETS = 1 << 12
 
 _OLD = 200
 """The date from which clearing goes over the whole table: dates end at 255."""
@@ -105,6 +106,9 @@ class Context:
         self._memory = Block(4096)
         self.words = self._memory.words()
         self.address = self._memory.address
+        self.near = Block(_NEAR_BUCKETS * _BUCKET_BYTES)
+        self.words[_NEAR] = self.near.address
+        self.words[_NEAR_MASK] = _NEAR_BUCKETS - 1
 
     @property
     def nodes(self) -> int:
@@ -195,6 +199,8 @@ class Searcher:
         if self._date > _OLD or self._clearings == 1:
             self._table.clear()
             self._lines.clear()
+            for context in self._contexts:
+                context.near.clear()
             self._date = 0
         for context in self._contexts:
             context.words[_SALT] = self._clearings % (1 << 32) << 32

@@ -17,6 +17,16 @@ BookValues = dict[str, BookValue]
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 
+_REPLACING = ("new", "load", "import", "salvage", "enumerate")
+
+
+class BadParameter(BadInput):
+    """A parameter of a book command that is missing or cannot be used; ``parameter`` is its name."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
 
 class Parameter(NamedTuple):
     """A parameter of a book command.
@@ -60,8 +70,9 @@ class BookCommand(NamedTuple):
     """A command on the book.
 
     ``long`` ones may take more than a second: they report progress and can be stopped. ``writes`` ones change the book
-    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. ``role`` is
-    what a remote client has to be; every command that names a file takes an admin.
+    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. Those that
+    put another book in its place say so by ``replaces``. ``role`` is what a remote client has to be; every command
+    that names a file takes an admin.
     """
 
     name: str
@@ -72,6 +83,11 @@ class BookCommand(NamedTuple):
     writes: bool = False
     role: str = READER
     places: bool = False
+
+    @property
+    def replaces(self) -> bool:
+        """Whether another book takes the place of the one in use."""
+        return self.name in _REPLACING
 
     @property
     def op(self) -> str:
@@ -186,7 +202,12 @@ BOOK_COMMANDS = (
     ),
     _editor("depth", (_int("depth", 0, 61, "Moves.", 36),), "How deep positions are added from now on.", long=False),
     _editor("level", (_int("level", 0, 60, "Level.", 21),), "The level of positions added from now on.", long=False),
-    _editor("verbose", (_int("verbosity", 0, 4, "Kept in the book's file.", 1),), "The book's verbosity.", long=False),
+    _editor(
+        "verbose",
+        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board.", 1),),
+        "What the book's commands show; kept in its file.",
+        long=False,
+    ),
     # Looking
     BookCommand("show", (), (), "Show what the book knows of the position on the board."),
     BookCommand("info", (), (), "Show the book's size, levels, depth and memory.", True),
@@ -361,21 +382,25 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
         elif words:
             given[parameter.name] = words.pop(0)
     if words:
-        after = f"nothing after {quoted(command.name)}" if not positional else f"book {command.usage}"
+        after = f"book {command.usage}" if command.parameters else f"nothing after {quoted(command.name)}"
         raise BadInput(f"book {command.name}: {quoted(words[0])} is too much: expected {after}")
     return values_by_name(command, given)
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
-    """The words of a line; double quotes keep blanks together, and a single file name may have them without."""
-    alone = [parameter for parameter in command.parameters if parameter.kind != "flag"]
-    if len(alone) == 1 and alone[0].kind == "path":
+    """The words of a line; double quotes keep blanks together, and a file name may have them without where nothing but
+    flags and numbers can follow."""
+    kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag"]
+    if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
         flags = [f"--{parameter.name}" for parameter in command.parameters if parameter.kind == "flag"]
         named = [flag for flag in flags if flag in rest.split()]
         for flag in named:
             rest = rest.replace(flag, "", 1)
-        name = rest.strip().strip('"')
-        return [*named, name] if name else named
+        name, numbers = rest.strip(), list[str]()
+        while len(numbers) < len(kinds) - 1 and whole_number(name.rpartition(" ")[2]) is not None and " " in name:
+            name, _, last = name.rpartition(" ")
+            name, numbers = name.strip(), [last, *numbers]
+        return [*named, *([name] if name else []), *numbers]
     words: list[str] = []
     for number, part in enumerate(rest.split('"')):
         words += [part] if number % 2 else part.split()
@@ -385,7 +410,7 @@ def _words(command: BookCommand, rest: str) -> list[str]:
 def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookValues:
     """A checked value for every parameter of a command; names that it does not have are left out.
 
-    Numbers may be given as text. Raises `BadInput`, naming the parameter.
+    Numbers may be given as text. Raises `BadParameter`.
     """
     return {parameter.name: _value(command, parameter, given.get(parameter.name)) for parameter in command.parameters}
 
@@ -393,12 +418,17 @@ def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookVal
 def _value(command: BookCommand, parameter: Parameter, given: object) -> BookValue:
     if given is None or given == []:
         if parameter.required:
-            raise BadInput(f"book {command.name}: {parameter.name} is missing: expected book {command.usage}")
+            raise BadParameter(
+                parameter.name, f"book {command.name}: {parameter.name} is missing: expected book {command.usage}"
+            )
         return False if parameter.kind == "flag" else parameter.default
     value = _understood(parameter, given)
     if value is None:
         shown = given if isinstance(given, str) else repr(given)
-        raise BadInput(f"book {command.name}, {parameter.name} = {quoted(shown)}: expected {parameter.expected}")
+        raise BadParameter(
+            parameter.name,
+            f"book {command.name}, {parameter.name} = {quoted(shown)}: expected {parameter.expected}",
+        )
     return value
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .commands import Command
 from .errors import BadInput, quoted
 from .notation import Position, board_text, move_text, parse_board, parse_moves
-from .options import SELECTIVITY_PERCENT, whole_number
+from .options import SELECTIVITY_PERCENT, number_within
 
 PREFIX = "ENGINE-PROTOCOL"
 
@@ -66,7 +66,7 @@ def _names() -> str:
 def parse_midgame(text: str) -> Task:
     """``<64 squares><side> alpha beta depth precision``; raises `BadInput`."""
     fields = _fields("midgame-search", text, 5)
-    return _task("midgame-search", fields, _integer("midgame-search", fields[3], 0, 60), fields[4])
+    return _task("midgame-search", fields, number_within("midgame-search", fields[3], 0, 60), fields[4])
 
 
 def parse_endgame(text: str) -> Task:
@@ -85,10 +85,10 @@ def check_feed(text: str) -> None:
 
 
 def _task(command: str, fields: list[str], depth: int | None, precision: str) -> Task:
-    alpha, beta = (_integer(command, field, -64, 64) for field in fields[1:3])
+    alpha, beta = (number_within(command, field, -64, 64) for field in fields[1:3])
     if alpha >= beta:
         raise BadInput(f"{command}: a window from {alpha} to {beta}: expected the lower end first")
-    percent = _integer(command, precision, 0, 100)
+    percent = number_within(command, precision, 0, 100)
     selectivity = next(known for known in SELECTIVITY_PERCENT if known >= percent)
     return Task(parse_board(fields[0]), alpha, beta, depth, selectivity)
 
@@ -99,13 +99,6 @@ def _fields(command: str, text: str, count: int) -> list[str]:
         expected = next(known.parameters for known in COMMANDS if known.name == command)
         raise BadInput(f"{command} {quoted(text)}: expected {expected}")
     return fields
-
-
-def _integer(command: str, text: str, low: int, high: int) -> int:
-    number = whole_number(text)
-    if number is None or not low <= number <= high:
-        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
-    return number
 
 
 def result_line(

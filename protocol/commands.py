@@ -66,7 +66,12 @@ COMMANDS = (
     Command("resources", (), "", "Show processor time and memory used."),
     Command("version", ("v",), "", "Show name and version."),
     Command("options", (), "", "Show the value of every option."),
-    Command("help", ("?",), "[commands|options|book|base]", "Show all commands and options, or a part of them."),
+    Command(
+        "help",
+        ("?",),
+        "[commands|options|book|base|test|name]",
+        "Show all commands and options, a part, or one.",
+    ),
     Command("nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."),
     Command("protocol_version", (), "", "Go on in GTP, of which this is the first command."),
     Command("xboard", (), "", "Go on in XBoard's protocol."),

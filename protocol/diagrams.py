@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from .notation import Position
 
 _CELL = 40
@@ -20,13 +22,8 @@ def svg_text(position: Position) -> str:
         middle = _MARGIN + at * _CELL + _CELL // 2
         parts.append(_svg_letter(middle, _MARGIN // 2, "ABCDEFGH"[at]))
         parts.append(_svg_letter(_MARGIN // 2, middle, str(at + 1)))
-    for square in range(64):
-        x, y = (_MARGIN + at * _CELL + _CELL // 2 for at in (square & 7, square >> 3))
-        colour = _colour(position, square)
-        if colour:
-            parts.append(f'<circle cx="{x}" cy="{y}" r="{_CELL * 2 // 5}" fill="{colour}" stroke="black"/>')
-        elif position.moves >> square & 1:
-            parts.append(f'<circle cx="{x}" cy="{y}" r="3"/>')
+    for x, y, radius, colour in _circles(position):
+        parts.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{colour}" stroke="black"/>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -43,10 +40,16 @@ def _svg_letter(x: int, y: int, letter: str) -> str:
     )
 
 
-def _colour(position: Position, square: int) -> str:
-    if position.black >> square & 1:
-        return "black"
-    return "white" if position.white >> square & 1 else ""
+def _circles(position: Position) -> Iterator[tuple[int, int, int, str]]:
+    """Discs and marks of legal moves: centre from the top left, radius, colour."""
+    for square in range(64):
+        x, y = (_MARGIN + at * _CELL + _CELL // 2 for at in (square & 7, square >> 3))
+        if position.black >> square & 1:
+            yield x, y, _CELL * 2 // 5, "black"
+        elif position.white >> square & 1:
+            yield x, y, _CELL * 2 // 5, "white"
+        elif position.moves >> square & 1:
+            yield x, y, 3, "black"
 
 
 def eps_text(position: Position) -> str:
@@ -61,11 +64,6 @@ def eps_text(position: Position) -> str:
         middle = _MARGIN + at * _CELL + _CELL // 2
         parts.append(f"({'ABCDEFGH'[at]}) {middle} {_SIZE - _MARGIN // 2} letter")
         parts.append(f"({at + 1}) {_MARGIN // 2} {_SIZE - middle} letter")
-    for square in range(64):
-        x, y = (_MARGIN + at * _CELL + _CELL // 2 for at in (square & 7, square >> 3))
-        colour = _colour(position, square)
-        if colour:
-            parts.append(f"{int(colour == 'white')} {x} {_SIZE - y} {_CELL * 2 // 5} disc")
-        elif position.moves >> square & 1:
-            parts.append(f"0 {x} {_SIZE - y} 3 disc")
+    for x, y, radius, colour in _circles(position):
+        parts.append(f"{int(colour == 'white')} {x} {_SIZE - y} {radius} disc")
     return "\n".join([*parts, "%%EOF"]) + "\n"

@@ -73,7 +73,7 @@ def book_line(score: int, pv: tuple[int, ...], black_to_move: bool, width: int =
     """A line of the search table for a move of the book, which no search stands behind."""
     shown = max(0, width - _PV_COLUMN) // 3
     words = line_text(pv[:shown], black_to_move)
-    return f"book   {score:+3d}".ljust(_PV_COLUMN) + "".join(f"{word} " for word in words)
+    return f"book    {score:+d}{'':42}" + "".join(f"{word} " for word in words)
 
 
 def solve_line(number: int, row: Row, width: int = 80) -> str:

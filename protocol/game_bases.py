@@ -298,15 +298,21 @@ def _pgn_result(text: str) -> int | None:
 # Writing
 
 
+def format_to_write(path: str) -> str:
+    """The one of `BASE_FORMATS` that a file's name asks for; raises `BadInput`."""
+    format = os.path.splitext(path)[1][1:].lower()  # noqa: PTH122
+    if format not in BASE_FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
+    return format
+
+
 def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> int:
     """Write games in the format of the file's name; their number.
 
     With ``append`` they follow what the file has. The file is replaced as a whole or, where anything fails, not at
     all. A ``.wtb`` gets files of names beside it, of its own name. Raises `BadInput`.
     """
-    format = os.path.splitext(path)[1][1:].lower()  # noqa: PTH122
-    if format not in BASE_FORMATS:
-        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
+    format = format_to_write(path)
     old = _content(path) if append and os.path.exists(path) else b""  # noqa: PTH110
     if format == "wtb":
         return _write_wthor(path, games, old)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from . import xboard
 from .errors import BadInput, quoted
 from .games import GameRecord, final_result, follow, ggf_text, parse_ggf, properties
 from .notation import START, Position, board_text, move_text, parse_board, parse_move, parse_moves, play_moves
@@ -161,7 +162,10 @@ def _sgf_escaped(text: str) -> str:
 
 
 def parse_pgn(text: str) -> GameRecord:
-    """A game in PGN, its moves as squares; ``FEN`` is the board it began on. Raises `BadInput`."""
+    """A game in PGN, its moves as squares; ``FEN`` is the board it began on. Raises `BadInput`.
+
+    A ``Variant`` tells XBoard's, whose White moves first and is our Black.
+    """
     tags: dict[str, str] = {}
     at = 0
     while found := _PGN_TAG.match(text, at):
@@ -175,9 +179,15 @@ def parse_pgn(text: str) -> GameRecord:
             break
         if not re.fullmatch(r"\d+\.+", token):
             moves.append(PASS if token == "--" else parse_move(token))
-    initial = parse_board(tags["fen"]) if "fen" in tags else START
+    first, second = "black", "white"
+    initial = START
+    if tags.get("variant", "").lower() in xboard.VARIANTS:
+        first, second = second, first
+        initial = xboard.parse_fen(tags["fen"]) if "fen" in tags else START
+    elif "fen" in tags:
+        initial = parse_board(tags["fen"])
     record = _alternating(initial, moves)
-    return record._replace(black=_known(tags.get("black", "")), white=_known(tags.get("white", "")))
+    return record._replace(black=_known(tags.get(first, "")), white=_known(tags.get(second, "")))
 
 
 def _known(name: str) -> str:

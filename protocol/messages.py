@@ -27,8 +27,11 @@ LONGEST_BOARD = 512
 LONGEST_MOVES = 1024
 MOST_LINES = 64
 MOST_PLIES = 128
+_MOST_WARNINGS = 20
+_MOST_SHOWN = 3
+_KEYS = frozenset(("v", "id", "op", "args"))
 
-FEATURES = ("analyze.plies", "analyze.cache", "book", "events", "jobs", "metrics", "text")
+FEATURES = ("analyze.plies", "analyze.cache", "cancel.all", "book", "events", "jobs", "metrics", "text")
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 ROLES = (READER, EDITOR, ADMIN)
@@ -47,7 +50,7 @@ ERROR_CODES = {
     "too_large": "The body is longer than 1 MiB, or a text than allowed.",
     "forbidden": "The role does not allow it, or a file is outside the data folder.",
     "shutting_down": "The daemon is about to end.",
-    "internal": "A mistake in the daemon, or its engine cannot be had; the log has more.",
+    "internal": "A mistake in the daemon, its disk is full, or its engine cannot be had; the log has more.",
 }
 
 
@@ -157,6 +160,7 @@ BASIC_OPERATIONS = (
         (
             Argument("target", "id", "A request of this client."),
             Argument("job", "int", "A book job; takes an editor.", 0, 2**53),
+            Argument("all", "flag", "Every request of this client."),
         ),
         READER,
         "End a request or a job.",
@@ -191,7 +195,11 @@ def allows(role: str, needed: str) -> bool:
 def is_id(value: object) -> bool:
     """Whether a value can be the id of a request."""
     if isinstance(value, str):
-        return len(value) <= LONGEST_ID and len(value.encode("utf-8", "surrogatepass")) <= LONGEST_ID
+        try:
+            return len(value) <= LONGEST_ID and len(value.encode()) <= LONGEST_ID
+        except UnicodeEncodeError:
+            # JSON can hold half of a surrogate pair, which is no text.
+            return False
     return type(value) is int and 0 <= value < 1 << 64
 
 
@@ -226,6 +234,12 @@ def check_request(message: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
     return operation, args
 
 
+def unknown_keys(message: dict[str, Any]) -> list[str]:
+    """A warning for each key of a request that means nothing beside `v`, `id`, `op` and `args`."""
+    unknown = [key for key in message if key not in _KEYS]
+    return [f"unknown key {quoted(key)}: arguments are in args" for key in unknown[:_MOST_WARNINGS]]
+
+
 def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The arguments that are given and known, checked, and a warning for each unknown one; raises `RequestError`.
 
@@ -236,7 +250,7 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
     for name, value in args.items():
         argument = operation.argument(name)
         if argument is None:
-            if len(warnings) < 20:
+            if len(warnings) < _MOST_WARNINGS:
                 warnings.append(f"{operation.name} has no argument {quoted(str(name))}")
         elif value is not None:
             values[argument.name] = _checked(argument, value)
@@ -277,8 +291,18 @@ def _checked(argument: Argument, value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, list):
+        more = ["..."] if len(value) > _MOST_SHOWN else []
+        return f"[{', '.join([*(_kind(item) for item in value[:_MOST_SHOWN]), *more])}]"
+    return _kind(value)
+
+
+def _kind(value: object) -> str:
+    """A value that has no parts, or what kind of value it is."""
     if isinstance(value, str):
         return quoted(value)
-    if isinstance(value, bool | int | float | None):
-        return str(value)
-    return f"a {type(value).__name__}"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 1 << 64 else "a number beyond 64 bits"
+    if value is None or isinstance(value, float):
+        return "nil" if value is None else str(value)
+    return {"list": "a list", "dict": "a map", "bytes": "binary data"}.get(type(value).__name__, "an extension type")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .commands import Command
 from .errors import BadInput, quoted
 from .notation import move_text, parse_move
-from .options import whole_number
 
 COMMANDS = (
     Command("nboard", (), "version", "Answer `set myname`; every version is accepted."),
@@ -51,14 +50,6 @@ def parse_played(text: str) -> tuple[int, float]:
     if not 0 <= ms < 1e12:
         raise BadInput(f"{quoted(text)}: expected a move, its value and its seconds, such as F5/1.16/0.2")
     return move, ms
-
-
-def parse_number(command: str, text: str, low: int, high: int) -> int:
-    """A whole number; raises `BadInput`."""
-    number = whole_number(text)
-    if number is None or not low <= number <= high:
-        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
-    return number
 
 
 def search_line(pv: tuple[int, ...], score: int, depth: int, solved: bool) -> str:

@@ -19,6 +19,8 @@ SEPARATORS = " \t/|,"
 
 _SQUARES = {f"{file}{rank + 1}": 8 * rank + at for rank in range(8) for at, file in enumerate("abcdefgh")}
 # Longest first: `pa` begins `pass`.
+_DISCS = str.maketrans("012", "-XO")
+
 _PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
 
 _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
@@ -133,8 +135,14 @@ def board_text(position: Position) -> str:
 
 def squares_text(position: Position) -> str:
     """The 64 squares A1, B1 .. H8: ``X`` black, ``O`` white, ``-`` empty."""
-    black, white = position.black, position.white
-    return "".join("X" if black >> at & 1 else "O" if white >> at & 1 else "-" for at in range(64))
+    return discs_text(position.black, position.white)
+
+
+def discs_text(black: int, white: int) -> str:
+    """The 64 squares of a board as `squares_text` gives them, of the discs of each side."""
+    # The binary digits read as decimal ones, so that two boards can be added digit by digit.
+    digits = int(f"{black:b}") + 2 * int(f"{white:b}")
+    return f"{digits:064d}"[::-1].translate(_DISCS)
 
 
 def parse_board(text: str) -> Position:

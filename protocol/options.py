@@ -168,6 +168,14 @@ def whole_number(text: str) -> int | None:
     return int(text) if 0 < len(digits) <= 18 and _DIGITS.issuperset(digits) else None
 
 
+def number_within(what: str, text: str, low: int, high: int) -> int:
+    """The whole number that ``what`` was given; raises `BadInput` naming both."""
+    number = whole_number(text.strip())
+    if number is None or not low <= number <= high:
+        raise BadInput(f"{what} {quoted(text)}: expected a whole number from {low} to {high}")
+    return number
+
+
 def _parse_selectivity(text: str) -> int | None:
     number = whole_number(text)
     if number is None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from . import rules
 from .errors import BadInput
 from .messages import RequestError
-from .notation import START, Position, illegal_move, parse_board, parse_move, parse_moves
+from .notation import START, Position, discs_text, illegal_move, parse_board, parse_move, parse_moves
 
 _BLACK = str.maketrans("XO-", "100")
 _WHITE = str.maketrans("XO-", "010")
@@ -91,5 +91,4 @@ def read_moves(name: str, texts: list[str]) -> list[int]:
 def canonical_text(player: int, opponent: int) -> str:
     """The canonical image of a position as text, its mover as X."""
     player, opponent = rules.canonical(player, opponent)
-    squares = "".join("X" if player >> at & 1 else "O" if opponent >> at & 1 else "-" for at in range(64))
-    return f"{squares} X"
+    return f"{discs_text(player, opponent)} X"

@@ -6,7 +6,9 @@ dropped: ``P@f5``; a pass is ``@@@@``.
 
 from __future__ import annotations
 
-from . import game_formats, rules
+from collections.abc import Sequence
+
+from . import rules
 from .commands import Command
 from .errors import BadInput, quoted
 from .games import black_score
@@ -35,7 +37,9 @@ COMMANDS = (
     Command("usermove", (), "move", "The other side's move; a bare move is one as well."),
     Command("?", (), "", "Move now."),
     Command("ping", (), "n", "`pong n`, when all that came before it is done."),
-    Command("setboard", (), "fen", "A position; what is in brackets (the discs in hand) does not matter."),
+    Command(
+        "setboard", (), "fen", "A position, what is in brackets aside; XBoard's own board after a pass is the pass."
+    ),
     Command("undo", (), "", "Take back a move."),
     Command("remove", (), "", "Take back two moves."),
     Command("hint", (), "", "A move for the side to move: `Hint: P@d3`."),
@@ -102,10 +106,16 @@ def parse_fen(text: str) -> Position:
     return parse_board(f"{'/'.join(reversed(ranks.swapcase().split('/')))} {side}")
 
 
-def fen_text(position: Position) -> str:
-    """The position as `parse_fen` reads it, without holdings."""
-    ranks = game_formats.fen_text(position).split()[0].swapcase().split("/")
-    return f"{'/'.join(reversed(ranks))} {'w' if position.black_to_move else 'b'} - - 0 1"
+def unturned(initial: Position, moves: Sequence[int]) -> Position:
+    """The position as XBoard has it after those moves: it drops discs and turns none."""
+    discs = [initial.black, initial.white]
+    black_to_move = initial.black_to_move
+    for move in moves:
+        if move != PASS:
+            discs[0 if black_to_move else 1] |= 1 << move
+        black_to_move = not black_to_move
+    black, white = discs
+    return Position(black, white, True) if black_to_move else Position(white, black, False)
 
 
 def result_line(position: Position) -> str:
@@ -120,14 +130,6 @@ def result_line(position: Position) -> str:
 def thinking_line(depth: int, score: int, ms: float, nodes: int, pv: tuple[int, ...]) -> str:
     """Depth, hundredths of discs for the side to move, centiseconds, nodes, and the line of play."""
     return f"{depth:2d} {100 * score:5d} {int(ms / 10):6d} {nodes:10d} {' '.join(map(drop_text, pv))}".rstrip()
-
-
-def parse_number(command: str, text: str, low: int, high: int) -> int:
-    """A whole number; raises `BadInput`."""
-    number = whole_number(text.strip())
-    if number is None or not low <= number <= high:
-        raise BadInput(f"{command} {quoted(text)}: expected a whole number from {low} to {high}")
-    return number
 
 
 def parse_level(text: str) -> tuple[int, float, float]:

@@ -49,7 +49,6 @@ REASONS = {
     "debug-pv": "Shows the insides of Edax's table.",
     "-test": "Tests are run by `make test`.",
     "-ggs": "There is no client of game servers: none could be reached to try it with.",
-    "-edax": "The text protocol is what is spoken anyway; `-edax-compatible` announces moves as Edax does.",
     "info": "Debugging output of Edax; accepted without effect.",
     "cpu": "Threads are left to the system; accepted without effect.",
     "nps": "Clocks count time, not nodes; `nodes` limits a search by nodes. Accepted without effect.",

@@ -259,6 +259,13 @@ def test_the_list_of_games(base: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.splitlines() == lines[1:2]
 
 
+def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.txt"
+    file.write_text("e6f4e3f6g5d6e7f5c5\nf5d6\n")
+    assert analyze.main([str(file), "--list"]) == 0
+    assert capsys.readouterr().out == f"{1:6}  {'? - ?':44}  Black wins by 64\n{2:6}  {'? - ?':44}  not finished\n"
+
+
 @pytest.mark.usefixtures("pretending")
 @pytest.mark.parametrize(
     ("arguments", "line"),
@@ -267,13 +274,38 @@ def test_the_list_of_games(base: str, capsys: pytest.CaptureFixture[str]) -> Non
         (["BASE", "--game", "9"], "game 9: --list shows what there is"),
         (["BASE", "--player", "zed"], 'no game of "zed": --list shows what there is'),
         (["BASE", "--game", "3"], "game 3 has no moves"),
-        (["BASE", "--game", "-1"], "--game -1: expected a number from 1"),
-        (["BASE", "--game", "1", "--level", "99"], "level"),
-        (["BASE", "--game", "1", "--html", "/no/such/folder/x.html"], "expected a file that can be written"),
+        (["BASE", "--html", "/no/such/folder/x.html"], "--html"),
+        (["BASE", "--json", "/no/such/folder/x.json"], "--json"),
     ],
 )
 def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert analyze.main([argument.replace("BASE", base) for argument in arguments]) == 1
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--game", "-1"], '"-1": expected a whole number from 1'),
+        (["--level", "99"], '"99": expected a whole number from 0 to 60'),
+        (["--depth", "61"], "expected a whole number from 0 to 60"),
+        (["--time", "nan"], '"nan": expected a number from 0.001'),
+        (["--time", "inf"], '"inf": expected a number from 0.001'),
+        (["--threads", "0"], "expected a whole number from 1 to 256"),
+        (["--html", "-", "--json", "-"], "expected one of them on standard output"),
+        (["--key", "mine.key"], "--key: expected --server with it"),
+        (["--server", "--threads", "2"], "--threads: expected no --server with it"),
+        (["--level", "3", "--depth", "3"], "expected what desdaemon analyze --help shows"),
+    ],
+)
+def test_command_lines_that_it_refuses(
+    arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        analyze.main([base, *arguments])
+    assert ended.value.code == 2
     err = capsys.readouterr().err
     assert line in err
     assert err.count("\n") == 1

@@ -207,6 +207,7 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_boards_of_fewer_than_four_discs(board: str) -> None:
     """The weights have no row for them; a read in front of the first one ended the process."""
     lines = [f"setboard {board}", "eval", "level 0", "hint 3", "level 12", "hint 3", "eval", "go", "eval", "analyze"]
+    lines += ["book new 2 4", "book store", "book show"]
     ended = subprocess.run(
         [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"],
         input="\n".join(lines) + "\n",
@@ -216,6 +217,7 @@ def test_boards_of_fewer_than_four_discs(board: str) -> None:
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
+    assert "mistake" not in ended.stderr
     values = [float(value) for value in re.findall(r"eval = (\S+)", ended.stdout)]
     assert len(values) == 3
     assert all(-64 <= value <= 64 for value in values)

@@ -156,3 +156,11 @@ def test_every_command_of_the_table_is_known() -> None:
     talk = Talk()
     for command in COMMANDS:
         assert not any("Unknown" in line for line in talk.say(command.name))
+
+
+@pytest.mark.parametrize(("word", "answer"), [("stop", b"ready.\nready.\n"), ("quit", b"bye bye.\n")])
+def test_a_stop_reaches_the_search_that_another_one_waits_for(word: str, answer: bytes) -> None:
+    search = f"ENGINE-PROTOCOL midgame-search {START} -64 64 {ENDLESS_DEPTH} 73\n"
+    with Live("-cassio") as live:
+        live.send(f"{search}{search}ENGINE-PROTOCOL {word}\n".encode())
+        live.until(answer)

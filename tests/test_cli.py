@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import edax_help
 import pytest
 
 from desdaemon import __version__
 from desdaemon.cli import UnusableFile, UsageError, _named_protocol, main, read_arguments
+from desdaemon.engine import weights_file
 from desdaemon.protocol.options import OPTIONS
+from desdaemon.weights_head import EDAX_BYTES, MAGICS
 
 SCRIPT = str(Path(__file__).parent / "fake_daemon.py")
 
@@ -91,7 +94,9 @@ def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
         (["perft", "3", "--mode", "3"], '"3"'),
         (["perft", "3", "4"], "perft"),
         (["count"], "count"),
-        (["count", "shapes", "3"], "count"),
+        (["count", "shapes"], "count"),
+        (["count", "shapes", "9"], '"9"'),
+        (["-count", "games", "5", "6x6"], "count"),
         (["count", "positions", "x"], '"x"'),
         (["count", "positions", "3", "9"], '"9"'),
     ],
@@ -103,6 +108,45 @@ def test_bad_command_lines(arguments: list[str], named: str, capsys: pytest.Capt
     assert captured.err.count("\n") == 1
     assert named in captured.err
     assert "expected" in captured.err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["help"], ["-?"], ["-q", "-help"], ["-l", "3", "--help", "-no"]])
+def test_help_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert "desdaemon [OPTION ...]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["-v"], ["version"], ["-q", "--version"]])
+def test_version_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
+    assert read_arguments(["-name", "v"]).told == ""
+
+
+@pytest.mark.parametrize("name", edax_help.COMMAND_LINE)
+def test_the_words_of_edax_s_command_line(name: str, tmp_path: Path) -> None:
+    """Those that docs/edax.md says to exist are understood, the others are not."""
+    file = tmp_path / "options"
+    file.write_text("")
+    values = {"solve": ["x"], "wtest": ["x"], "bench": ["1"], "o": [str(file)], "option-file": [str(file)]}
+    if f"-{name}" in edax_help.REASONS:
+        with pytest.raises(UsageError):
+            read_arguments([f"-{name}"])
+    elif name != "count":
+        read_arguments([f"-{name}", *values.get(name, [])])
+
+
+def test_edax_s_own_protocol_by_its_name() -> None:
+    invocation = read_arguments(["-gtp", "-edax"])
+    assert (invocation.protocol, invocation.settings.edax_compatible) == ("text", True)
+
+
+@pytest.mark.parametrize(("what", "last"), [("games", b"perft 3 (mode 1): 56 in "), ("shapes", b"shapes 3: 14\n")])
+@pytest.mark.parametrize("command", ["-count", "count"])
+def test_counting_from_the_command_line(command: str, what: str, last: bytes) -> None:
+    done = run(command, what, "3")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.splitlines(keepends=True)[-1].startswith(last)
 
 
 @pytest.mark.parametrize("option", ["-o", "-option-file", "-eval-file", "-solve"])
@@ -123,6 +167,27 @@ def test_damaged_weights(tmp_path: Path) -> None:
         assert done.stdout == b""
         assert done.stderr.count(b"\n") == 1
         assert str(file).encode() in done.stderr
+
+
+def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
+    """What is known to be wrong at the start is said there, the rest once there is a prompt; it ends the dialogue."""
+    assert EDAX_BYTES == weights_file.PACKED_BYTES + 28
+    assert {weights_file.SHIPPED_MAGIC, weights_file.EDAX_MAGIC} < set(MAGICS)
+    file = tmp_path / "eval.xz"
+    file.write_bytes(MAGICS[2] + b"but nothing to expand")
+    with subprocess.Popen(
+        [sys.executable, str(Path(SCRIPT).parent.parent / "daemon" / "__main__.py"), "-q", "-eval-file", str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read().strip() == b">"
+        complaint = process.stderr.read()
+        assert process.wait(60) == 1
+    assert complaint.count(b"\n") == 1
+    assert b"the xz stream can't be decoded" in complaint
 
 
 def test_option_files(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.clock import RESERVE_MS, Clock, is_bounded, move_limits
 from desdaemon.engine.limits import Limits
+from desdaemon.lateness import CUSHION_MS, MOST_LATE_MS, Lateness
 from desdaemon.settings import Settings
 
 LATENESS_MS = 20
@@ -23,7 +26,7 @@ def settings(**values: int) -> Settings:
 
 @given(st.integers(10, 10**7), st.integers(0, 60))
 def test_a_time_for_a_move_is_kept(move_time: int, empties: int) -> None:
-    limits = move_limits(settings(move_time=move_time), empties, 0)
+    limits = move_limits(settings(move_time=move_time), empties, 0, Lateness())
     assert 0 < limits.time_ms < move_time
     if move_time >= 100:
         assert limits.time_ms + LATENESS_MS <= move_time
@@ -36,7 +39,7 @@ def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties:
     made = settings(game_time=game_time, speed=speed)
     remaining = float(game_time)
     for empties in range(first_empties, 0, -2):
-        limits = move_limits(made, empties, remaining)
+        limits = move_limits(made, empties, remaining, Lateness())
         assert limits.time_ms >= 1
         remaining -= limits.time_ms + (LATENESS_MS if limits.time_ms > RESERVE_MS else 0)
     assert remaining >= 0 or game_time < 1000
@@ -45,34 +48,34 @@ def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties:
 @pytest.mark.parametrize("game_time", [1_000, 10_000, 60_000, 900_000])
 def test_most_of_the_time_is_used(game_time: int) -> None:
     remaining = float(game_time)
-    first = move_limits(settings(game_time=game_time), 60, remaining).time_ms
+    first = move_limits(settings(game_time=game_time), 60, remaining, Lateness()).time_ms
     for empties in range(60, 0, -2):
-        remaining -= move_limits(settings(game_time=game_time), empties, remaining).time_ms
+        remaining -= move_limits(settings(game_time=game_time), empties, remaining, Lateness()).time_ms
     assert 0 <= remaining < game_time / 2
     assert first < game_time / 8
 
 
 def test_both_clocks_bind() -> None:
     made = settings(game_time=100_000, move_time=500)
-    assert move_limits(made, 50, 100_000).time_ms < 500
-    assert move_limits(made, 50, 400).time_ms < 200
+    assert move_limits(made, 50, 100_000, Lateness()).time_ms < 500
+    assert move_limits(made, 50, 400, Lateness()).time_ms < 200
 
 
 def test_the_default_level_does_not_hold_back_a_clock_but_a_chosen_one_does() -> None:
     made = settings(move_time=1000)
-    assert move_limits(made, 50, 0).depth == 50
+    assert move_limits(made, 50, 0, Lateness()).depth == 50
     made.level_chosen = True
-    assert move_limits(made, 50, 0)[:2] == (21, 73)
+    assert move_limits(made, 50, 0, Lateness())[:2] == (21, 73)
     made.depth = 9
-    assert move_limits(made, 50, 0)[:2] == (9, 100)
+    assert move_limits(made, 50, 0, Lateness())[:2] == (9, 100)
     made.selectivity = 73
-    assert move_limits(made, 50, 0)[:2] == (9, 73)
+    assert move_limits(made, 50, 0, Lateness())[:2] == (9, 73)
     made.nodes = 77
-    assert move_limits(made, 5, 0)[:3] == (5, 73, 77)
+    assert move_limits(made, 5, 0, Lateness())[:3] == (5, 73, 77)
 
 
 def test_boards_with_more_than_sixty_empties() -> None:
-    assert move_limits(settings(), 63, 0).depth == 21
+    assert move_limits(settings(), 63, 0, Lateness()).depth == 21
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_a_game_clock_with_increment_never_runs_out(
 ) -> None:
     clock = Clock(main, increment=increment * with_increment)
     for empties in range(60, 0, -2):
-        ms = clock.move_ms(settings(), empties)
+        ms = clock.move_ms(settings(), empties, Lateness())
         assert ms >= 1
         clock.spend(ms + lag * min(RESERVE_MS, ms))
         assert clock.left > 0
@@ -107,7 +110,7 @@ def test_periods_are_kept(main: float, period: float, stones: int) -> None:
     clock = Clock(main, period, stones)
     for empties in range(60, 0, -2):
         allowed = clock.left / clock.left_stones if clock.left_stones else clock.left + period / stones
-        ms = clock.move_ms(settings(), empties)
+        ms = clock.move_ms(settings(), empties, Lateness())
         assert ms <= allowed + 1
         clock.spend(ms)
         assert clock.left > 0
@@ -122,29 +125,89 @@ def test_a_period_begins_anew_after_its_stones() -> None:
     clock.spend(3000)
     assert (clock.left, clock.left_stones) == (10_000, 2)
     clock.set(500, 1)
-    assert clock.move_ms(settings(), 30) <= 500
+    assert clock.move_ms(settings(), 30, Lateness()) <= 500
     clock = Clock(1000, 10_000, 2)
     clock.spend(1500)
     assert (clock.left, clock.left_stones) == (9500, 1)
 
 
+def played(clock: Clock, lateness: Lateness, empties: int, late: float, unseen: float = 0.0) -> float:
+    """A move that takes all the time it may and comes late; what the other end's clock shows then."""
+    ms = clock.move_ms(settings(), empties, lateness)
+    clock.spend(ms + late)
+    lateness.note(late)
+    lateness.find(clock.set(clock.left - unseen, 0))
+    return clock.left - clock.increment
+
+
 @given(st.lists(st.floats(0, 75), min_size=30, max_size=30))
 def test_a_machine_that_is_late_at_every_move_does_not_lose_a_fast_game(late: list[float]) -> None:
-    clock = Clock(1000.0, increment=50.0)
-    for move, ms in enumerate(late):
-        clock.spend(clock.move_ms(settings(), 60 - 2 * move) + ms)
-        assert clock.left > 50.0
+    clock, lateness = Clock(1000.0, increment=50.0), Lateness()
+    assert all(played(clock, lateness, 60 - 2 * move, ms) > 0.0 for move, ms in enumerate(late))
 
 
-def test_one_hiccup_is_forgotten() -> None:
+@pytest.mark.parametrize(
+    ("main", "increment", "longest", "often"),
+    [
+        (1000, 50, 300, 0.02),
+        (1000, 50, 60, 0.2),
+        (5000, 50, 300, 0.05),
+        (60_000, 500, 400, 0.1),
+        (3000, 0, 150, 0.03),
+        (1000, 0, 100, 0.03),
+    ],
+)
+def test_a_machine_that_stalls_loses_no_game(main: float, increment: float, longest: float, often: float) -> None:
+    """Two hundred games, stalls before a line is read and after a search was to end, drawn by lot."""
+    chance, lateness = random.Random(1), Lateness()
+
+    def stall() -> float:
+        return chance.uniform(longest / 2, longest) if chance.random() < often else chance.uniform(0, 5)
+
+    least = []
+    for _ in range(200):
+        clock = Clock(main, increment=increment)
+        least.append(min(played(clock, lateness, empties, stall(), stall()) for empties in range(52, 0, -2)))
+    assert min(least) > 0
+
+
+def test_lateness_is_forgotten() -> None:
+    lateness = Lateness()
     clock = Clock(600_000.0)
-    usual = clock.move_ms(settings(), 50)
-    clock.spend(usual + 500)
-    clock.set(600_000.0, 0)
-    hurried = clock.move_ms(settings(), 50)
-    assert usual - 2000 < hurried < usual - 900
+    usual = clock.move_ms(settings(), 50, lateness)
+    lateness.note(500)
+    assert usual - 2000 < clock.move_ms(settings(), 50, lateness) < usual - 900
+    assert lateness.cushion > CUSHION_MS + 1900
     for _ in range(10):
-        clock.set(600_000.0, 0)
-        clock.spend(clock.move_ms(settings(), 50))
-    clock.set(600_000.0, 0)
-    assert clock.move_ms(settings(), 50) > usual - 200
+        lateness.note(-1)
+    assert clock.move_ms(settings(), 50, lateness) > usual - 200
+    assert lateness.cushion > CUSHION_MS + 1600
+    for _ in range(300):
+        lateness.note(0)
+    assert lateness.cushion < CUSHION_MS + 10
+    lateness.note(10**6)
+    assert lateness.recent == lateness.worst == MOST_LATE_MS
+
+
+def test_what_only_the_other_end_s_clock_has_seen() -> None:
+    clock = Clock(10_000.0, increment=100.0)
+    assert clock.set(9_000.5, 0) == 0
+    clock.spend(500)
+    assert clock.set(8_300.5, 0) == 300
+    assert clock.set(7_000.5, 0) == 0
+    clock.spend(500)
+    assert clock.set(7_000.5, 0) == 0
+    clock.spend(500)
+    assert clock.set(5_000, 0) == 0
+    clock.spend(500)
+    clock.restart()
+    assert clock.set(4_000.5, 0) == 0
+
+
+def test_a_time_for_a_move_shrinks_where_stops_come_late() -> None:
+    lateness = Lateness()
+    made = settings(move_time=1000)
+    lateness.note(150)
+    assert move_limits(made, 50, 0, lateness).time_ms == 1000 - 300 - RESERVE_MS
+    lateness.note(MOST_LATE_MS)
+    assert move_limits(made, 50, 0, lateness).time_ms == 200 - RESERVE_MS

@@ -100,6 +100,21 @@ def test_what_others_write(format: str, text: str, moves: str) -> None:
     assert "".join(referee.name(played.move) for played in record.moves) == moves
 
 
+def test_what_xboard_saves() -> None:
+    """Its White moves first; a pass is two dashes, the discs are as they were dropped."""
+    text = (
+        '[Event "Computer Chess Game"]\n[White "first"]\n[Black "second"]\n[Result "1-0"]\n[Variant "othello"]\n'
+        '[FEN "8/8/8/3Pp3/3pP3/8/8/8[PPpp] w - - 0 1"]\n[SetUp "1"]\n\n{--------------\n. . p P\nwhite to play\n'
+        "--------------}\n1. P@e6 {-1.00/5} P@f4\n2. P@e3 P@f6 3. P@g5 P@d6 4. P@e7\nP@f5 5. P@c5 {Black is out} 1-0\n"
+    )
+    record = parse_game(text, "pgn")
+    assert (record.black, record.white, record.initial) == ("first", "second", START)
+    assert "".join(referee.name(played.move) for played in record.moves) == "E6F4E3F6G5D6E7F5C5"
+    assert record.final.over
+    tags = text.replace("3Pp3/3pP3/8/8/8[PPpp] w", "8/8/8/8/pP6[PPpp] w").partition("\n\n")[0]
+    assert [played.move for played in parse_game(f"{tags}\n\n1. -- P@c1 0-1\n", "pgn").moves] == [PASS, 2]
+
+
 @pytest.mark.parametrize(
     ("format", "text"),
     [

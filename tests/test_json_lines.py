@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from live import Live, converse
+from live import TIMEOUT, Live, converse
 
 from desdaemon.protocol.messages import LARGEST_BODY
 
@@ -53,9 +53,10 @@ def test_lines_that_are_no_requests() -> None:
         b"\xff",
         b'{"v":1,"id":1,"op":"ping","args":[' * 2000,
         b"[" * 9999,
+        b'{"v":1,"id":"\\ud800","op":"ping"}',
     ]
     found = replies(b"\n".join(lines) + b"\n" + request("after", "ping"))
-    assert [reply["error"]["code"] for reply in found[None]] == ["bad_request"] * 7
+    assert [reply["error"]["code"] for reply in found[None]] == ["bad_request"] * 8
     assert found["after"][0]["type"] == "final"
 
 
@@ -75,6 +76,18 @@ def test_answers_come_at_once_and_a_shutdown_is_the_end() -> None:
         kinds = {json.loads(line)["id"]: json.loads(line)["type"] for line in out.splitlines()}
         assert kinds == {2: "error", 3: "final"}
         assert status == 0
+
+
+def test_who_does_not_want_to_know_the_answers_ends_it() -> None:
+    with Live("-json") as dialogue:
+        dialogue.send(request(1, "ping"))
+        dialogue.until(b"\n")
+        assert dialogue.process.stdout is not None
+        dialogue.process.stdout.close()
+        dialogue.send(request(2, "ping"))
+        assert dialogue.process.stderr is not None
+        assert (dialogue.process.wait(TIMEOUT), dialogue.process.stderr.read()) == (1, b"")
+        dialogue.process.stdout = None
 
 
 def test_files_are_the_users_own() -> None:

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from programs import programs
 from test_games import OTHER_START
 
-from desdaemon.clients import match, statistics
+from desdaemon.clients import match, match_workers, statistics
 from desdaemon.clients.engines import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match_journal import Journal
 from desdaemon.clients.match_report import report, tally
@@ -418,20 +419,80 @@ def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) ->
     ("arguments", "line"),
     [
         (["no-such-program -gtp", "x -gtp"], 'engine "no-such-program -gtp": No such file or directory'),
-        (["'", "x"], "expected a command line"),
-        (["a -gtp", "b -gtp", "--protocol", "cgi"], '--protocol "cgi": expected auto or one of gtp nboard text'),
-        (["a -gtp", "b -gtp", "--move-time", "1,2,3"], "expected one value for both programs, or two"),
-        (["a -gtp", "b -gtp", "--move-time", "fast"], "expected seconds such as 0.5, or none"),
-        (["a -gtp", "b -gtp", "--sprt", "5,1"], "expected two differences of Elo, the smaller first"),
         (["a -gtp", "b -gtp", "--openings", "/no/such.ggf"], "expected a file that can be read"),
-        (["a -gtp", "b -gtp", "--concurrency", "0"], "expected a whole number from 1 to 256"),
+        (["a -gtp", "b -gtp", "--openings", "OTHER"], "opening 2 begins on another board"),
+        (["a -gtp", "b -gtp", "--save", "games.doc"], "expected a file name that ends in .txt, .ggf"),
+        (["a -gtp", "b -gtp", "--save", "/no/such/games.ggf"], "--save"),
+        (["a -gtp", "b -gtp", "--json", "/no/such/match.json"], "--json"),
+        (["a -gtp", "b -gtp", "--games", "3000"], "1500 openings: expected at most 1000"),
     ],
 )
-def test_what_a_match_refuses(arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert match.main(arguments) == 1
+def test_files_and_programs_that_a_match_cannot_use(
+    arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of that is said before a game is played."""
+    other = tmp_path / "other.txt"
+    other.write_text(f"f5d6\n{OTHER_START};\n")
+    assert match.main([argument.replace("OTHER", str(other)) for argument in arguments]) == 1
     err = capsys.readouterr().err
     assert line in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["'", "x"], "expected a command line"),
+        (["a", "b", "--protocol", "cgi"], '--protocol "cgi": expected auto or one of gtp nboard text'),
+        (["a", "b", "--move-time", "1,2,3"], "expected one value for both programs, or two"),
+        (["a", "b", "--move-time", "fast"], "expected seconds such as 0.5, or none"),
+        (["a", "b", "--sprt", "5,1"], "expected two differences of Elo, the smaller first"),
+        (["a", "b", "--sprt", "0,inf"], '"inf": expected a number from -10000 to 10000'),
+        (["a", "b", "--sprt", "nan,1"], '"nan": expected a number from'),
+        (["a", "b", "--level", "nan"], '--level "nan": expected a whole number from 0 to 1000, or none'),
+        (["a", "b", "--level", "3,2.5"], '--level "2.5": expected a whole number'),
+        (["a", "b", "--margin", "nan"], '--margin: "nan": expected a number from 0'),
+        (["a", "b", "--margin=-5"], '"-5": expected a number from 0'),
+        (["a", "b", "--games", "0"], '--games: "0": expected a whole number from 1'),
+        (["a", "b", "--plies", "61"], "expected a whole number from 0 to 60"),
+        (["a", "b", "--adjudicate", "11"], "expected a whole number from 0 to 10"),
+        (["a", "b", "--concurrency", "0"], "expected a whole number from 1 to 256"),
+        (["a"], "second: expected what desdaemon match --help shows"),
+    ],
+)
+def test_command_lines_that_a_match_refuses(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        match.main(arguments)
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("\n") == 1
+    assert err.count(": expected") == 1
+
+
+def test_a_program_that_says_nothing_at_its_start_is_mentioned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mentioned = threading.Event()
+
+    def start(*arguments: object) -> Player:
+        assert mentioned.wait(60)
+        raise EngineFault("hang", "no answer within 300 s")
+
+    class Heard(match_workers.Match):
+        def _remark(self, text: str) -> None:
+            super()._remark(text)
+            mentioned.set()
+
+    monkeypatch.setattr(match_workers, "_SILENT_S", 0.01)
+    monkeypatch.setattr(match_workers, "start_player", start)
+    monkeypatch.setattr(match, "Match", Heard)
+    assert run("mute -gtp", "deaf -gtp") == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == 'desdaemon match: engine "mute -gtp" says nothing in gtp yet; it has 300 s for its start'
+    assert second.endswith('"mute -gtp": no answer within 300 s: expected a program that speaks gtp')
 
 
 @pytest.mark.parametrize("content", [b"hello\n", b"{}\n", b'{"match": 2}\n', b"[]\n", b"hello"])

@@ -17,9 +17,9 @@ from transcripts import read
 
 from desdaemon.books import BookMove
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.result import Result
+from desdaemon.engine.result import Line, Result
 from desdaemon.loader import Engine, EngineConfig, EngineFailure, EngineSource
-from desdaemon.nboard import NBoardDialect
+from desdaemon.nboard import NBoardDialect, _Stream
 from desdaemon.output import Collected
 from desdaemon.protocol.games import parse_ggf
 from desdaemon.protocol.nboard import COMMANDS
@@ -498,3 +498,13 @@ def test_what_is_odd_about_a_book_is_said_where_nboard_reads_it() -> None:
 def test_a_dialogue_that_ends_before_the_book_is_open_says_nothing_of_it() -> None:
     done = converse(b"nboard 2\nping 1\n", "-nboard", "-book-file", "/nowhere/book.dat")
     assert (done.stderr, done.returncode) == (b"", 0)
+
+
+def test_a_hint_that_found_nothing_out_says_nothing() -> None:
+    said: list[str] = []
+    stream = _Stream(said.append, 1)
+    line = Line(19, 0, -64, 64, 0, 73, (19,), 1, 0.0, 60)
+    stream.finish(Result((line,), 1, 0.0, False))
+    assert [text.split()[0] for text in said] == ["nodestats"]
+    stream.finish(Result((line,), 1, 0.0, True))
+    assert said[1:] == ["search D3 0.00 0 0"]

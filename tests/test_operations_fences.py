@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import gc
+import threading
+import time
+import weakref
 from pathlib import Path
 from typing import Any
 
 import pytest
 import referee
+from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
 from operated import Operated
 
+from desdaemon import remote, scheduler, text
 from desdaemon.books import Books, Caller
-from desdaemon.jobs import Jobs
-from desdaemon.operations import Client
+from desdaemon.loader import Engine, EngineConfig
+from desdaemon.operations import Client, ServerLimits
 from desdaemon.paths import Hidden
 from desdaemon.protocol.book_commands import BY_NAME
+from desdaemon.workers import Engines
+
+ENDLESS = {"depth": ENDLESS_DEPTH}
 
 
 @pytest.fixture
@@ -56,6 +66,15 @@ def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
     assert daemon.final("status")["book"]["positions"] == 1
 
 
+def test_how_a_client_plays_from_the_book_is_its_own_matter(daemon: Operated) -> None:
+    reader, later = Client("reader", "reader"), Client("later", "reader")
+    daemon.final("book.off", client=reader)
+    daemon.final("book.randomness", {"discs": 9}, reader)
+    for client, shown in ((reader, "off 9"), (later, "on 0")):
+        for name, value in zip(("book-usage", "book-randomness"), shown.split(), strict=True):
+            assert daemon.final("text", {"line": name}, client)["out"] == f"{name} = {value}\n"
+
+
 def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
     kept = tmp_path / "elsewhere" / "kept.book"
     kept.parent.mkdir()
@@ -78,3 +97,146 @@ def test_hidden_folders() -> None:
 def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:
     daemon.final("text", {"line": "book-tasks 200"})
     assert daemon.final("text", {"line": "book-tasks"})["out"] == "book-tasks = 0\n"
+
+
+def test_of_a_game_each_ply_tells_how_it_goes_until_it_is_done(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=2)
+    asked = {"moves": "f5d6c3d3", "plies": [0, 1, 2, 3], "depth": 12, "partial_ms": 1, "book": "ignore"}
+    *partials, final = daemon.ends(daemon.request("analyze", asked))
+    assert [found["ply"] for found in final["data"]["plies"]] == [0, 1, 2, 3]
+    told = [(partial["data"]["ply"], partial["data"]["done"]) for partial in partials]
+    for ply in range(4):
+        done = [last for told_ply, last in told if told_ply == ply]
+        assert done == [False] * (len(done) - 1) + [True], told
+    assert len({ply for ply, done in told if not done}) > 1, told
+
+
+def test_everything_of_a_client_is_cancelled_at_once(daemon: Operated) -> None:
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    mine = [daemon.request("analyze", ENDLESS) for _ in range(3)] + [daemon.request("text", {"line": "hint"})]
+    other = daemon.request("analyze", {**ENDLESS, "priority": -1}, Client("other", "reader"))
+    assert daemon.final("cancel", {"all": True}) == {"cancelled": True, "number": 4}
+    assert {daemon.ends(number)[-1]["error"]["code"] for number in mine} == {"cancelled"}
+    assert not [reply for reply in daemon.replies if reply["id"] == other]
+    assert daemon.final("cancel", {"all": True}) == {"cancelled": False, "number": 0}
+    for args in ({}, {"all": False}, {"all": True, "target": other}):
+        assert daemon.code("cancel", args) == "bad_request"
+
+
+def test_an_argument_of_a_book_command_is_named(daemon: Operated) -> None:
+    for op, args, field in (
+        ("book.deviate", {"relative": "x"}, "relative"),
+        ("book.learn", {"depth": 1, "per-move": 200}, "per-move"),
+        ("book.edit", {"score": 1}, "move"),
+        ("book.load", {"file": 5}, "file"),
+    ):
+        assert daemon.ask(op, args)["error"]["field"] == field
+
+
+def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
+    warned = daemon.ask("legal", {"bord": ""}, moves="f5", **{"arg\n": 1})
+    assert warned["warnings"] == [
+        'unknown key "moves": arguments are in args',
+        'unknown key "arg\\n": arguments are in args',
+        'legal has no argument "bord"',
+    ]
+
+
+def test_jobs_of_clients_that_come_and_go_do_not_pile_up(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(queue=5))
+    go_on = threading.Event()
+    daemon.services.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
+    for number in range(8):
+        client = Client(str(number), "editor")
+        asked = daemon.request("book.fix", client=client)
+        daemon.services.operations.drop(client)
+        assert daemon.ends(asked)[-1]["error"]["code"] == ("cancelled" if number < 4 else "busy")
+    go_on.set()
+
+
+def test_a_line_that_needs_no_search_is_carried_out_though_all_threads_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "MOST_THREADS", 2)
+    daemon = Operated(tmp_path)
+    slow = [Client(str(number), "reader") for number in range(3)]
+    for client in slow:
+        daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"}, client)
+        daemon.request("text", {"line": "hint"}, client)
+    assert daemon.final("text", {"line": "moves"})["out"]
+    for client in slow:
+        daemon.final("cancel", {"all": True}, client)
+
+
+def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() -> None:
+    made: weakref.WeakSet[FakeSearcher] = weakref.WeakSet()
+
+    def build(config: EngineConfig) -> Engine:
+        engine = build_fake(config)
+        assert isinstance(engine.searcher, FakeSearcher)
+        made.add(engine.searcher)
+        return engine
+
+    engines = Engines(build, 4, 16)
+    for threads in (1, 2, 3, 4, 1, 4, 2):
+        engines.assure(threads)
+        engines.give_back(engines.borrow(threads), threads)
+    gc.collect()
+    assert len(made) <= 4
+
+
+def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> None:
+    queue = scheduler.Queue(1)
+    kept: weakref.WeakSet[scheduler.Item] = weakref.WeakSet()
+
+    def item(priority: int) -> scheduler.Item:
+        found = scheduler.Item(scheduler.Lane.BATCH, "client", 1, priority, lambda: None, None)
+        kept.add(found)
+        return found
+
+    for number in range(2):
+        queue.add(item(9), number)
+        queue.decide(number)
+    for _ in range(10_000):
+        withdrawn = item(0)
+        queue.add(withdrawn, 2)
+        queue.decide(2)
+        assert queue.remove(withdrawn)
+    del withdrawn
+    assert len(kept) < 3_000
+    assert (queue.waiting, len(queue.running)) == (1, 1)
+    queue.release(queue.running[0])
+    assert len(queue.decide(3).start) == 1
+
+
+def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon.final("book.new", {"level": 0, "depth": 4})
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    reply = daemon.ask("book.save", {"file": "kept.book"})
+    assert (reply["error"]["code"], "No space" in reply["error"]["message"]) == ("internal", True)
+    assert daemon.final("book.get")["found"]
+
+
+def test_few_lines_compute_at_a_time(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    def slow(dialect: object, argument: str) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+
+    monkeypatch.setattr(text, "find_handler", lambda name: slow)
+    for name in ("moves", "seek"):
+        most = 0
+        clients = [Client(str(number), "admin") for number in range(20)]
+        asked = [daemon.request("text", {"line": name}, client) for client in clients]
+        assert all(daemon.ends(number)[-1]["type"] == "final" for number in asked)
+        assert most <= {"moves": 4, "seek": 1}[name]

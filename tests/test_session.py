@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from fake_engine import FakeControl, FakeSearcher, build_fake
 from live import Live
 
 from desdaemon.clock import Clock
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
 from desdaemon.loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
+from desdaemon.protocol.notation import START
 from desdaemon.protocol.options import find_option
 from desdaemon.session import INTERACTIVE, Session
 from desdaemon.settings import Settings
@@ -150,3 +154,48 @@ def test_a_line_or_the_end_of_the_input_ends_it_at_once(protocol: str, lines: by
         live.send(lines)
         live.until(answer)
         assert live.end()[1:] == (b"", 0)
+
+
+class _Late(FakeSearcher):
+    """Takes a quarter of a second more than it may, by a clock of its own."""
+
+    now = 0.0
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        self.now += limits.time_ms / 1000 + 0.25
+        return super().search(player, opponent, limits, **options)
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = _Late()
+    session = Session(Settings(), EngineSource(lambda config: Engine(searcher, FakeControl)))
+    session.settings.game_time = 10_000
+    session.engine()
+    first = session.limits(START).time_ms
+    monkeypatch.setattr("desdaemon.session.time", searcher)
+    session.choose()
+    assert session.lateness.worst == pytest.approx(250)
+    assert session.game.black_ms == pytest.approx(first + 250)
+    assert session.limits(START).time_ms < first - 200
+
+
+# Black may play D3, C4, F5, E6 and H8.
+CORNER = "---------------------------OX------XO-----------------------XOO- X"
+
+
+class _Stopped(FakeSearcher):
+    """Was told to end before it had finished an iteration."""
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        result = super().search(player, opponent, limits._replace(depth=1), **options)
+        return result._replace(lines=(result.lines[0]._replace(depth=0),), complete=False)
+
+
+def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
+    """A corner is taken without any search, though other squares come before it."""
+    session = Session(Settings(), EngineSource(lambda config: Engine(_Stopped(), FakeControl)))
+    session.set_board(CORNER)
+    assert session.choose() == (63, None)

@@ -12,8 +12,6 @@ import edax_help
 import pytest
 from tables import DOCS, TABLES, block
 
-from desdaemon.cli import PROTOCOLS, usage
-
 
 @pytest.mark.parametrize(("document", "name"), TABLES)
 def test_the_document_says_what_the_code_does(document: str, name: str) -> None:
@@ -32,13 +30,6 @@ def test_everything_in_edax_s_help_exists_or_has_a_reason() -> None:
     missing = {name for name, here in known if not here}
     words = {f"-{name}" for name in edax_help.COMMAND_LINE}
     assert missing == edax_help.REASONS.keys() - words
-
-
-def test_the_words_of_the_command_line_that_are_said_to_exist_do() -> None:
-    for name in edax_help.COMMAND_LINE:
-        known = name in PROTOCOLS or f"-{name} " in usage() or f"-{name}," in usage()
-        known = known or name in ("?", "v", "count", "option-file")
-        assert known == (f"-{name}" not in edax_help.REASONS), name
 
 
 def test_every_command_of_every_protocol_is_for_something() -> None:

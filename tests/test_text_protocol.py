@@ -53,6 +53,19 @@ def test_help_lists_exactly_what_works() -> None:
     assert dialogue.say("?") == text
 
 
+def test_help_of_one_thing() -> None:
+    dialogue = Dialogue()
+    everything = dialogue.say("help").splitlines()
+    for name in [command.name for command in COMMANDS] + [option.name for option in OPTIONS if not option.idle]:
+        assert set(dialogue.say(f"help {name}").splitlines()) <= set(everything)
+    assert dialogue.say("help A") == dialogue.say("help analyze")
+    assert [line.split()[0] for line in dialogue.say("help n").splitlines()] == ["new,", "n-tasks,"]
+    assert dialogue.say("help -l") == dialogue.say("help level")
+    first, *tests = dialogue.say("help test").splitlines()
+    assert first == "Tests:"
+    assert set(tests) < set(everything)
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_listed_command_is_known(command: object) -> None:
     _, err = Dialogue().both(f"{command.name} nonsense")  # type: ignore[attr-defined]
@@ -229,10 +242,16 @@ def test_every_option_of_edax_can_be_named() -> None:
     values = {"bool": "on", "flag": "on", "time": "1:00", "selectivity": "1", "path": "x", "text": "x"}
     values["choice"] = "value"
     for option in OPTIONS:
-        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose"):
+        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose", "ui-log-file"):
             continue
         number = option.low if option.name == "alpha" else option.high
         dialogue.say(f"{option.name} {number if option.kind == 'int' else values[option.kind]}")
+
+
+def test_a_dialogue_that_goes_on_is_not_written_down_from_then_on() -> None:
+    dialogue = Dialogue()
+    assert "on the command line" in dialogue.refused("ui-log-file here")
+    assert dialogue.say("ui-log-file") == "ui-log-file = \n"
 
 
 def test_level_reaches_the_search() -> None:

@@ -50,9 +50,7 @@ def test_any_bytes_are_a_map_or_one_kind_of_error(body: bytes) -> None:
         b"\x81\xa1a" + b"\x91" * 5000 + b"\xc0",
         b"\xdf\xff\xff\xff\xff",
         b"\x81\xa1a\xdd\xff\xff\xff\xff",
-        b"\x81\xa1a\xd4\x05\x00",
-        b"\x81\xa1a\xd6\xff\x00\x00\x00\x00",
-        b"\x81\xa1a\xc7\x00\x05",
+        b"\x81\xa1a\xc7\x01\xff\x00",
         b"\x81\x01\x01",
         b"\x80\x80",
         b"\x81\xa1a\xdd" + (60_000).to_bytes(4, "big") + b"\x80" * 60_000,
@@ -61,6 +59,19 @@ def test_any_bytes_are_a_map_or_one_kind_of_error(body: bytes) -> None:
 def test_what_nests_counts_or_extends_beyond_reason_is_refused(body: bytes) -> None:
     with pytest.raises(wire.WireError):
         wire.decode(body)
+
+
+@pytest.mark.parametrize("value", [b"\xd4\x05\x00", b"\xd6\xff\x00\x00\x00\x00", b"\xc7\x00\x05"])
+def test_a_value_of_an_extension_type_fits_no_argument(value: bytes) -> None:
+    args = wire.decode(b"\x81\xa4args\x82\xa5level" + value + b"\xa5later" + value)["args"]
+    later = {"later": args["later"]}
+    assert messages.check_arguments(messages.OPERATIONS[0], later) == ({}, ['ping has no argument "later"'])
+    analyze = messages.find_operation("analyze")
+    assert analyze is not None
+    with pytest.raises(RequestError) as caught:
+        messages.check_arguments(analyze, args)
+    assert (caught.value.code, caught.value.field) == ("bad_request", "level")
+    assert refused({"v": 1, "id": args["level"], "op": "ping"}) == "bad_request"
 
 
 def test_the_first_byte_tells_messages_from_text() -> None:

@@ -21,7 +21,7 @@ def test_no_search_is_made_only_to_see_that_there_are_any() -> None:
         made.append(config)
         return Engine(Nothing(), Nothing)  # type: ignore[arg-type]
 
-    engines = Engines(build, 16)
+    engines = Engines(build, 2, 16)
     engines.assure(1)
     lent = engines.borrow()
     for _ in range(3):
@@ -37,7 +37,7 @@ def test_what_cannot_be_made_is_tried_again() -> None:
     def build(config: EngineConfig) -> Engine:
         raise EngineFailure("no weights")
 
-    engines = Engines(build, 16)
+    engines = Engines(build, 2, 16)
     for _ in range(2):
         with pytest.raises(EngineFailure):
             engines.assure(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from dialogue import Script
 from fake_engine import ENDLESS_DEPTH, FakeControl, FakeSearcher
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
@@ -19,8 +20,10 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.loader import Engine, EngineConfig, EngineFailure, EngineSource
 from desdaemon.output import Collected
+from desdaemon.protocol.notation import START as START_POSITION
 from desdaemon.protocol.notation import Position, board_text
-from desdaemon.protocol.xboard import COMMANDS, SETUP, drop_text, fen_text, parse_drop, parse_fen, parse_level
+from desdaemon.protocol.rules import PASS, squares
+from desdaemon.protocol.xboard import COMMANDS, SETUP, drop_text, parse_drop, parse_fen, parse_level
 from desdaemon.session import Session
 from desdaemon.settings import Settings
 from desdaemon.xboard import XBoardDialect
@@ -147,7 +150,42 @@ def test_the_engine_passes_and_claims_the_result() -> None:
     talk = Talk()
     assert talk.say("setboard 8/8/8/8/8/8/8/pP6 w - - 0 1", "go") == ["move @@@@"]
     assert talk.say("P@c1") == ["0-1 {Black wins 3-0}"]
-    assert talk.say("setboard 8/8/8/8/8/8/8/Pp6 w - - 0 1", "go") == ["move P@c1", "1-0 {White wins 3-0}"]
+    assert talk.say("force", "setboard 8/8/8/8/8/8/8/Pp6 w - - 0 1", "go") == ["move P@c1", "1-0 {White wins 3-0}"]
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_a_pass_of_the_other_engine_comes_as_a_board_on_which_no_disc_was_turned(seed: int) -> None:
+    """As XBoard 4.9.1 tells it, which otherwise waits for ever for the answer."""
+    chance = random.Random(seed)
+    talk = Talk()
+    drops = {"P": START_POSITION.black, "p": START_POSITION.white}
+    talk.say("new", "force")
+    position = START_POSITION
+    while not position.must_pass:
+        if position.over:
+            return
+        move = chance.choice(squares(position.moves))
+        drops["P" if position.black_to_move else "p"] |= 1 << move
+        assert talk.say(drop_text(move)) == []
+        position = position.after(move)
+    ranks = [
+        "".join(next((kind for kind in "Pp" if drops[kind] >> 8 * rank + file & 1), "1") for file in range(8))
+        for rank in range(7, -1, -1)
+    ]
+    talk.say("playother")
+    after = position.after(PASS)
+    moved, *_ = talk.say(f"setboard {'/'.join(ranks)}[PPpp] {'w' if after.black_to_move else 'b'} - - 0 30")
+    move = parse_drop(moved.removeprefix("move "))
+    assert move is not None
+    assert talk.session.game.moves[-2:] == [PASS, move]
+    assert talk.session.game.position == after.after(move)
+
+
+def test_a_board_that_is_set_up_while_the_engine_plays_is_played_on() -> None:
+    talk = Talk()
+    assert talk.say("new", "setboard 8/8/8/8/8/8/8/pP6 b - - 0 1") == ["move P@c1", "0-1 {Black wins 3-0}"]
+    assert talk.say("force", "setboard 8/8/8/8/8/8/8/pP6 b - - 0 1") == []
 
 
 def test_clocks() -> None:
@@ -217,8 +255,10 @@ def test_fen_round_trip(squares: list[int], colours: int, black_to_move: bool) -
     white = sum(1 << square for square in squares if not colours >> square & 1)
     pair = (black, white) if black_to_move else (white, black)
     position = Position(*pair, black_to_move)
-    assert parse_fen(fen_text(position)) == position
-    placed, rest = fen_text(position).split(" ", 1)
+    letters = "".join("P" if black >> at & 1 else "p" if white >> at & 1 else "1" for at in range(64))
+    placed = "/".join(letters[at : at + 8] for at in range(56, -1, -8))
+    rest = f"{'w' if black_to_move else 'b'} - - 0 1"
+    assert parse_fen(f"{placed} {rest}") == position
     assert parse_fen(f"{placed}[PPpp] {rest}") == position
 
 

@@ -22,15 +22,15 @@ pytestmark = pytest.mark.slow
 
 
 def drops(moves: str) -> list[str]:
-    """The moves of a game as XBoard saves it: ``P@f5`` and ``@@@@``, between numbers, comments and the result."""
-    return re.findall(r"P@[a-h][1-8]|@@@@", re.sub(r"\{[^}]*\}", "", moves))
+    """The moves of a game as XBoard saves it: ``P@f5`` and ``--``, between numbers, comments and the result."""
+    return re.findall(r"P@[a-h][1-8]|(?<=\s)--(?=\s)", re.sub(r"\{[^}]*\}", "", moves))
 
 
 def replayed(names: list[str]) -> referee.Cells:
     """The board after a game, by the referee's rules."""
     cells = referee.start()
     for name in names:
-        if name == "@@@@":
+        if name == "--":
             assert not referee.legal_moves(cells)
             cells = referee.passed(cells)
         else:

@@ -20,7 +20,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import list_links, prefetch_key
+from .graph import barren, list_links, prefetch_key
 from .negamax import NARROW, clamp, count_of
 from .table import canonical, find_row, insert_row, row_at
 
@@ -151,19 +151,20 @@ def prefetch_record(ctx, data, here):
     return here + U(42) + (ldu8(at + U(38)) << U(1))
 
 
-@kernel("i64(u64,u64,i64,i64,u64)")
-def dat_load(ctx, data, size, start, out):
-    """Insert the records of ``data`` from byte ``start``; answers where it stopped.
+@kernel("i64(u64,u64,i64,i64,i64,u64)")
+def dat_load(ctx, data, size, start, most, out):
+    """Insert ``most`` records of ``data`` at most, from byte ``start``; answers where it stopped.
 
-    ``out``: + 0 why (0: the end; -1, -2: see `insert_row`; else what is wrong, in the record that begins where it
-    stopped), + 8 at which byte of the record, + 16 known positions met.
+    ``out``: + 0 why (0: the end, or so many; -1, -2: see `insert_row`; else what is wrong, in the record that begins
+    where it stopped), + 8 at which byte of the record, + 16 known positions met.
     """
     here = i2u(start)
     end = i2u(size)
     ahead = here
     lead = 0
     st64(out, U(0))
-    while here < end:
+    while here < end and most > 0:
+        most -= 1
         while lead < AHEAD and ahead + U(42) <= end:
             ahead = prefetch_record(ctx, data, ahead)
             lead += 1
@@ -205,12 +206,11 @@ def dat_load(ctx, data, size, start, out):
 def sorted_links(ctx, at, out, empties):
     """The links of the record at ``at`` as Edax stores them (score, move), best first, then by move.
 
-    ``empties``: how many rows have 0.. empty squares, see `count_empties`.
+    ``empties``: see `barren`.
     """
     found = stack_buf(1024)
     count = u2i(U(0))
-    free = U(64) - i2u(popc(ld64(at) | ld64(at + U(8))))
-    if moves(ld64(at), ld64(at + U(8))) != U(0) and ld64(empties + ((free - U(1)) << U(3))) == U(0):
+    if barren(ld64(at), ld64(at + U(8)), empties):
         return 0
     total = list_links(ctx, ld64(at), ld64(at + U(8)), found)
     k = U(0)
@@ -315,10 +315,13 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, empties):
         else:
             count = i2u(sorted_links(ctx, at, links, empties))
         st8(here + U(38), u2i(count))
-        level = ldi8(at + U(35))
-        st8(here + U(39), 0 if level < 0 else 60 if level > 60 else level)
         leaf_move = ldu8(at + U(36))
         leaf_score = ldi8(at + U(37))
+        level = ldi8(at + U(35))
+        if level > 60 and leaf_move < U(65) and leaf_score >= -64:
+            # A human's score: Edax would take the leaf for one that was searched to the end.
+            level = ldi8(at + U(38))
+        st8(here + U(39), 0 if level < 0 else 60 if level > 60 else level)
         k = U(0)
         while k < (count << U(1)):
             st8(here + U(40) + k, u2i(ldu8(links + k)))
@@ -329,6 +332,9 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, empties):
         if leaf_move > U(65) or leaf_score < -64:
             leaf_move = U(65)
             leaf_score = NO_SCORE
+            if moves(ld64(at), ld64(at + U(8))) == U(0) and moves(ld64(at + U(8)), ld64(at)) == U(0):
+                # A finished game: its score is its leaf there.
+                leaf_score = ldi8(at + U(32))
         here = here + U(40) + (count << U(1))
         st8(here, leaf_score)
         st8(here + U(1), u2i(leaf_move))

@@ -20,7 +20,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .table import COUNT, canonical, find_row, hash_of, insert_row, place_of, row_at, segment_of
+from .table import canonical, find_row, hash_of, insert_row, place_of, row_at, segment_of
 
 PASS = U(64)
 
@@ -80,6 +80,16 @@ def list_children(ctx, p, o, out):
     return u2i(count)
 
 
+@kernel("i64(u64,u64,u64)", inline=True)
+def barren(p, o, empties):
+    """Whether nothing can follow (p, o) in the book: it has moves, and no row one empty square less.
+
+    ``empties``: how many rows have 0.. empty squares, see `count_empties`.
+    """
+    free = U(64) - i2u(popc(p | o))
+    return 1 if moves(p, o) != U(0) and ld64(empties + ((free - U(1)) << U(3))) == U(0) else 0
+
+
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
     """Every legal move (or the pass) of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
@@ -109,38 +119,28 @@ def layer_of(p, o):
     return twice
 
 
-@kernel("void(u64,u64,u64)")
-def order_rows(ctx, out, layers):
-    """All rows by ascending layer as 32-bit numbers at ``out``; where each of the 131 layers begins at ``layers``."""
-    count = ld64(ctx + COUNT)
-    k = U(0)
-    while k < U(131):
-        st64(layers + (k << U(3)), U(0))
-        k += U(1)
-    row = U(0)
-    while row < count:
+@kernel("void(u64,i64,i64,u64)")
+def count_layers(ctx, start, end, layers):
+    """Count rows ``start..end`` by layer 0..129: the word at ``layers`` after the layer's own goes up."""
+    row = i2u(start)
+    while row < i2u(end):
         at = row_at(ctx, row)
         slot = layers + (i2u(layer_of(ld64(at), ld64(at + U(8)))) << U(3))
         st64(slot + U(8), ld64(slot + U(8)) + U(1))
         row += U(1)
-    k = U(1)
-    while k < U(131):
-        slot = layers + (k << U(3))
-        st64(slot, ld64(slot) + ld64(slot - U(8)))
-        k += U(1)
-    row = U(0)
-    while row < count:
+
+
+@kernel("void(u64,i64,i64,u64,u64)")
+def place_rows(ctx, start, end, out, places):
+    """Put rows ``start..end``, as 32-bit numbers, at ``out`` where the word of their layer at ``places`` says, which
+    moves on."""
+    row = i2u(start)
+    while row < i2u(end):
         at = row_at(ctx, row)
-        slot = layers + (i2u(layer_of(ld64(at), ld64(at + U(8)))) << U(3))
+        slot = places + (i2u(layer_of(ld64(at), ld64(at + U(8)))) << U(3))
         st32(out + (ld64(slot) << U(2)), u2i(row))
         st64(slot, ld64(slot) + U(1))
         row += U(1)
-    # Each begin has moved to the next layer's begin: shift them back.
-    k = U(130)
-    while k > U(0):
-        st64(layers + (k << U(3)), ld64(layers + ((k - U(1)) << U(3))))
-        k -= U(1)
-    st64(layers, U(0))
 
 
 @kernel("i64(u64,i64,i64,u64)")

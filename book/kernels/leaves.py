@@ -1,10 +1,10 @@
 """Leaves that are not as they should be, and counts of what there is."""
 
 from desdaemon.engine.jit import kernel
-from desdaemon.engine.kernels.bits import U, i2u, ld64, ldi8, ldu8, moves, popc, st8, st64, stack_buf, sts64, u2i
+from desdaemon.engine.kernels.bits import U, bit, i2u, ld64, ldi8, ldu8, moves, popc, st8, st64, stack_buf, sts64, u2i
 
-from .graph import list_links
-from .table import COUNT, row_at
+from .graph import barren, list_links
+from .table import row_at
 
 OPEN = 1
 LINKED = 2
@@ -12,15 +12,21 @@ ILLEGAL = 3
 SURPLUS = 4
 
 
-@kernel("i64(u64,u64)")
-def leaf_fault(ctx, at):
+@kernel("i64(u64,u64,u64)")
+def leaf_fault(ctx, at, empties):
     """What is wrong with the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
-    move is a link), ILLEGAL (no legal move), SURPLUS (none or a final score is due)."""
+    move is a link), ILLEGAL (no legal move), SURPLUS (none or a final score is due). ``empties``: see `barren`."""
     links = stack_buf(1024)
     p = ld64(at)
     o = ld64(at + U(8))
     leaf_move = ldu8(at + U(36))
     score = ldi8(at + U(37))
+    if barren(p, o, empties):
+        if leaf_move > U(64):
+            return SURPLUS if score >= -64 else OPEN
+        if leaf_move > U(63) or moves(p, o) & bit(leaf_move & U(63)) == U(0):
+            return ILLEGAL
+        return OPEN if score < -64 else 0
     total = i2u(list_links(ctx, p, o, links))
     if total == U(0):
         if leaf_move < U(65):
@@ -47,14 +53,14 @@ def leaf_fault(ctx, at):
     return OPEN if score < -64 else 0
 
 
-@kernel("i64(u64,i64,i64,u64,i64,u64)")
-def list_faults(ctx, start, end, out, room, stats):
+@kernel("i64(u64,i64,i64,u64,i64,u64,u64)")
+def list_faults(ctx, start, end, out, room, stats, empties):
     """Note (row, fault) of rows ``start..end`` with a `leaf_fault`, 16 bytes each at ``out``, until ``room`` are
-    noted; answers where it stopped, ``stats`` + 0 how many were noted."""
+    noted; answers where it stopped, ``stats`` + 0 how many were noted. ``empties``: see `barren`."""
     row = i2u(start)
     noted = U(0)
     while row < i2u(end) and noted < i2u(room):
-        fault = leaf_fault(ctx, row_at(ctx, row))
+        fault = leaf_fault(ctx, row_at(ctx, row), empties)
         if fault:
             st64(out + (noted << U(4)), row)
             sts64(out + (noted << U(4)) + U(8), fault)
@@ -82,28 +88,31 @@ def list_kinds(ctx, start, end, out):
         row += U(1)
 
 
-@kernel("void(u64,u64)")
-def count_empties(ctx, out):
-    """How many rows have 0..64 empty squares, 64 bits each at ``out`` (all 0 before)."""
-    row = U(0)
-    while row < ld64(ctx + COUNT):
+@kernel("void(u64,i64,i64,u64)")
+def count_empties(ctx, start, end, out):
+    """Count rows ``start..end`` by their 0..64 empty squares, 64 bits each at ``out``."""
+    row = i2u(start)
+    while row < i2u(end):
         at = row_at(ctx, row)
         slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
         st64(slot, ld64(slot) + U(1))
         row += U(1)
 
 
-@kernel("void(u64,i64,i64,u64)")
-def tally_rows(ctx, start, end, out):
+@kernel("void(u64,i64,i64,u64,u64)")
+def tally_rows(ctx, start, end, out, empties):
     """Count rows ``start..end`` by their 0..64 empty squares: at ``out`` four times 65 words, the positions, their
-    links, those with a leaf, and finished games."""
+    links, those with a leaf, and finished games. ``empties``: see `barren`."""
     links = stack_buf(1024)
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
         slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
-        total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
         linked = U(0)
+        total = U(0)
+        nowhere = barren(ld64(at), ld64(at + U(8)), empties)
+        if nowhere == 0:
+            total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
         k = U(0)
         while k < total:
             if u2i(ld64(links + (k << U(4)) + U(8))) >= 0:
@@ -113,6 +122,6 @@ def tally_rows(ctx, start, end, out):
         st64(slot + U(520), ld64(slot + U(520)) + linked)
         if ldu8(at + U(36)) <= U(64) and ldi8(at + U(37)) >= -64:
             st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
-        if total == U(0):
+        if total == U(0) and nowhere == 0:
             st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
         row += U(1)

@@ -135,9 +135,9 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     it is exact. ``rule`` 0 is Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links
     keeps its score, and lines count positions); with CHECK_ONLY nothing is stored. ``stats``: + 0 rows whose score or
     bounds changed (or, checking, are not right), + 8 the address of a byte for each place in ``order``, to be set
-    where anything changed, or 0, + 16 the layers of `order_rows`: a layer without rows is not probed. A leaf whose
-    move has become a link is dropped. A child without a score is passed over, and a position with neither links nor
-    leaf (its search is still to come) keeps its score.
+    where anything changed, or 0, + 16 where the layers of `place_rows` begin: a layer without rows is not probed. A
+    leaf whose move has become a link is dropped. A child without a score is passed over, and a position with neither
+    links nor leaf (its search is still to come) keeps its score.
     """
     children = stack_buf(1024)
     counts = stack_buf(32)

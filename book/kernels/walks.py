@@ -13,11 +13,13 @@ from desdaemon.engine.kernels.bits import (
     ldu32,
     popc,
     st8,
+    st64,
     stack_buf,
+    sts64,
     u2i,
 )
 
-from .graph import list_children, list_links
+from .graph import barren, list_children, list_links
 from .negamax import margin_at
 from .table import find_row, row_at
 
@@ -26,13 +28,14 @@ PASS = U(64)
 EXPAND = U(64)
 
 
-@kernel("i64(u64,u64,u64,i64,i64,i64)")
-def reach_rows(ctx, order, marks, start, end, best_only):
+@kernel("i64(u64,u64,u64,i64,i64,i64,u64)")
+def reach_rows(ctx, order, marks, start, end, best_only, empties):
     """Hand the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
 
     Otherwise (``best_only`` 0) a child gets every mark of its parent. With ``best_only``, mark 1 says that the side
     to move plays only best moves and mark 2 that the other side does. Answers how many rows of the range are
-    marked. Children have a smaller layer, so one pass from the opening on reaches everything.
+    marked. Children have a smaller layer, so one pass from the opening on reaches everything. ``empties``: see
+    `barren`.
     """
     children = stack_buf(1024)
     t = i2u(end)
@@ -46,6 +49,8 @@ def reach_rows(ctx, order, marks, start, end, best_only):
             continue
         marked += 1
         at = row_at(ctx, i2u(row))
+        if barren(ld64(at), ld64(at + U(8)), empties):
+            continue
         count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
         if count < 0:
             count = 1
@@ -147,26 +152,44 @@ def select_rows(ctx, order, marks, start, end, rules):
     return chosen
 
 
-@kernel("i64(u64,i64,i64,u64,u64)")
-def list_losers(ctx, start, end, keep, out):
-    """Set the byte at ``out`` of each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a
-    child that is not; how many there are."""
-    children = stack_buf(1024)
+@kernel("i64(u64,i64,i64,u64,u64,u64)")
+def list_lost(ctx, start, end, keep, out, empties):
+    """Note each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a link to one that is not,
+    32 bytes at ``out``: the row, and move, score and level of the best of the links it loses (a move of 255 where
+    that is not better than its leaf). Answers how many. ``empties``: see `barren`."""
+    links = stack_buf(1024)
     row = i2u(start)
-    losers = 0
+    noted = U(0)
     while row < i2u(end):
-        if ldu8(keep + row):
-            at = row_at(ctx, row)
-            count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
-            if count < 0:
-                count = 1
-            k = U(0)
-            while k < i2u(count):
-                found = find_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
-                k += U(1)
-                if found >= 0 and ldu8(keep + i2u(found)) == U(0):
-                    st8(out + row, 1)
-                    losers += 1
-                    k = i2u(count)
+        at = row_at(ctx, row)
+        total = U(0)
+        if ldu8(keep + row) and barren(ld64(at), ld64(at + U(8)), empties) == 0:
+            total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
+        lost = False
+        best = NO_SCORE
+        move = U(255)
+        level = 0
+        k = U(0)
+        while k < total:
+            found = u2i(ld64(links + (k << U(4)) + U(8)))
+            if found >= 0 and ldu8(keep + i2u(found)) == U(0):
+                lost = True
+                child = row_at(ctx, i2u(found))
+                score = -ldi8(child + U(32))
+                if score > best and score >= -64 and score <= 64:
+                    best = score
+                    move = ld64(links + (k << U(4)))
+                    level = ldi8(child + U(35))
+            k += U(1)
+        if lost:
+            if ldu8(at + U(36)) <= PASS and ldi8(at + U(37)) >= -64 and ldi8(at + U(37)) >= best:
+                move = U(255)
+            own = ldi8(at + U(35))
+            note = out + (noted << U(5))
+            st64(note, row)
+            st64(note + U(8), move)
+            sts64(note + U(16), best)
+            sts64(note + U(24), own if own < level else level)
+            noted += U(1)
         row += U(1)
-    return losers
+    return u2i(noted)

@@ -20,6 +20,8 @@ LINES = 88  # address of the small table of exact results on principal variation
 LINES_MASK = 96
 SWITCHED_OFF = 104  # bits that switch off parts of the search, for tests
 SALT = 112  # what all keys are XORed with; its low half is 0, so that every board keeps its bucket
+NEAR = 120  # address of the thread's own table, for exact results with up to NEAR_TO empties
+NEAR_MASK = 128
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 
@@ -31,6 +33,9 @@ NO_MOVE = 64
 SELECTIVITY_BIAS = 64
 EXACT = 5
 
+NEAR_TO = 11
+"""Most empties of the positions in the thread's own table, which is small enough to stay in the processor's cache."""
+
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def key_of(ctx, p, o):
@@ -41,6 +46,14 @@ def key_of(ctx, p, o):
 @kernel("u64(u64,u64)", inline=True)
 def bucket_of(ctx, key):
     return ld64(ctx + U(TABLE)) + ((key & ld64(ctx + U(TABLE_MASK))) << U(6))
+
+
+@kernel("u64(u64,u64,i64)", inline=True)
+def exact_bucket_of(ctx, key, empties):
+    """The bucket of a position that is searched to the end, in the thread's own table where it has few empties."""
+    if empties <= NEAR_TO:
+        return ld64(ctx + U(NEAR)) + ((key & ld64(ctx + U(NEAR_MASK))) << U(6))
+    return bucket_of(ctx, key)
 
 
 @kernel("u64(u64,u64)", inline=True)

@@ -2,8 +2,8 @@
 
 Scores are final disc differences, seen from the side to move; `alpha` asks "more than alpha?" (the window is
 [alpha, alpha + 1]); all searches are fail-soft. Layers by empties, each with what pays there: 1 to 4 empties written
-out; up to `PARITY_TO` ordered by quadrant parity; up to `MOBILITY_TO` ordered by the opponent's mobility; above with
-the transposition table, enhanced transposition cutoff and stability.
+out; up to `PARITY_TO` ordered by quadrant parity; above with a transposition table and ordered by the opponent's
+mobility, from `ETC_FROM` with enhanced transposition cutoff.
 """
 
 from desdaemon.engine.jit import kernel
@@ -33,10 +33,10 @@ from .context import (
     OFF_ETC,
     STOP,
     SWITCHED_OFF,
-    bucket_of,
     count,
     covers,
     draft_of,
+    exact_bucket_of,
     key_of,
     lower_of,
     make_draft,
@@ -51,9 +51,7 @@ from .stability import stability_bound, stability_threshold
 
 INFINITE = 127
 PARITY_TO = 6
-MOBILITY_TO = 8
-ETC_FROM = 10
-PARITY_BONUS = 40
+ETC_FROM = 9
 _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 
@@ -246,94 +244,11 @@ def solve_by_parity(ctx, p, o, alpha, empty, odd, empties):
 
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
-def solve_by_mobility(ctx, p, o, alpha, empty, odd, empties):
-    """Up to `MOBILITY_TO` empties: fastest first, no table."""
-    count(ctx, U(1))
-    if alpha >= stability_threshold(i2u(empties)):
-        score = stability_bound(ctx, p, o)
-        if score <= alpha:
-            return score
-    legal = moves(p, o)
-    if legal == U(0):
-        if moves(o, p) == U(0):
-            return final_score(p, empties)
-        return -solve_by_mobility(ctx, o, p, -alpha - 1, empty, odd, empties)
-    if blsr(legal) == U(0):
-        x = ctz(legal)
-        f = flip(x, p, o)
-        here = bit(x)
-        if empties - 1 <= PARITY_TO:
-            return -solve_by_parity(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
-        return -solve_by_mobility(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
-    # An insertion sort of (key << 8 | square, flips) pairs, least key first.
-    pairs = stack_buf(512)
-    n = U(0)
-    left = legal
-    while left:
-        x = ctz(left)
-        left = blsr(left)
-        f = flip(x, p, o)
-        here = bit(x)
-        key = (weighted_mobility(moves(o ^ f, p | f | here)) << 6) - square_rank(x) + 64
-        if odd & here:
-            key -= PARITY_BONUS
-        word = (i2u(key) << U(8)) | x
-        i = n
-        while i > U(0):
-            above = ld64(pairs + (i << U(4)) - U(16))
-            if above <= word:
-                break
-            st64(pairs + (i << U(4)), above)
-            st64(pairs + (i << U(4)) + U(8), ld64(pairs + (i << U(4)) - U(8)))
-            i -= U(1)
-        st64(pairs + (i << U(4)), word)
-        st64(pairs + (i << U(4)) + U(8), f)
-        n += U(1)
-    best = -INFINITE
-    i = U(0)
-    while i < n:
-        x = ld64(pairs + (i << U(4))) & U(63)
-        f = ld64(pairs + (i << U(4)) + U(8))
-        here = bit(x)
-        if empties - 1 <= PARITY_TO:
-            score = -solve_by_parity(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
-        else:
-            score = -solve_by_mobility(
-                ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
-            )
-        if score > alpha:
-            return score
-        if score > best:
-            best = score
-        i += U(1)
-    return best
-
-
-@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
-def solve_small(ctx, p, o, alpha, empty, odd, empties):
-    """Any number of empties up to `MOBILITY_TO`, to the right layer."""
-    if empties > PARITY_TO:
-        return solve_by_mobility(ctx, p, o, alpha, empty, odd, empties)
-    if empties >= 5:
-        return solve_by_parity(ctx, p, o, alpha, empty, odd, empties)
-    if empties == 4:
-        return solve4(ctx, p, o, alpha, empty, odd)
-    if empties == 3:
-        return solve3(ctx, p, o, alpha, empty, odd)
-    if empties == 2:
-        return solve2(ctx, p, o, alpha, ctz(empty), ctz(blsr(empty)))
-    count(ctx, U(1))
-    if empties == 1:
-        return solve1(p, alpha, ctz(empty))
-    return final_score(p, 0)
-
-
-@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
-    """More than `MOBILITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering."""
+    """More than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering."""
     count(ctx, U(1))
     key = key_of(ctx, p, o)
-    bucket = bucket_of(ctx, key)
+    bucket = exact_bucket_of(ctx, key, empties)
     prefetch(bucket)
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
@@ -374,7 +289,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
         if q == U(0):
             return 64
         if look_ahead:
-            prefetch(bucket_of(ctx, key_of(ctx, q, r)))
+            prefetch(exact_bucket_of(ctx, key_of(ctx, q, r), empties - 1))
         if x == first:
             rank = 1 << 24
         elif x == second:
@@ -398,7 +313,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             q = o ^ f
             r = p | f | bit(x)
             below_key = key_of(ctx, q, r)
-            child = probe(bucket_of(ctx, below_key), below_key)
+            child = probe(exact_bucket_of(ctx, below_key, empties - 1), below_key)
             if child and covers(draft_of(child), below):
                 score = -upper_of(child)
                 if score > alpha:
@@ -423,10 +338,8 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
         x = (word >> U(40)) & U(63)
         f = ld64(flips + (word & U(255)) * U(8))
         here = bit(x)
-        if empties - 1 <= MOBILITY_TO:
-            score = -solve_by_mobility(
-                ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
-            )
+        if empties - 1 <= PARITY_TO:
+            score = -solve_by_parity(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
         else:
             score = -solve_with_table(
                 ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
@@ -440,3 +353,22 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
                 break
     remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
     return best
+
+
+@kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
+def solve(ctx, p, o, alpha, empty, odd, empties):
+    """Any number of empties up to about 12, to the right layer."""
+    if empties > PARITY_TO:
+        return solve_with_table(ctx, p, o, alpha, empty, odd, empties)
+    if empties >= 5:
+        return solve_by_parity(ctx, p, o, alpha, empty, odd, empties)
+    if empties == 4:
+        return solve4(ctx, p, o, alpha, empty, odd)
+    if empties == 3:
+        return solve3(ctx, p, o, alpha, empty, odd)
+    if empties == 2:
+        return solve2(ctx, p, o, alpha, ctz(empty), ctz(blsr(empty)))
+    count(ctx, U(1))
+    if empties == 1:
+        return solve1(p, alpha, ctz(empty))
+    return final_score(p, 0)

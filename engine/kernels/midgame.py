@@ -53,7 +53,7 @@ from .context import (
     upper_of,
 )
 from .emit import lookup8
-from .endgame import INFINITE, MOBILITY_TO, solve_small, solve_with_table
+from .endgame import INFINITE, solve
 from .evaluate import FEATURE_BYTES, evaluate, update_features
 from .ordering import (
     corner_stability,
@@ -122,9 +122,7 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Any depth: to the layer that searches it."""
     if depth >= empties and empties <= SOLVE_TO:
         empty = ~(p | o)
-        if empties <= MOBILITY_TO:
-            return solve_small(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
-        return solve_with_table(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
+        return solve(ctx, p, o, alpha, empty, odd_quadrants(empty), empties)
     if depth >= 2:
         return search(ctx, p, o, alpha, depth, selectivity, side, empties, features)
     if depth == 1:
@@ -167,8 +165,8 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     return INFINITE
 
 
-@kernel("u64(u64,u64,u64,u64,u64,u64,i64,u64,i64,u64,u64)")
-def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs):
+@kernel("u64(u64,u64,u64,u64,u64,i64,u64,i64,u64,u64)")
+def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs):
     """Fill ``pairs`` with (key << 8 | square, flips), unsorted, the greatest key the most promising.
 
     Returns their number, or 0 when a move takes the opponent's last disc.
@@ -190,9 +188,7 @@ def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features,
         r = p | f | here
         if q == U(0):
             return U(0)
-        if x == first:
-            key = 1 << 30
-        elif x == second:
+        if x == second:
             key = 1 << 29
         else:
             mobility = 40 - weighted_mobility(moves(q, r))
@@ -205,6 +201,8 @@ def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features,
             else:
                 key = (mobility << 8) + (edge << 6) + (potential << 4) + square_rank(x)
             if look:
+                known = key_of(ctx, q, r)
+                prefetch(bucket_of(ctx, known))
                 update_features(features, room, x, f, side)
                 if depth >= LOOK_2_FROM:
                     value = -pv_search(ctx, q, r, -64, 64, 2, EXACT, side ^ U(1), empties - 1, room)
@@ -214,7 +212,6 @@ def order_moves(ctx, p, o, legal, first, second, depth, side, empties, features,
                     count(ctx, U(1))
                     value = -evaluate(ctx, room, side ^ U(1), empties - 1)
                 key += (64 + value) << 9
-                known = key_of(ctx, q, r)
                 if probe(bucket_of(ctx, known), known):
                     key += 1 << 10
         st64(pairs + (n << U(4)), (i2u(key) << U(8)) | x)
@@ -248,18 +245,24 @@ def take_best(pairs, n):
 @kernel("i64(u64,u64,u64,u64,i64,u64)")
 def transposition_cutoff(ctx, p, o, legal, alpha, below):
     """A move whose position the table already knows to be good enough: its bound, else -INFINITE."""
+    keys = stack_buf(272)
+    end = keys
     while legal:
         x = ctz(legal)
         legal = blsr(legal)
         f = flip(x, p, o)
-        q = o ^ f
-        r = p | f | bit(x)
-        key = key_of(ctx, q, r)
+        key = key_of(ctx, o ^ f, p | f | bit(x))
+        prefetch(bucket_of(ctx, key))
+        st64(end, key)
+        end += U(8)
+    while keys < end:
+        key = ld64(keys)
         known = probe(bucket_of(ctx, key), key)
         if known and covers(draft_of(known), below):
             score = -upper_of(known)
             if score > alpha:
                 return score
+        keys += U(8)
     return -INFINITE
 
 
@@ -267,6 +270,85 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 def _check_limit(ctx):
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         st64(ld64(ctx + U(STOP)), U(1))
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64)", inline=True)
+def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second):
+    """The best score of the moves ``legal``, at least one; the move is left at BEST.
+
+    When the stop word is set, the best of the moves finished, -INFINITE when there is none.
+    """
+    pairs = stack_buf(544)
+    later = stack_buf(544)
+    room = stack_buf(FEATURE_BYTES)
+    waiting = U(0)
+    resumed = U(0)
+    n = U(0)
+    if first != U(NO_MOVE) and legal & bit(first):
+        f = flip(first, p, o)
+        if f == o:
+            st64(ctx + U(BEST), first)
+            return 64
+        st64(pairs, first)
+        st64(pairs + U(8), f)
+        n = U(1)
+        legal ^= bit(first)
+    busy = U(0)
+    if depth >= SHARE_FROM:
+        busy = ld64(ctx + U(BUSY))
+    best = -INFINITE
+    best_move = U(NO_MOVE)
+    low = alpha
+    while n or legal or resumed < waiting:
+        if n == U(0) and legal:
+            n = order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
+            if n == U(0):
+                st64(ctx + U(BEST), wiping_move(p, o, legal))
+                return 64
+            legal = U(0)
+        fresh = n > U(0)
+        if fresh:
+            x = take_best(pairs, n)
+            n -= U(1)
+            f = ld64(pairs + (n << U(4)) + U(8))
+        else:
+            x = ld64(later + (resumed << U(4)))
+            f = ld64(later + (resumed << U(4)) + U(8))
+            resumed += U(1)
+        q = o ^ f
+        r = p | f | bit(x)
+        sign = U(0)
+        mark = U(0)
+        if busy and best != -INFINITE:
+            sign = key_of(ctx, q, r) ^ i2u(low)
+            mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
+            if fresh and poll64(mark) == sign:
+                st64(later + (waiting << U(4)), x)
+                st64(later + (waiting << U(4)) + U(8), f)
+                waiting += U(1)
+                continue
+            st64(mark, sign)
+        update_features(features, room, x, f, side)
+        other = side ^ U(1)
+        if best == -INFINITE and beta > alpha + 1:
+            score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
+        else:
+            score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, room)
+            if score > low and score < beta:
+                score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
+        if mark and poll64(mark) == sign:
+            st64(mark, U(0))
+        if poll64(ld64(ctx + U(STOP))):
+            break
+        if score > best:
+            best = score
+            best_move = x
+            if score > low:
+                low = score
+            if score >= beta:
+                break
+    st64(ctx + U(BEST), best_move)
+    return best
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
@@ -311,54 +393,11 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         score = probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features)
         if score != INFINITE:
             return score
-    pairs = stack_buf(544)
-    later = stack_buf(544)
-    room = stack_buf(FEATURE_BYTES)
-    waiting = U(0)
-    resumed = U(0)
-    n = order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs)
-    if n == U(0):
-        return 64
-    busy = U(0)
-    if depth >= SHARE_FROM:
-        busy = ld64(ctx + U(BUSY))
-    best = -INFINITE
-    best_move = U(NO_MOVE)
-    while n or resumed < waiting:
-        fresh = n > U(0)
-        if fresh:
-            x = take_best(pairs, n)
-            n -= U(1)
-            f = ld64(pairs + (n << U(4)) + U(8))
-        else:
-            x = ld64(later + (resumed << U(4)))
-            f = ld64(later + (resumed << U(4)) + U(8))
-            resumed += U(1)
-        q = o ^ f
-        r = p | f | bit(x)
-        sign = U(0)
-        mark = U(0)
-        if busy and best != -INFINITE:
-            sign = key_of(ctx, q, r) ^ i2u(alpha)
-            mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
-            if fresh and poll64(mark) == sign:
-                st64(later + (waiting << U(4)), x)
-                st64(later + (waiting << U(4)) + U(8), f)
-                waiting += U(1)
-                continue
-            st64(mark, sign)
-        update_features(features, room, x, f, side)
-        score = -null_window(ctx, q, r, -alpha - 1, depth - 1, selectivity, side ^ U(1), empties - 1, room)
-        if mark and poll64(mark) == sign:
-            st64(mark, U(0))
-        if poll64(ld64(ctx + U(STOP))):
-            return alpha
-        if score > best:
-            best = score
-            best_move = x
-            if score > alpha:
-                break
-    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    best = try_moves(ctx, p, o, alpha, alpha + 1, depth, selectivity, side, empties, features, legal, first, second)
+    if poll64(ld64(ctx + U(STOP))):
+        return alpha
+    nodes = ld64(ctx + U(NODES)) - nodes_before
+    remember(ctx, bucket, key, alpha, alpha + 1, best, ld64(ctx + U(BEST)), nodes, draft, known)
     return best
 
 
@@ -406,65 +445,11 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     """Search the moves ``legal`` of an open-window node, at least one; store the result when ``keep`` is 1."""
     _check_limit(ctx)
     nodes_before = ld64(ctx + U(NODES))
-    pairs = stack_buf(544)
-    later = stack_buf(544)
-    room = stack_buf(FEATURE_BYTES)
-    waiting = U(0)
-    resumed = U(0)
-    n = order_moves(ctx, p, o, legal, first, second, depth, side, empties, features, pairs)
-    if n == U(0):
-        st64(ctx + U(BEST), wiping_move(p, o, legal))
-        return 64
-    busy = U(0)
-    if depth >= SHARE_FROM:
-        busy = ld64(ctx + U(BUSY))
-    best = -INFINITE
-    best_move = U(NO_MOVE)
-    low = alpha
-    while n or resumed < waiting:
-        fresh = n > U(0)
-        if fresh:
-            x = take_best(pairs, n)
-            n -= U(1)
-            f = ld64(pairs + (n << U(4)) + U(8))
-        else:
-            x = ld64(later + (resumed << U(4)))
-            f = ld64(later + (resumed << U(4)) + U(8))
-            resumed += U(1)
-        q = o ^ f
-        r = p | f | bit(x)
-        sign = U(0)
-        mark = U(0)
-        if busy and best != -INFINITE:
-            sign = key_of(ctx, q, r) ^ i2u(low)
-            mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
-            if fresh and poll64(mark) == sign:
-                st64(later + (waiting << U(4)), x)
-                st64(later + (waiting << U(4)) + U(8), f)
-                waiting += U(1)
-                continue
-            st64(mark, sign)
-        update_features(features, room, x, f, side)
-        other = side ^ U(1)
-        if best == -INFINITE:
-            score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
-        else:
-            score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, room)
-            if score > low and score < beta:
-                score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
-        if mark and poll64(mark) == sign:
-            st64(mark, U(0))
-        if poll64(ld64(ctx + U(STOP))):
-            st64(ctx + U(BEST), best_move)
-            return best
-        if score > best:
-            best = score
-            best_move = x
-            if score > low:
-                low = score
-            if score >= beta:
-                break
+    best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second)
+    if poll64(ld64(ctx + U(STOP))):
+        return best
     if keep:
+        best_move = ld64(ctx + U(BEST))
         nodes = ld64(ctx + U(NODES)) - nodes_before
         draft = make_draft(depth, selectivity)
         key = key_of(ctx, p, o)
@@ -472,7 +457,6 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
         remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
         bucket = line_bucket_of(ctx, key)
         remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
-    st64(ctx + U(BEST), best_move)
     return best
 
 

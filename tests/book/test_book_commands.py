@@ -171,7 +171,7 @@ def test_hint_shows_the_books_moves_first_and_searches_the_others(dialogue: Book
     lines = dialogue.lines("hint 60")
     assert 0 < len(known.moves) <= len(lines) == 3
     for move, line in zip(known.moves, lines, strict=False):
-        assert line.startswith(f"book   {move.score:+3d}")
+        assert line.startswith(f"book    {move.score:+d}{'':42}")
         assert line[52:54].lower() == referee.name(move.move).lower()
     allowed = [call.options["allow"] for call in dialogue.searcher.calls] if len(lines) > len(known.moves) else []
     assert all(not mask >> move.move & 1 for mask in allowed for move in known.moves)
@@ -242,12 +242,14 @@ def test_bad_input_is_one_line_and_changes_nothing(dialogue: BookDialogue, line:
     assert contents(dialogue.book) == before
 
 
-@pytest.mark.parametrize("command", ["deviate", "enhance", "play", "extend", "subtree", "show", "grade", "lines"])
+@pytest.mark.parametrize(
+    "command", ["deviate", "enhance", "play", "extend", "subtree", "show", "grade", "lines", "edit d3 5", "delete"]
+)
 def test_from_outside_the_book(dialogue: BookDialogue, command: str) -> None:
     dialogue.say("book new 1 10")
     dialogue.say("play f5d6c3")
     refused = dialogue.refused(f"book {command}")
-    assert f"book {command}" in refused
+    assert f"book {command.split()[0]}" in refused
     assert "the position is not in the book" in refused
 
 

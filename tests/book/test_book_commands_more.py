@@ -8,7 +8,6 @@ from toys import contents
 
 from desdaemon.book.record import START
 from desdaemon.book.schedule import RECIPES
-from desdaemon.book.table import CHUNK_ROWS
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 
@@ -134,7 +133,7 @@ def test_text_salvage_lines_and_problems(dialogue: BookDialogue, tmp_path: Path)
         (*entry[:2], entry.score) for entry in whole
     ]
     damaged = bytearray(native.read_bytes())
-    damaged[4096 + 40 * (CHUNK_ROWS + 5)] ^= 1
+    damaged[4096 + 20] ^= 1
     broken = tmp_path / "broken.book"
     broken.write_bytes(damaged)
     assert str(broken) in dialogue.refused(f"book load {broken}")
@@ -165,3 +164,20 @@ def test_every_format_can_be_saved_loaded_and_grown(dialogue: BookDialogue, tmp_
     assert "finished" in dialogue.say("book deviate 3 6")
     dialogue.say("book save")
     assert "clean" in dialogue.say("book verify")
+
+
+def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 2 6")
+    silent = dialogue.lines("book deviate 0 2")
+    assert len(silent) == 1
+    assert dialogue.say("book verbose 2") == ""
+    shown = dialogue.lines("book deviate 1 3")
+    searches = int(shown[-1].split(" searches")[0].split()[-1])
+    assert searches > 3
+    assert shown.count("  A B C D E F G H") == 2 * searches
+    assert sum("|principal variation" in line.replace(" principal", "principal") for line in shown) == searches
+    assert sum("%" in line or line.startswith("    2   ") for line in shown) == searches
+    assert any("turn (O)" in line for line in shown)
+    assert any("turn (*)" in line for line in shown)
+    dialogue.say("book verbose 1")
+    assert len(dialogue.lines("book deviate 2 4")) == 1

@@ -12,6 +12,7 @@ from toys import canonical, contents, dat_file, dat_record, small_book, toy
 from desdaemon.book import edax
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.going import Stopped
 from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker
 from desdaemon.book.record import START, Entry
@@ -45,7 +46,7 @@ def test_fix_leaves_the_sample_books_as_edax_wrote_them(edax_books: Path) -> Non
         loaded = edax.read(sample)
         book = Book(loaded.options, loaded.table, loaded.links)
         before = contents(book)
-        assert book.faults() == []
+        assert not len(book.faults())
         assert book.negamax() == 0
         assert contents(book) == before, sample.name
 
@@ -195,11 +196,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     book = small_book()
 
-    def stop(done: int, total: int) -> bool:
-        return False
+    def stop(stage: str, done: int, total: int) -> None:
+        raise Stopped
 
-    with pytest.raises(edax.Stopped):
-        edax.write(path, book.table, book.options, progress=stop)
+    with pytest.raises(Stopped):
+        edax.write(path, book.table, book.options, going=stop)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(WriteFailed, match="nowhere"):

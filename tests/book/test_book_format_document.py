@@ -4,13 +4,18 @@ import struct
 import zlib
 from pathlib import Path
 
+import pytest
 import referee
 from toys import contents, small_book, toy
 
+from desdaemon.book import snapshot
+from desdaemon.book.add import fix
+from desdaemon.book.book import Book
+from desdaemon.book.check import verify
 from desdaemon.book.grow import deviate
 from desdaemon.book.jobs import Worker
 from desdaemon.book.record import START, Entry
-from desdaemon.book.store import create_store
+from desdaemon.book.store import create_store, open_store
 
 WORD = (1 << 64) - 1
 
@@ -21,18 +26,21 @@ def hashed(player: int, opponent: int) -> int:
     return h ^ h >> 29
 
 
-def test_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("indexed_from", [0, 1 << 16])
+def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "INDEXED_FROM", indexed_from)
     book = small_book()
     deviate(book, START, Worker(toy), 2, 6)
     wide = Entry(*START, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 19, -9, 10, 1)
     book.put(wide)
+    assert not book.settled
     book.set_results(1, (1.5, 2.0, 3.0))
     path = tmp_path / "b.book"
     create_store(path, book).close()
     data = path.read_bytes()
 
     magic, version, crc, _, sequence, rows = struct.unpack_from("<8sIIQQQ", data)
-    assert (magic, version, sequence, rows) == (b"DESBOOK\n", 1, 0, len(book))
+    assert (magic, version, sequence, rows) == (b"DESBOOK\n", 2, 0, len(book))
     assert crc == zlib.crc32(data[:12] + bytes(4) + data[16:4096])
     segments, wide_at, wides, results, checksums, size, chunks, checksums_crc = struct.unpack_from("<6QII", data, 40)
     assert size == len(data)
@@ -40,7 +48,10 @@ def test_the_file(tmp_path: Path) -> None:
     blocks = [data[at : min(at + (1 << 20), checksums)] for at in range(4096, checksums, 1 << 20)]
     assert list(struct.unpack_from(f"<{len(blocks)}I", data, checksums)) == [zlib.crc32(block) for block in blocks]
     assert struct.unpack_from("<6i", data, 96) == tuple(book.options)
-    assert struct.unpack_from("<I", data, 120) == (16384,)
+    assert struct.unpack_from("<II", data, 120) == (16384, 0)
+    assert checksums == results + 24 * rows
+    assert bool(segments) is (indexed_from == 0)
+    assert wide_at == 4096 + 40 * rows or segments == 4096 + 40 * rows
     assert chunks == 1
     assert wides == 1
     assert struct.unpack_from("<3d", data, results + 24) == (1.5, 2.0, 3.0)
@@ -52,6 +63,8 @@ def test_the_file(tmp_path: Path) -> None:
             values[2:6] = struct.unpack_from("<4Q", data, wide_at + 32 * values[2])
             values[13] ^= 2
         found.append(tuple(values))
+        if not segments:
+            continue
         h = hashed(values[0], values[1])
         at, capacity, used = struct.unpack_from("<3Q", data, segments + 24 * (h >> 54))
         assert used <= 0.8 * capacity
@@ -68,6 +81,68 @@ def test_the_file(tmp_path: Path) -> None:
     assert tuple(wide) in found
 
 
+def first_version(book: Book) -> bytes:
+    """A file of version 1: the last chunk filled up, and always an index."""
+    entries = contents(book)
+    records = b"".join(struct.pack("<QQ4I4bB2bB", *entry) for entry in entries)
+    segments = [[bytearray(16), [0] * 16, 0] for _ in range(1024)]
+    for row, entry in enumerate(entries):
+        h = hashed(*entry[:2])
+        segment = segments[h >> 54]
+        place = h % (1 << 32) * 16 >> 32
+        while segment[0][place]:
+            place = (place + 1) % 16
+        segment[0][place], segment[1][place] = (h >> 32) % 256 or 1, row
+        segment[2] += 1
+    at = 4096 + 16384 * 40
+    table = b"".join(struct.pack("<3Q", at + 24576 + 80 * k, 16, used) for k, (_, _, used) in enumerate(segments))
+    index = b"".join(bytes(tags) + struct.pack("<16I", *rows) for tags, rows, _ in segments)
+    body = records.ljust(16384 * 40, b"\0") + table + index
+    sums = b"".join(struct.pack("<I", zlib.crc32(body[k : k + (1 << 20)])) for k in range(0, len(body), 1 << 20))
+    end = 4096 + len(body)
+
+    def page(crc: int) -> bytes:
+        places = at, end, 0, 0, end, end + len(sums), 1, zlib.crc32(sums)
+        numbers = *book.options, 16384, 0, 1_700_000_000
+        head = struct.pack("<8sII3Q6QII6iIIq", b"DESBOOK\n", 1, crc, 5, 0, len(entries), *places, *numbers)
+        return head.ljust(4096, b"\0")
+
+    return page(zlib.crc32(page(0))) + body + sums
+
+
+def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_second(tmp_path: Path) -> None:
+    book = small_book()
+    deviate(book, START, Worker(toy), 2, 6)
+    path = tmp_path / "b.book"
+    path.write_bytes(first_version(book))
+    with open_store(path) as store:
+        assert contents(store.book) == contents(book)
+        assert store.book.options == book.options
+        assert not store.book.settled
+        assert verify(store.book).clean
+        store.save()
+    assert struct.unpack_from("<I", path.read_bytes(), 8) == (2,)
+    assert struct.unpack_from("<I", path.read_bytes(), 124) == (0,)
+    with open_store(path) as store:
+        assert contents(store.book) == contents(book)
+        fix(store.book, Worker(toy))
+        store.save()
+        assert struct.unpack_from("<I", path.read_bytes(), 124) == (3,)
+    with open_store(path) as store:
+        assert (store.book.settled, store.book.complete) == (True, True)
+        store.book.edit(*START, None, 9)
+    with open_store(path) as store:
+        assert store.book.settled
+        assert store.book.suspects() is not None
+        assert verify(store.book).clean
+
+
+def test_a_small_book_is_a_small_file(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    create_store(path, small_book()).close()
+    assert path.stat().st_size == 4096 + 40 + 4
+
+
 def test_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     with create_store(path, small_book()) as store:
@@ -76,6 +151,7 @@ def test_the_journal(tmp_path: Path) -> None:
         store.book.options = store.book.options.at_level(9)
         store.book.remember((1, 2, 3, 4), (5, -6))
         store.book.forget()
+        store.book.step(7, 2)
         options = tuple(store.book.options)
         identity = path.read_bytes()[16:24]
     data = path.with_name("b.book.journal").read_bytes()
@@ -92,7 +168,7 @@ def test_the_journal(tmp_path: Path) -> None:
         kinds.append((number, kind))
         payloads[kind] = payload
         at += 24 + length
-    assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6)]
+    assert kinds == [(1, 1), (2, 4), (3, 5), (4, 6), (5, 7)]
     assert struct.unpack("<6Q4bB2bB3d", payloads[1]) == (
         5,
         1 << 40,
@@ -113,6 +189,7 @@ def test_the_journal(tmp_path: Path) -> None:
         0,
     )
     assert struct.unpack("<6i", payloads[4]) == options
+    assert payloads[7] == struct.pack("<QQ", 7, 2)
     assert payloads[5] == struct.pack("<QQQbbb5x", 1, 2, 4, 3, 5, -6)
 
 

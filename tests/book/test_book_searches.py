@@ -56,7 +56,12 @@ def test_telling_a_command_to_stop_halts_its_searches() -> None:
     book = new_book(Options(level=2, min_empties=51), search)
     deviate(book, START, Worker(search), 6, 12)
     ended: list[int] = []
-    worker = Worker(search, threads=2, tell=lambda report: False, halt=lambda: (ended.append(1), search.stop())[0])
+    worker = Worker(
+        search,
+        threads=2,
+        tell=lambda report: report.stage != "search",
+        halt=lambda: (ended.append(1), search.stop())[0],
+    )
     book.options = book.options.at_level(1)
     book.put(book.entry(*START)._replace(leaf_move=65, leaf_score=-127))
     for entry in contents(book)[:5]:

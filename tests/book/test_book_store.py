@@ -498,13 +498,15 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     assert lock_path(path).exists()
 
 
-def test_an_unchecked_damaged_file_leads_nowhere_outside(tmp_path: Path) -> None:
+def test_an_unchecked_damaged_file_leads_nowhere_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "INDEXED_FROM", 0)
     path = tmp_path / "b.book"
     book = grown()
     book.put(Entry(*START, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
     create_store(path, book).close()
     content = path.read_bytes()
     header = snapshot.read_header(path, content, len(content))
+    assert header.segments_at
     records = 4096 + 40 * header.rows
     rng = random.Random(4)
     for _ in range(60):

@@ -11,10 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from toys import canonical
 
 from desdaemon.book.add import enumerate_book
+from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.options import Options
 from desdaemon.book.record import RECORD, STATE, Entry, mirror_move, unmirror_move
-from desdaemon.book.table import CHUNK_ROWS, Table
+from desdaemon.book.table import Table
 
 seeds = st.integers(0, 10_000)
 plies = st.integers(0, 60)

@@ -152,7 +152,11 @@ def test_values_by_name_are_those_of_the_line() -> None:
 
 def test_names_of_files_may_hold_blanks() -> None:
     with pytest.raises(BadInput, match="too much"):
-        parse_line("load my own book.dat")
+        parse_line("diff my own book.dat")
+    assert parse_line("load my own book.dat")[1] == {"file": "my own book.dat", "level": 1}
+    assert parse_line("load my own book 2 7")[1] == {"file": "my own book 2", "level": 7}
+    assert parse_line("load 7")[1] == {"file": "7", "level": 1}
+    assert parse_line('load "my own 7"')[1] == {"file": "my own 7", "level": 1}
     assert parse_line('load "my own book.dat"')[1]["file"] == "my own book.dat"
     assert parse_line("import my own book.dat")[1]["file"] == "my own book.dat"
     assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == {"files": ["a b.wtb", "c.ggf"], "unsearched": True}

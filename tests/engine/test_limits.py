@@ -57,8 +57,8 @@ def test_first_and_last_level() -> None:
     [
         (-1, 20, "level -1 is outside 0..60"),
         (61, 20, "level 61 is outside 0..60"),
-        (10, -1, "-1 empties are outside 0..60"),
-        (10, 61, "61 empties are outside 0..60"),
+        (10, -1, "-1 empties are outside 0..64"),
+        (10, 65, "65 empties are outside 0..64"),
     ],
 )
 def test_no_such_level(level: int, empties: int, complaint: str) -> None:

@@ -167,6 +167,8 @@ def test_no_more_is_in_flight_than_the_daemon_takes(daemon: PretendedDaemon, cli
     waiting = [client.analyze() for _ in range(20)]
     until(lambda: len(daemon.held) == daemon.in_flight - 2)
     assert client.ping() < 5000
+    daemon.answers["status"] = lambda request: {"queued": 18}
+    assert [client.status()["queued"] for _ in range(100)] == [18] * 100
     daemon.answers["cancel"] = lambda request: {"cancelled": True}
     assert waiting[-1].cancel()
     with pytest.raises(Cancelled):

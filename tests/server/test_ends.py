@@ -46,6 +46,17 @@ def test_a_signal_ends_it_and_everybody_is_told(lone: Served, how: signal.Signal
         assert peer.final("book.verify")["changed"] == 0
 
 
+def test_whoever_asks_in_the_same_breath_gets_an_answer(lone: Served) -> None:
+    with Peer(lone.ipc) as peer:
+        peer.final("ping")
+        wanted = [peer.request("shutdown"), *(peer.request("legal", {"moves": "f5"}) for _ in range(600))]
+        wanted += [peer.request("book.get"), peer.request("analyze", ENDLESS)]
+        ends = {reply["id"]: reply.get("error", {}).get("code") for reply in (peer.reply() for _ in wanted)}
+        assert set(ends) == set(wanted)
+        assert [ends[wanted[at]] for at in (0, 1, -2, -1)] == [None, None, "shutting_down", "shutting_down"]
+    assert lone.process.wait(PATIENCE_S) == 0
+
+
 def test_two_interrupts_end_it_at_once(lone: Served) -> None:
     with Peer(lone.ipc) as peer:
         load(peer)
@@ -58,11 +69,13 @@ def test_two_interrupts_end_it_at_once(lone: Served) -> None:
         assert peer.final("book.verify")["changed"] == 0
 
 
-def test_a_second_daemon_says_who_holds_the_endpoint(lone: Served) -> None:
+@pytest.mark.parametrize("arguments", ["", "--ipc {ipc}"])
+def test_a_second_daemon_says_who_holds_the_endpoint(lone: Served, arguments: str) -> None:
+    elsewhere = {**lone.environment, "DESDAEMON_RUNTIME_DIR": f"{lone.runtime}2"}
     second = subprocess.run(
-        [*REAL, "serve", "-l", "1"],
+        [*REAL, "serve", "-l", "1", *arguments.format(ipc=lone.ipc).split()],
         cwd=ROOT,
-        env=lone.environment,
+        env=elsewhere if arguments else lone.environment,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -5,7 +5,10 @@ import { Daemon } from "./desdaemon.js"
 const [moves = "f5d6c3d3c4f4e3", level = "10", endpoint, keyFile] = process.argv.slice(2)
 const daemon = new Daemon(endpoint, keyFile)
 try {
-  const { name, version, role } = await daemon.request("hello")
+  const silence = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error("no answer within 5 s: no server there, or a key that it refuses")), 5000).unref()
+  })
+  const { name, version, role } = await Promise.race([daemon.request("hello"), silence])
   console.log(`${name} ${version}, role ${role}`)
   const plies = Array.from({ length: moves.length / 2 + 1 }, (_, ply) => ply)
   const final = await daemon.request("analyze", { moves, plies, level: Number(level) }, ({ ply, moves: [best] }) => {

@@ -12,7 +12,7 @@ INNER = {
     "probe_bound": "i64(u64,u64,u64)",
     "probe_last": "i64(u64,u64)",
     "probe_final": "i64(u64,i64)",
-    "probe_solve": "i64(u64,u64,u64,i64,i64)",
+    "probe_solve": "i64(u64,u64,u64,i64)",
     "probe_null": "i64(u64,u64,u64,i64,i64)",
     "probe_features": "void(u64,u64,u64)",
     "probe_update": "void(u64,u64,u64,u64,u64)",

@@ -2,7 +2,7 @@
 
 from desdaemon.engine.jit import kernel
 from desdaemon.engine.kernels.bits import final_score, last_flips, popc, stack_buf
-from desdaemon.engine.kernels.endgame import MOBILITY_TO, solve_small, solve_with_table
+from desdaemon.engine.kernels.endgame import solve
 from desdaemon.engine.kernels.evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
 from desdaemon.engine.kernels.midgame import null_window
 from desdaemon.engine.kernels.ordering import odd_quadrants
@@ -31,13 +31,10 @@ def probe_final(player, empties):
     return final_score(player, empties)
 
 
-@kernel("i64(u64,u64,u64,i64,i64)")
-def probe_solve(ctx, player, opponent, alpha, table):
+@kernel("i64(u64,u64,u64,i64)")
+def probe_solve(ctx, player, opponent, alpha):
     empty = ~(player | opponent)
-    empties = popc(empty)
-    if table and empties > MOBILITY_TO:
-        return solve_with_table(ctx, player, opponent, alpha, empty, odd_quadrants(empty), empties)
-    return solve_small(ctx, player, opponent, alpha, empty, odd_quadrants(empty), empties)
+    return solve(ctx, player, opponent, alpha, empty, odd_quadrants(empty), popc(empty))
 
 
 @kernel("i64(u64,u64,u64,i64,i64)")

@@ -1,0 +1,49 @@
+"""How late moves come on the machine as it is: what a busy one does to those who have a clock to keep."""
+
+from __future__ import annotations
+
+CUSHION_MS = 400
+"""What is left on a clock after a move, if it can be helped: on a busy machine a process may have to wait for its
+turn."""
+
+FORGETTING = 0.8
+"""How much of what a move came late is still expected of the move after the next."""
+
+REMEMBERING = 0.98
+"""How much of it is still taken for possible then."""
+
+MOST_LATE_MS = 1000
+"""More than this is no machine's doing: a process was held, or a clock was put."""
+
+
+class Lateness:
+    """By how many ms moves come later than they were planned, on the machine as it is.
+
+    ``recent`` is what to expect of the next move, ``worst`` what has to be reckoned with some time. A stop that comes
+    late counts, and so does the wait for a processor before a line is read or after an answer is written.
+    """
+
+    def __init__(self) -> None:
+        self.recent = 0.0
+        self.worst = 0.0
+
+    def note(self, ms: float) -> None:
+        """A move came so late, or early where that is negative."""
+        self.recent *= FORGETTING
+        self.worst *= REMEMBERING
+        self.find(ms)
+
+    def find(self, ms: float) -> None:
+        """The same move came at least so late, seen from the other end."""
+        late = min(ms, MOST_LATE_MS)
+        self.recent = max(late, self.recent)
+        self.worst = max(late, self.worst)
+
+    def less(self, share: float) -> float:
+        """A move's share of the time when it is expected to be late, a fifth of it at least."""
+        return max(share - 2 * self.recent, share / 5)
+
+    @property
+    def cushion(self) -> float:
+        """What to leave on a clock if it can be helped."""
+        return CUSHION_MS + 4 * self.worst

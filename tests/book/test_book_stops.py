@@ -1,0 +1,234 @@
+"""Every long command, stopped at any point of its progress: nothing is half done, and it ends the same if repeated."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import referee
+from book_dialogue import BookDialogue
+from toys import contents
+
+from desdaemon.book.check import verify
+from desdaemon.book.formats import load
+from desdaemon.books import DUE
+from desdaemon.jobs import Job
+from desdaemon.protocol.book_commands import BOOK_COMMANDS
+
+STOPS = (1, 2, 4, 9)
+
+GROWING = (
+    "store",
+    "add {games}",
+    "add {games} --unsearched",
+    "deviate 2 6",
+    "enhance 3 5",
+    "fill 2",
+    "play",
+    "extend",
+    "deepen 2",
+    "correct",
+    "learn 7 2 4 2 1",
+    "recalculate-leaves 7 4 8 2",
+    "schedule {schedule}",
+    "fix",
+    "negamax",
+    "merge {other}",
+    "edit f5 9",
+    "prune",
+    "subtree",
+    "cut 3",
+    "reduce 6 1 2",
+    "delete f5",
+    "verify --repair",
+)
+REPLACING = ("new 1 6", "load {other}", "import {other}", "salvage {native}", "enumerate 4")
+WRITING = (
+    "save",
+    "save {out}.dat",
+    "save {out}.egbk3",
+    "save {out}.txt",
+    "save {out}.book",
+    "export {out}.txt",
+    "extract {out}.txt",
+)
+LOOKING = ("info", "stats", "lines 2", "grade", "check {games}", "problem 56", "diff {other}", "feed-hash")
+
+
+@pytest.fixture
+def files(tmp_path: Path, dialogue: BookDialogue) -> dict[str, str]:
+    """A grown book of our own, another one, games and a schedule."""
+    found = {name: str(tmp_path / name) for name in ("native", "other", "games", "schedule", "out")}
+    found["games"] += ".txt"
+    found["other"] += ".dat"
+    squares = [referee.name(move).lower() for move in referee.random_moves(3, 12)]
+    Path(found["games"]).write_text(f"{''.join(squares)}\nf5d6c3d3c4\n", encoding="utf-8")
+    Path(found["schedule"]).write_text("learn 6 1 2 1 1\nlearn 7 2 2 1 2\n", encoding="utf-8")
+    dialogue.say("book new 2 7")
+    dialogue.say("book deviate 0 4")
+    dialogue.say(f"book save {found['other']}")
+    dialogue.say("book new 1 7")
+    dialogue.say("book deviate 1 4")
+    dialogue.say(f"book add {found['games']}")
+    dialogue.say(f"book save {found['native']}")
+    return found
+
+
+class Stopper:
+    """Cancels jobs at their ``after``-th report."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.after = 0
+        self.stopped = False
+        report = Job.report
+
+        def counted(job: Job, phase: str, done: int, total: int, positions: int) -> bool:
+            self.after -= 1
+            if self.after == 0:
+                job.cancel()
+                self.stopped = True
+            return report(job, phase, done, total, positions)
+
+        monkeypatch.setattr(Job, "report", counted)
+
+
+def everything(dialogue: BookDialogue) -> object:
+    """What is in the book, with the results of games."""
+    table = dialogue.book.table
+    results = {table.entry(row)[:2]: table.results(row) for row in range(len(table))}
+    return contents(dialogue.book), results, dialogue.book.options
+
+
+def opened(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    """The native book as it was, and a game on the board."""
+    dialogue.say("book enumerate 1")
+    for name in ("", ".journal"):
+        shutil.copy(f"{files['native']}.kept{name}", files["native"] + name)
+    dialogue.say(f"book load {files['native']}")
+    dialogue.say("init")
+
+
+def kept(dialogue: BookDialogue, files: dict[str, str]) -> None:
+    dialogue.say("book enumerate 1")
+    for name in ("", ".journal"):
+        shutil.copy(files["native"] + name, f"{files['native']}.kept{name}")
+
+
+@pytest.mark.parametrize("line", GROWING)
+def test_a_stopped_command_goes_on_to_the_same_book(
+    line: str, dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(dialogue, files)
+    line = f"book {line.format(**files)}"
+    opened(dialogue, files)
+    dialogue.both(line)
+    whole = everything(dialogue)
+    stopper = Stopper(monkeypatch)
+    for after in STOPS:
+        opened(dialogue, files)
+        before = everything(dialogue)
+        stopper.after, stopper.stopped = after, False
+        answer = dialogue.both(line)[0]
+        stopper.after = 0
+        if stopper.stopped and "delete" not in line:
+            assert "...stopped" in answer or everything(dialogue) in (whole, before), answer
+        assert verify(dialogue.book).clean
+        assert not dialogue.book.due
+        if everything(dialogue) != whole or "delete" not in line:
+            dialogue.both(line)
+        assert everything(dialogue) == whole, (after, answer)
+        assert verify(dialogue.book).clean
+        # So does a start after a crash.
+        dialogue.say("book enumerate 1")
+        dialogue.say(f"book load {files['native']}")
+        assert everything(dialogue) == whole
+
+
+@pytest.mark.parametrize("line", REPLACING)
+def test_a_stopped_opening_leaves_the_book_in_use(
+    line: str, dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(dialogue, files)
+    line = f"book {line.format(**files)}"
+    stopper = Stopper(monkeypatch)
+    for after in STOPS:
+        opened(dialogue, files)
+        book, before = dialogue.book, everything(dialogue)
+        stopper.after, stopper.stopped = after, False
+        answer = dialogue.both(line)[0]
+        if dialogue.book is book:
+            assert stopper.stopped
+            assert "...stopped" in answer
+            assert everything(dialogue) == before
+        else:
+            assert verify(dialogue.book).clean
+
+
+@pytest.mark.parametrize("line", WRITING)
+def test_a_stopped_writing_leaves_the_old_file(
+    line: str, dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(dialogue, files)
+    line = f"book {line.format(**files)}"
+    target = Path(line.split()[-1] if " " in line.removeprefix("book ") else files["native"])
+    stopper = Stopper(monkeypatch)
+    opened(dialogue, files)
+    stopped = 0
+    for after in STOPS:
+        if target != Path(files["native"]):
+            target.write_bytes(b"old")
+        old = target.read_bytes()
+        around = sorted(target.parent.iterdir())
+        stopper.after, stopper.stopped = after, False
+        answer = dialogue.both(line)[0]
+        if "...stopped" in answer:
+            stopped += 1
+            assert target.read_bytes() == old
+            assert sorted(target.parent.iterdir()) == around
+        elif target.suffix in (".dat", ".egbk3"):
+            assert len(load(target).book)
+    assert stopped or "extract" in line
+
+
+@pytest.mark.parametrize("line", LOOKING)
+def test_a_stopped_look_says_so_and_changes_nothing(
+    line: str, dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(dialogue, files)
+    opened(dialogue, files)
+    before = everything(dialogue)
+    stopper = Stopper(monkeypatch)
+    for after in STOPS:
+        stopper.after, stopper.stopped = after, False
+        answer = dialogue.both(f"book {line.format(**files)}")[0]
+        assert not stopper.stopped or "...stopped" in answer
+    assert everything(dialogue) == before
+
+
+def test_every_long_command_is_here() -> None:
+    tried = {line.split()[0] for line in (*GROWING, *REPLACING, *WRITING, *LOOKING)} | {"verify"}
+    assert {command.name for command in BOOK_COMMANDS if command.long} <= tried
+
+
+def test_a_negamax_that_takes_too_long_is_due_and_done_by_the_next_command(
+    dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = everything(dialogue)
+    monkeypatch.setattr("desdaemon.book.jobs.SETTLE_S", -1.0)
+    stopper = Stopper(monkeypatch)
+    stopper.after = 1
+    answer = dialogue.lines("book negamax")
+    assert answer == ["Book negamax...stopped", DUE]
+    assert DUE in dialogue.lines("book show")
+    assert dialogue.book.due
+    # Neither is the file said to be up to date.
+    dialogue.reopen(Path(files["native"]))
+    assert not dialogue.book.due
+    assert everything(dialogue) == whole
+    stopper.after = 1
+    dialogue.say("book negamax")
+    assert DUE not in dialogue.lines("book info")
+    assert not dialogue.book.due
+    assert DUE not in dialogue.lines("book show")
+    assert everything(dialogue) == whole
