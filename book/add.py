@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import Book, Evaluate
-from .chunks import RESULT, Words
+from .chunks import Words
 from .errors import within
 from .going import Going, Stopped, silent
 from .jobs import Job, Outcome, Position, Worker
 from .options import Options
-from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, START
+from .record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, RESULT, START
 
 _GAMES = 1 << 10
 _UNKNOWN = 3
@@ -72,7 +72,7 @@ def add_games(
         for batch in _batches(games):
             _add_batch(job, batch, first, problems)
             first += len(batch)
-            job.tell(first - 1, 0, "add")
+            job.going("add", first - 1, 0)
 
     outcome = job.run(begin=begin) if search else job.outcome(begin)
     if outcome.finished and keep_results:
@@ -128,7 +128,7 @@ def _count_results(job: Job, games: Iterable[Game]) -> None:
         known = (own < _UNKNOWN) & (rows >= 0)
         found.append(3 * rows[known] + own[known])
         counted += len(batch)
-        job.tell(counted, 0, "results")
+        job.going("results", counted, 0)
     outcomes, times = np.unique(np.concatenate(found), return_counts=True)
     rows, places = np.unique(outcomes // 3, return_inverse=True)
     results = np.zeros(len(rows), RESULT)

@@ -39,7 +39,7 @@ def _leaves(job: Job, wanted: Callable[[int, int], bool]) -> Iterator[int]:
     """The rows whose leaf's level and empty squares are as ``wanted``."""
     table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
     for number, chunk in enumerate(job.book.table.chunks()):
-        job.tell(number * CHUNK_ROWS, len(job.book), "scan")
+        job.going("scan", number * CHUNK_ROWS, len(job.book))
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
         levels = np.clip(chunk["leaf_level"].astype(np.int64), NO_LEVEL, MAX_LEVEL) - NO_LEVEL
         empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
@@ -83,6 +83,6 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
                 wrong.append(Correction(entry, move, score))
                 book.put(entry._replace(leaf_move=move, leaf_score=score))
             job.searches += 1
-            job.tell(done + 1, len(tasks))
+            job.going("search", done + 1, len(tasks))
 
     return job.outcome(work), wrong

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .record import FLAGS_KEPT
+from .record import COUNTS, FLAGS_KEPT
 
 CHUNK_BITS = 14
 CHUNK_ROWS = 1 << CHUNK_BITS
-
-RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
-"""Games won, drawn and lost by the side to move in a position (weights, see `results`)."""
 
 Words = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
@@ -39,7 +36,7 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
 
 def without_counts(records: Records) -> Records:
     """The records, changed in place, without path counts and the flags that mean something in their table alone."""
-    for name in ("wins", "draws", "losses", "lines"):
+    for name in COUNTS:
         records[name] = 0
     records["flags"] &= FLAGS_KEPT
     return records

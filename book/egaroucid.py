@@ -248,11 +248,13 @@ def read(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
 
 def line_counts(book: Book, going: Going = silent) -> npt.NDArray[np.uint64]:
     """Egaroucid's line count of every row: 1 + the sum over the links, at most 4,000,000,000."""
-    order = Order(book.table, going)
+    order, empties = Order(book.table, going), book.table.by_empties(going)
     counts = np.zeros(len(book), np.uint64)
     # All children of a position come before it.
     for start, end in slices(len(order), _SLICE, "lines", going):
-        kernels().count_positions(book.table.context, address(order.rows), start, end, address(counts))
+        kernels().count_positions(
+            book.table.context, address(order.rows), start, end, address(counts), address(empties)
+        )
     return np.minimum(counts, MAX_LINES)
 
 

@@ -25,7 +25,7 @@ SPEC = Spec(
         "place_rows": "void(u64,i64,i64,u64,u64)",
         "negamax_rows": "i64(u64,u64,i64,i64,u64,i64,u64)",
         "select_rows": "i64(u64,u64,u64,i64,i64,u64)",
-        "count_positions": "void(u64,u64,i64,i64,u64)",
+        "count_positions": "void(u64,u64,i64,i64,u64,u64)",
         "list_kinds": "void(u64,i64,i64,u64)",
         "list_lost": "i64(u64,i64,i64,u64,u64,u64)",
         "count_empties": "void(u64,i64,i64,u64)",

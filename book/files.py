@@ -19,7 +19,7 @@ BACKUPS = 3
 """How many earlier versions of the book's own file are kept."""
 
 _PIECE = 1 << 23
-_SYNCED = 1 << 25
+_SYNCED = 1 << 26
 
 
 class Output:

@@ -113,8 +113,8 @@ class Worker:
                     future.cancel()
 
 
-class Job:
-    """One long command on one book."""
+class Course:
+    """A long command under way on a book: its reports, its counts, and its end."""
 
     def __init__(self, book: Book, worker: Worker, command: str) -> None:
         self.book = book
@@ -124,15 +124,31 @@ class Job:
         self.searches = 0
         self.added = 0
 
-    def tell(self, done: int, total: int, stage: str = "search") -> None:
+    def going(self, stage: str, done: int, total: int) -> None:
         """Report, and leave when told to stop."""
         report = Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))
         if not self.worker.tell(report):
             raise Stopped
 
-    def going(self, stage: str, done: int, total: int) -> None:
-        """`tell`, as the rest of this package wants it."""
-        self.tell(done, total, stage)
+    def negamax(self) -> None:
+        """Bring all scores up to date."""
+        self.book.negamax(threads=self.worker.threads, going=self.going)
+
+    def outcome(self, work: Callable[[], None]) -> Outcome:
+        """Do the work of the command and bring the scores up to date. After a stop that is done as far as it does not
+        take long; what is left of it is due."""
+        try:
+            work()
+            self.negamax()
+            finished = True
+        except Stopped:
+            self.book.settle(self.worker.threads, SETTLE_S)
+            finished = False
+        return Outcome(finished, self.rounds, self.searches, self.added)
+
+
+class Job(Course):
+    """A command that searches leaves, and adds positions, in rounds."""
 
     def leaf_task(self, row: int, level: int | None = None) -> Task | None:
         """What to search for the leaf of a position; None when no search is needed: its leaf is then set."""
@@ -177,7 +193,7 @@ class Job:
                 move, score = PASS, -score
             self._set_leaf(task.row, move, score, task.level, raise_level=raise_level)
             self.searches += 1
-            self.tell(done, total)
+            self.going("search", done, total)
 
     def complete(self) -> None:
         """Search every open leaf; leaves that are links or illegal are dropped first."""
@@ -194,22 +210,6 @@ class Job:
             self.book.put(entry.without_leaf())
         return self.leaf_task(row)
 
-    def negamax(self) -> None:
-        """Bring all scores up to date."""
-        self.book.negamax(threads=self.worker.threads, going=self.going)
-
-    def outcome(self, work: Callable[[], None]) -> Outcome:
-        """Do the work of the command and bring the scores up to date. After a stop that is done as far as it does not
-        take long; what is left of it is due."""
-        try:
-            work()
-            self.negamax()
-            finished = True
-        except Stopped:
-            self.book.settle(self.worker.threads, SETTLE_S)
-            finished = False
-        return Outcome(finished, self.rounds, self.searches, self.added)
-
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
         """Add canonical positions with a provisional score (`NO_SCORE` if there is none); answers how many are new."""
         new = 0
@@ -220,7 +220,7 @@ class Job:
                 new += 1
                 self.added += 1
             if number % _ADDED == 0:
-                self.tell(number, number, "add")
+                self.going("add", number, 0)
         return new
 
     def run(

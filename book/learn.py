@@ -21,7 +21,7 @@ import numpy as np
 from .book import Book, final_score
 from .errors import within
 from .going import Going, Stopped, silent
-from .jobs import SETTLE_S, Outcome, Position, Report, Task, Worker
+from .jobs import Course, Outcome, Position, Task, Worker
 from .links import reach
 from .record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
 from .shrink import Shrunk, keep_only, root_row
@@ -101,23 +101,13 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
             budgets[key] = max(budgets.get(key, 0), left)
 
 
-class _Rounds:
-    """Searches with a memory, spread over threads, and the count of what was done."""
+class _Rounds(Course):
+    """Searches with a memory, spread over threads."""
 
     def __init__(self, book: Book, worker: Worker, command: str) -> None:
-        self.book = book
-        self.worker = worker
-        self.command = command
-        self.rounds = 0
-        self.searches = 0
-        self.added = 0
+        super().__init__(book, worker, command)
         self._stopping = False
         self._lock = threading.Lock()
-
-    def going(self, stage: str, done: int, total: int) -> None:
-        """Report, and leave when told to stop."""
-        if not self.worker.tell(Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))):
-            raise Stopped
 
     def ask(self, player: int, opponent: int, level: int, excluded: int = 0) -> tuple[int, int]:
         """The best move and its score; from memory where the question was asked before."""
@@ -171,20 +161,6 @@ class _Rounds:
                 self.book.put(entry)
             self.book.forget()
         self.negamax()
-
-    def negamax(self) -> None:
-        self.book.negamax(threads=self.worker.threads, going=self.going)
-
-    def outcome(self, work: Callable[[], None]) -> Outcome:
-        """Do the work of the command; after a stop bring the scores up to date as far as it does not take long."""
-        try:
-            self.negamax()
-            work()
-            finished = True
-        except Stopped:
-            self.book.settle(self.worker.threads, SETTLE_S)
-            finished = False
-        return Outcome(finished, self.rounds, self.searches, self.added)
 
 
 def _leaf_task(book: Book, row: int, level: int) -> Task | Entry | None:
@@ -320,6 +296,7 @@ def learn(
     rounds = _Rounds(book, worker, f"learn {window.depth} {window.per_move} {window.cumulative} {leaf_error} {level}")
 
     def work() -> None:
+        rounds.negamax()
         p, o, _ = book.table.canonical(*root)
         rounds.rounds = 1
         if book.table.find_canonical(p, o) < 0:
@@ -354,6 +331,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     rounds = _Rounds(book, worker, f"recalculate-leaves {level}")
 
     def work() -> None:
+        rounds.negamax()
         rounds.rounds = 1
         visited = list(rounds.seen(walk(book, root, window)))
         rows = set(_bad_leaves(book, visited, window.depth, rounds.going))

@@ -35,45 +35,31 @@ FLAGS_KEPT = HUMAN
 START = (0x0000000810000000, 0x0000001008000000)
 """The initial position, which is canonical."""
 
-RECORD = np.dtype(
-    [
-        ("player", "<u8"),
-        ("opponent", "<u8"),
-        ("wins", "<u4"),
-        ("draws", "<u4"),
-        ("losses", "<u4"),
-        ("lines", "<u4"),
-        ("score", "i1"),
-        ("lower", "i1"),
-        ("upper", "i1"),
-        ("level", "i1"),
-        ("leaf_move", "u1"),
-        ("leaf_score", "i1"),
-        ("leaf_level", "i1"),
-        ("flags", "u1"),
-    ]
-)
+COUNTS = ("wins", "draws", "losses", "lines")
+_BYTES = [
+    ("score", "i1"),
+    ("lower", "i1"),
+    ("upper", "i1"),
+    ("level", "i1"),
+    ("leaf_move", "u1"),
+    ("leaf_score", "i1"),
+    ("leaf_level", "i1"),
+    ("flags", "u1"),
+]
+
+RECORD = np.dtype([("player", "<u8"), ("opponent", "<u8"), *((name, "<u4") for name in COUNTS), *_BYTES])
 """A position in memory and in the native file."""
+
+RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
+"""Games won, drawn and lost by the side to move in a position (weights, see `results`)."""
 
 STATE = np.dtype(
     [
         ("player", "<u8"),
         ("opponent", "<u8"),
-        ("wins", "<u8"),
-        ("draws", "<u8"),
-        ("losses", "<u8"),
-        ("lines", "<u8"),
-        ("score", "i1"),
-        ("lower", "i1"),
-        ("upper", "i1"),
-        ("level", "i1"),
-        ("leaf_move", "u1"),
-        ("leaf_score", "i1"),
-        ("leaf_level", "i1"),
-        ("flags", "u1"),
-        ("won", "<f8"),
-        ("drawn", "<f8"),
-        ("lost", "<f8"),
+        *((name, "<u8") for name in COUNTS),
+        *_BYTES,
+        *((name, "<f8") for name in ("won", "drawn", "lost")),
     ]
 )
 """Everything about a position in one fixed-size record: what the journal holds."""

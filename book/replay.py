@@ -9,12 +9,12 @@ import numpy as np
 
 from . import journal
 from .book import Book
-from .chunks import RESULT, Records, Words, without_counts
+from .chunks import Records, Words, without_counts
 from .errors import Unreadable
 from .going import Going, silent, slices
 from .journal import Kind
 from .options import Options, Rule
-from .record import RECORD, STATE
+from .record import RECORD, RESULT, STATE
 from .recorder import OPTIONS, SEARCHED, STEPS
 
 _STEP = 1 << 16

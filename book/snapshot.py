@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .book import Book
-from .chunks import CHUNK_ROWS, RESULT, Records
+from .chunks import CHUNK_ROWS, Records
 from .errors import Unreadable
 from .files import BACKUPS, Output, replacing
 from .going import Going, silent
 from .options import Options, Rule
-from .record import RECORD
+from .record import RECORD, RESULT
 from .table import SEGMENTS, Table, segment_bytes
 
 MAGIC = b"DESBOOK\n"

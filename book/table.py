@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import CHUNK_BITS, CHUNK_ROWS, RESULT, Bytes, Records, Rows, Words, address, by_chunk, without_counts
+from .chunks import CHUNK_BITS, CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
 from .going import Going, silent, slices
 from .native import kernels
-from .record import RECORD, STATE, WIDE, Entry
+from .record import COUNTS, RECORD, RESULT, STATE, WIDE, Entry
 
 SEGMENTS = 1024
 MIN_SLOTS = 16
@@ -374,7 +374,7 @@ class Table:
             places = chunk["wins"][large]
             known = places < len(self._wide)
             counts[large] = 0
-            counts[large[known]] = self._wide[places[known], ("wins", "draws", "losses", "lines").index(name)]
+            counts[large[known]] = self._wide[places[known], COUNTS.index(name)]
         return counts
 
     def states(self, rows: Rows) -> Records:
@@ -389,7 +389,7 @@ class Table:
                     found[name][here] = source[name]
         for at in np.flatnonzero(found["flags"] & WIDE).tolist():
             entry = self.entry(int(rows[at]))
-            for name in ("wins", "draws", "losses", "lines", "flags"):
+            for name in (*COUNTS, "flags"):
                 found[name][at] = getattr(entry, name)
         return found
 

@@ -8,6 +8,7 @@ if __package__ == "daemon":
 
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     root = importlib.import_module("daemon")
+    root.__name__ = "desdaemon"
     sys.modules["desdaemon"] = root
     root.__path__.append(str(Path(__file__).resolve().parent.parent))
 

@@ -41,6 +41,7 @@ class Cache:
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
+        self._saving = threading.Lock()
         self.changed = False
 
     def __len__(self) -> int:
@@ -87,10 +88,12 @@ class Cache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write everything; raises `OSError`, leaving the old file.
+        """Write everything, one caller after the other; raises `OSError`, leaving the old file."""
+        with self._saving:
+            self._save(path)
 
-        Block by block: whole, it would take as much memory again, and leave holes where it was.
-        """
+    def _save(self, path: str) -> None:
+        # Block by block: whole, it would take as much memory again, and leave holes where it was.
         with self._lock:
             keys = list(self._entries)
             self.changed = False
@@ -114,6 +117,7 @@ class Cache:
                 os.fsync(file.fileno())
             os.replace(beside, path)  # noqa: PTH105
         except OSError:
+            self.changed = True
             with contextlib.suppress(OSError):
                 os.unlink(beside)  # noqa: PTH108
             raise

@@ -238,7 +238,8 @@ class Operations:
         client = request.client
         if len(client.requests) >= self.limits.in_flight:
             raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
-        if self.analyses.scheduler.queued + self.texts.waiting + self.books.waiting >= self.limits.queue:
+        searches = self.analyses.scheduler.queued + self.analyses.preparing
+        if searches + self.texts.waiting + self.books.waiting >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} requests wait for their turn: try later")
         client.requests[request.id] = request
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol import rules
@@ -38,6 +39,7 @@ SHORTEST_PARTIAL_MS = 10
 
 
 _PULSE_S = 0.02
+_FEW_PLIES = 4
 
 
 class Question(NamedTuple):
@@ -64,12 +66,40 @@ class Analyses:
         self.cache = cache
         self.health = health
         self._level = level
+        self.preparing = 0
+        """Positions of games that will wait for a search thread soon."""
+        self._preparer = ThreadPoolExecutor(1, "questions")
         self._with_partials: set[Analysis] = set()
         self._pulsing = False
         self._lock = threading.Lock()
 
     def ask(self, request: Request, admit: Callable[[], None]) -> None:
-        """Begin to answer; ``admit`` is called unless that takes no search. Raises `RequestError`."""
+        """Begin to answer, once ``admit`` has let it. Raises `RequestError`."""
+        plies = len(request.values.get("plies") or ())
+        if plies <= _FEW_PLIES:
+            self._begin(request, admit)
+            return
+        admit()
+        with self._lock:
+            self.preparing += plies
+        self._preparer.submit(self._prepare, request, plies)
+
+    def _prepare(self, request: Request, plies: int) -> None:
+        """Begin to answer what takes some milliseconds alone to be understood."""
+        try:
+            if not request.over:
+                self._begin(request, lambda: None)
+        except RequestError as error:
+            self.health.refused(error.code)
+            request.fail(error)
+        except Exception:
+            self.health.mistake("analyze")
+            request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+        finally:
+            with self._lock:
+                self.preparing -= plies
+
+    def _begin(self, request: Request, admit: Callable[[], None]) -> None:
         values = request.values
         line = read_line(values)
         plies = values.get("plies")
@@ -84,6 +114,8 @@ class Analyses:
         admit()
         analysis = Analysis(self, request, questions)
         request.cancel = analysis.cancel
+        if request.over:
+            return
         request.endless = not all(is_bounded(question.limits) for question in questions)
         if values.get("partial_ms"):
             self._begin_partials(analysis)
@@ -234,7 +266,8 @@ class Analysis:
             else:
                 self._searches.append(_Search(self, number, question))
         for search in list(self._searches):
-            search.submit()
+            if not self.cancelled:
+                search.submit()
 
     def cancel(self) -> None:
         """Nobody waits for the answer any more."""

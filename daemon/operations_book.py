@@ -30,6 +30,9 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 _OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
 """Commands that set an option of the client's own dialogue."""
 
+_OF_A_MOMENT = frozenset(("book.analyze",))
+"""Operations that are no jobs, but too long for the loop of the sockets: a whole game."""
+
 
 class BookOperations:
     """See the module."""
@@ -81,7 +84,7 @@ class BookOperations:
 
     def command(self, request: Request, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
-        if self.books.opening:
+        if self.books.opening or operation.name in _OF_A_MOMENT:
             self._looks.defer(
                 lambda: self._command_later(request, operation),
                 lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),

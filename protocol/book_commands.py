@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .errors import BadInput, quoted
 from .notation import parse_move
-from .options import whole_number
+from .options import expected_value, whole_number
 
 BookValue = int | bool | str | list[str] | None
 BookValues = dict[str, BookValue]
@@ -26,6 +26,14 @@ class BadParameter(BadInput):
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(message)
         self.parameter = parameter
+
+
+_EXPECTED = {
+    "flag": "true or false",
+    "move": "a square such as f5",
+    "path": "the name of a file",
+    "paths": "the names of files",
+}
 
 
 class Parameter(NamedTuple):
@@ -48,13 +56,7 @@ class Parameter(NamedTuple):
     @property
     def expected(self) -> str:
         """What a value has to be, for messages."""
-        if self.kind == "int":
-            return f"a whole number from {self.low} to {self.high}"
-        if self.kind == "choice":
-            return f"one of {' '.join(self.choices)}"
-        if self.kind == "flag":
-            return "true or false"
-        return {"move": "a square such as f5", "path": "the name of a file", "paths": "the names of files"}[self.kind]
+        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
     @property
     def usage(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from .book_commands import BOOK_COMMANDS, Parameter
 from .errors import quoted
+from .options import expected_value
 
 VERSION = 1
 """Of the protocol; it does not change for additions, which `FEATURES` names. `wire` has it too, without this table."""
@@ -88,12 +89,11 @@ class Argument(NamedTuple):
     @property
     def expected(self) -> str:
         """What a value has to be, for messages."""
-        if self.kind == "int":
-            return f"a whole number from {self.low} to {self.high}"
+        known = expected_value(self.kind, self.low, self.high, self.choices)
+        if known:
+            return known
         if self.kind == "text":
             return f"a text of at most {self.high} characters"
-        if self.kind == "choice":
-            return f"one of {' '.join(self.choices)}"
         if self.kind == "id":
             return f"a text of at most {LONGEST_ID} bytes or a whole number from 0 to 2^64 - 1"
         things = {"moves": "moves", "ints": "whole numbers"}

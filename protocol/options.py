@@ -18,6 +18,23 @@ _NO = ("off", "false", "no", "0")
 _DAY_MS = 86_400_000
 
 
+_EXPECTED = {
+    "bool": "on or off",
+    "flag": "on or off",
+    "time": "a time such as 2.5 (seconds), 5:00 or 1:30:00, at least 0.01 s and less than 100 days, or infinite",
+    "selectivity": "0 to 5 or 73, 87, 95, 98, 99 or 100 (percent)",
+    "path": "a file name",
+    "text": "a text",
+}
+
+
+def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
+    """What a value of the kinds ``int`` and ``choice`` has to be, for messages; "" for other kinds."""
+    if kind == "int":
+        return f"a whole number from {low} to {high}"
+    return f"one of {' '.join(choices)}" if kind == "choice" else ""
+
+
 class Option(NamedTuple):
     """An option.
 
@@ -44,17 +61,7 @@ class Option(NamedTuple):
     @property
     def expected(self) -> str:
         """What a value has to be, for messages."""
-        if self.kind == "int":
-            return f"a whole number from {self.low} to {self.high}"
-        if self.kind in ("bool", "flag"):
-            return "on or off"
-        if self.kind == "time":
-            return "a time such as 2.5 (seconds), 5:00 or 1:30:00, at least 0.01 s and less than 100 days, or infinite"
-        if self.kind == "choice":
-            return f"one of {' '.join(self.choices)}"
-        if self.kind == "selectivity":
-            return "0 to 5 or 73, 87, 95, 98, 99 or 100 (percent)"
-        return "a file name" if self.kind == "path" else "a text"
+        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 
 def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Option:

@@ -20,6 +20,8 @@ def _map_checkout() -> None:
     sys.path.insert(0, str(ROOT))
     package = importlib.import_module("daemon")
     package.__path__.append(str(ROOT))
+    # By its name `from desdaemon import module` finds the module; by another one it would make a second one of it.
+    package.__name__ = "desdaemon"
     sys.modules["desdaemon"] = package
 
 

@@ -18,7 +18,7 @@ from desdaemon.scheduler import Scheduler
 from desdaemon.services import furnish
 from desdaemon.settings import Settings
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 class Operated:

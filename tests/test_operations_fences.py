@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import referee
 from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
-from operated import Operated
+from operated import Operated, until
 
 from desdaemon import remote, scheduler, text
 from desdaemon.books import Books, Caller
@@ -240,3 +240,16 @@ def test_few_lines_compute_at_a_time(daemon: Operated, monkeypatch: pytest.Monke
         asked = [daemon.request("text", {"line": name}, client) for client in clients]
         assert all(daemon.ends(number)[-1]["type"] == "final" for number in asked)
         assert most <= {"moves": 4, "seek": 1}[name]
+
+
+def test_whole_games_are_not_taken_beyond_the_queue(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(queue=100, in_flight=100))
+    asked = [daemon.request("analyze", {**ENDLESS, "plies": [0] * 30, "multipv": number + 1}) for number in range(20)]
+    until(lambda: not daemon.services.operations.analyses.preparing)
+    assert daemon.services.scheduler.queued <= 130
+    refused = [reply["error"]["code"] for reply in daemon.replies if reply["id"] in asked and reply["type"] == "error"]
+    assert set(refused) == {"busy"}
+    # What is about to wait may be counted twice for a moment.
+    assert 2 <= len(asked) - len(refused) <= 4
+    assert daemon.final("cancel", {"all": True})["number"] == len(asked) - len(refused)
+    assert daemon.services.scheduler.queued == 0

@@ -143,6 +143,9 @@ def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path
         broken = Cache(1 << 20, "these")
         assert broken.load(str(file))
         assert len(broken) == 0
+    with pytest.raises(OSError, match="No such file"):
+        cache.save(str(tmp_path / "nowhere" / "kept"))
+    assert cache.changed
     file.write_bytes(data[:-1])
     assert "damaged" in Cache(1 << 20, "these").load(str(file))
 

@@ -22,7 +22,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import list_children
+from .graph import barren, list_children
 from .table import WIDE, WIDE_COUNT, WIDE_ROOM, find_row, row_at
 
 NO_SCORE = -127
@@ -266,16 +266,18 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     return u2i(t)
 
 
-@kernel("void(u64,u64,i64,i64,u64)")
-def count_positions(ctx, order, start, end, out):
+@kernel("void(u64,u64,i64,i64,u64,u64)")
+def count_positions(ctx, order, start, end, out, empties):
     """Egaroucid's line counts of rows ``order[start..end]`` at ``out`` (64 bits a row): 1 + the sum over the links, a
-    forced pass standing for the position after it. The children's are already there."""
+    forced pass standing for the position after it. The children's are already there. ``empties``: see `barren`."""
     children = stack_buf(1024)
     t = i2u(start)
     while t < i2u(end):
         row = u2i(ldu32(order + (t << U(2))))
         at = row_at(ctx, i2u(row))
-        count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
+        count = 0
+        if barren(ld64(at), ld64(at + U(8)), empties) == 0:
+            count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
         total = U(1)
         passing = count < 0
         if passing:

@@ -99,8 +99,10 @@ def select_rows(ctx, order, marks, start, end, rules):
         value = ldi8(at + U(32))
         leaf = ldi8(at + U(37))
         leaf_move = ldu8(at + U(36))
+        if empties < least:
+            continue
         total = i2u(list_links(ctx, p, o, links))
-        if empties < least or total == U(0):
+        if total == U(0):
             continue
         growing = False
         linked = 0
