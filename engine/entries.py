@@ -23,7 +23,7 @@ SPEC = Spec(
         "board_canonical_symmetry": "i64(u64,u64)",
         "fill_edge_table": "void(u64)",
         "map_weights": "void(u64,u64)",
-        "expand_weights": "void(u64,u64,u64)",
+        "expand_weights": "void(u64,u64,u64,u64)",
         "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "known_move": "u64(u64,u64,u64,i64,i64)",
         "feed_score": "void(u64,u64,u64,i64,i64,i64,u64)",

@@ -206,9 +206,15 @@ class Slow:
     def score(self, player: int, opponent: int) -> int:
         row = self.packed[60 - judge.empties((player, opponent))]
         total = int(row[patterns.CONSTANT])
-        for squares, which in zip(patterns.INSTANCES, patterns.INSTANCE_CLASS, strict=True):
-            place = self.places[which][self.number(squares, player, opponent)]
-            total += int(row[patterns.CLASSES[which].packed_offset + place])
+        for table in patterns.TABLES:
+            for squares in table.instances:
+                found = 0
+                for which, digits in table.parts:
+                    place = self.places[which][self.number((squares[k] for k in digits), player, opponent)]
+                    found += int(row[patterns.CLASSES[which].packed_offset + place])
+                # Eighths of a disc, halves away from 0.
+                eighths = min(127, (abs(found) + 8) // 16)
+                total += 16 * (eighths if found > 0 else -eighths)
         return total
 
     def features(self, player: int, opponent: int) -> list[int]:
