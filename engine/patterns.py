@@ -1,9 +1,13 @@
-"""The 46 patterns of the evaluation: squares, classes and the symmetric packing of their configurations.
+"""The patterns of the evaluation: squares, classes and the symmetric packing of their configurations.
 
-The set is Edax's. A configuration of an n-square pattern is a base-3 number, the first square most significant,
-with digit 0 = side to move, 1 = opponent, 2 = empty. Patterns of one class share weights, and a configuration shares
-its weight with its mirror image; packed numbers are given in order of first appearance when running through
-0 .. 3**n - 1. A ply's weights are the classes' packed tables one after the other and the constant last.
+A configuration of an n-square pattern is a base-3 number, the first square most significant, with digit 0 = side to
+move, 1 = opponent, 2 = empty. Patterns of one class share weights, and a configuration shares its weight with its
+mirror image if it has one; packed numbers are given in order of first appearance when running through 0 .. 3**n - 1.
+
+The first twelve classes are Edax's, and a ply's weights begin as in its eval.dat: these classes' packed tables one
+after the other, then the constant. The wide classes' tables follow. Some of Edax's patterns lie within a wide one: they
+let the fit say something of configurations that the wide one has seen too seldom. Whoever evaluates adds their weights
+to those of the wide one beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
 
 Nothing but the standard library is imported: kernels read these tables when they are compiled.
 """
@@ -31,6 +35,14 @@ D1 E2 F3 G4 H5|A4 B5 C6 D7 E8|E1 D2 C3 B4 A5|H4 G5 F6 E7 D8
 D1 C2 B3 A4|A5 B6 C7 D8|E1 F2 G3 H4|H5 G6 F7 E8
 """
 
+_WIDE = """
+A2 B2 C2 D2 E2 F2 G2 H2 B1 G1
+C1 D2 E3 F4 G5 H6 F2 G3 G2 H1
+D1 E2 F3 G4 H5 E1 F2 G3 H4 G2
+A1 B1 C1 D1 E1 F1 G1 H1 C2 F2
+"""
+"""The first instance of each wide class; the others are its images."""
+
 
 class PatternClass(NamedTuple):
     """Patterns that are images of one another and share one table."""
@@ -38,7 +50,8 @@ class PatternClass(NamedTuple):
     instances: tuple[tuple[int, ...], ...]
     """Squares (0 = A1 .. 63 = H8) of each instance, most significant digit first."""
     mirror: tuple[int, ...]
-    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration."""
+    """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration; the digits as they are
+    where no symmetry but the identity maps a pattern onto itself."""
     packed_offset: int
     """Where the class begins among a ply's weights."""
     packed_size: int
@@ -57,6 +70,20 @@ class PatternClass(NamedTuple):
         return int(3**self.length)
 
 
+class Table(NamedTuple):
+    """What is looked up: the sum of some classes' weights for each configuration of the widest of them."""
+
+    instances: tuple[tuple[int, ...], ...]
+    """Squares of each instance, most significant digit first."""
+    parts: tuple[tuple[int, tuple[int, ...]], ...]
+    """The classes, and of each its digits' places among the table's: digit j of the class is digit `places[j]`."""
+
+    @property
+    def length(self) -> int:
+        """Squares of one instance."""
+        return len(self.instances[0])
+
+
 def _symmetries() -> list[tuple[int, ...]]:
     """The eight symmetries of the board, each as the image of every square."""
     images = []
@@ -69,23 +96,36 @@ def _symmetries() -> list[tuple[int, ...]]:
     return images
 
 
+def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """A pattern and its distinct images, each with its squares in the pattern's order."""
+    found = {}
+    for image in _symmetries():
+        seen = tuple(image[square] for square in squares)
+        found.setdefault(frozenset(seen), seen)
+    return tuple(found.values())
+
+
 def _mirror(squares: tuple[int, ...]) -> tuple[int, ...]:
     """The order of digits in which a symmetry that maps the pattern onto itself sees it."""
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         if seen != squares and set(seen) == set(squares):
             return tuple(squares.index(square) for square in seen)
-    raise AssertionError("a pattern without a mirror symmetry")
+    return tuple(range(len(squares)))
+
+
+def _squares(names: str) -> tuple[int, ...]:
+    return tuple(ord(name[0]) - ord("A") + 8 * (int(name[1]) - 1) for name in names.split())
 
 
 def _classes() -> tuple[PatternClass, ...]:
+    edax = [tuple(map(_squares, line.split("|"))) for line in _LAYOUT.split("\n")[1:-1]]
+    wide = [_images(_squares(line)) for line in _WIDE.split("\n")[1:-1]]
     classes: list[PatternClass] = []
     packed = table = 0
-    for line in _LAYOUT.split("\n")[1:-1]:
-        instances = tuple(
-            tuple(ord(name[0]) - ord("A") + 8 * (int(name[1]) - 1) for name in instance.split())
-            for instance in line.split("|")
-        )
+    for instances in edax + wide:
+        if len(classes) == len(edax):
+            packed += 1
         mirror = _mirror(instances[0])
         length = len(mirror)
         orbits = sum(1 for digit, image in enumerate(mirror) if image >= digit)
@@ -97,22 +137,57 @@ def _classes() -> tuple[PatternClass, ...]:
 
 
 CLASSES = _classes()
-"""The twelve classes, in the order of their tables."""
+"""Edax's twelve classes and the wide ones, in the order of their tables."""
+
+
+def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
+    """Where the digits of a class are among those of another, each of whose instances holds one of its; else None."""
+    if len(part.instances) != len(whole.instances):
+        return None
+    inside = [[small for small in part.instances if set(small) <= set(large)] for large in whole.instances]
+    if any(len(found) != 1 for found in inside):
+        return None
+    return tuple(whole.instances[0].index(square) for square in inside[0][0])
+
+
+def _tables() -> tuple[Table, ...]:
+    parts: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in CLASSES]
+    for number, pattern in enumerate(CLASSES):
+        hosts = ((host, _places(pattern, whole)) for host, whole in enumerate(CLASSES) if whole.length > pattern.length)
+        host, places = next(((h, p) for h, p in hosts if p is not None), (number, tuple(range(pattern.length))))
+        parts[host].append((number, places))
+    return tuple(Table(CLASSES[n].instances, tuple(own)) for n, own in enumerate(parts) if own)
+
+
+EDAX_CLASSES = len(_LAYOUT.split("\n")) - 2
+"""How many of them are Edax's."""
+
+TABLES = _tables()
+"""Each class is part of one of these tables: its own, or that of a wider one that holds it."""
 
 INSTANCES = tuple(instance for pattern in CLASSES for instance in pattern.instances)
-"""Squares of the 46 instances, class after class."""
+"""Squares of all instances, class after class."""
 
 INSTANCE_CLASS = tuple(number for number, pattern in enumerate(CLASSES) for _ in pattern.instances)
 """Class of each instance."""
 
+EDAX_INSTANCES = INSTANCE_CLASS.index(EDAX_CLASSES)
+"""How many of them are Edax's."""
+
 TABLE_SIZE = CLASSES[-1].table_offset + CLASSES[-1].table_size
 """Entries of all full tables laid end to end, the constant not counted."""
 
-CONSTANT = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
+CONSTANT = CLASSES[EDAX_CLASSES - 1].packed_offset + CLASSES[EDAX_CLASSES - 1].packed_size
 """Place of the constant among a ply's packed weights."""
 
-PACKED_SIZE = CONSTANT + 1
+EDAX_SIZE = CONSTANT + 1
+"""Weights of one ply that Edax's layout has: the first ones."""
+
+PACKED_SIZE = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
 """Weights of one ply."""
+
+NAME = "wide46"
+"""What the set is called in weights files: another set gets another name."""
 
 
 @cache

@@ -1,7 +1,7 @@
 """Evaluation weights, laid out for the kernels.
 
 The file on disk is packed (`desdaemon.engine.weights_file`); the kernels read each pattern's full table for both
-sides, 55 MB. That form is made once, kept in the cache folder under the digest of the file it was made from, and
+sides, 56 MB. That form is made once, kept in the cache folder under the digest of the file it was made from, and
 mapped from there: it costs nothing at start and is shared between processes.
 """
 
@@ -22,10 +22,10 @@ __all__ = ["SHIPPED", "Weights", "WeightsError"]
 SHIPPED = Path(__file__).resolve().parent / "data" / "weights.xz"
 
 # Mirrors `kernels.evaluate.ROW`, which a start from the cache must not import.
-_TABLE_SIZE = 226_314
-ROW = (_TABLE_SIZE + 3 + 31) // 32 * 32
-_EXPANDED_BYTES = 61 * 2 * ROW * 2
-_LAYOUT_VERSION = 1
+_TABLE_SIZE = 454_896
+ROW = (_TABLE_SIZE + 4 + 31) // 32 * 32
+_EXPANDED_BYTES = 61 * 2 * ROW
+_LAYOUT_VERSION = 2
 
 
 class Weights:
@@ -68,22 +68,24 @@ class Weights:
 
 
 def _expand(packed: bytes) -> Block:
-    from .patterns import TABLE_SIZE, packing
+    from .patterns import TABLES, packing
 
-    assert TABLE_SIZE == _TABLE_SIZE
     assert len(packed) == PACKED_BYTES
     memory = Block(_EXPANDED_BYTES)
+    map_ = Block(4 * sum(3**table.length * (len(table.parts) + 1) for table in TABLES))
+    room = Block(4 * _TABLE_SIZE)
     places = packing()
     engine = library.load(SPEC)
     source = ctypes.create_string_buffer(packed, len(packed))
-    engine.expand_weights(ctypes.addressof(source), places.buffer_info()[0], memory.address)
+    engine.map_weights(places.buffer_info()[0], map_.address)
+    engine.expand_weights(ctypes.addressof(source), map_.address, room.address, memory.address)
     return memory
 
 
 def _map_kept(path: Path) -> MappedFile | None:
     """The kept expansion, None when it is not there or has the wrong size.
 
-    Its content is not summed up at each start, which would read all of its 55 MB: the folder is private to this user,
+    Its content is not summed up at each start, which would read all of its 56 MB: the folder is private to this user,
     the file is made from a checked one and renamed into place whole.
     """
     try:

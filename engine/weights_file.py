@@ -1,7 +1,9 @@
 """The files evaluation weights live in: the shipped format and Edax's eval.dat.
 
-Both hold the same table: 61 plies (ply = 60 - empties) of 114,364 int16, little endian, 128 units a disc, scores seen
-from the side to move, in Edax's symmetric packing (`desdaemon.engine.patterns` describes it).
+Both hold a table of 61 plies (ply = 60 - empties) of int16, little endian, 128 units a disc, scores seen from the side
+to move, in Edax's symmetric packing (`desdaemon.engine.patterns` describes it). A ply of Edax's has 114,364 weights;
+ours has those first and the wide classes' after them, 233,434 in all. A file of Edax's set, in either format, is one of
+ours whose wide classes weigh nothing.
 
 Shipped format, version 1, inside one xz stream:
 
@@ -9,9 +11,9 @@ Shipped format, version 1, inside one xz stream:
     0       8      magic, "DESDEVAL"
     8       2      version, 1
     10      2      number of plies, 61
-    12      4      weights a ply, 114364
+    12      4      weights a ply
     16      4      length R of the record in bytes
-    20      12     name of the feature set, ASCII, padded with zero bytes: "edax46"
+    20      12     name of the feature set, ASCII, padded with zero bytes: "edax46" or "wide46"
     32      32     BLAKE2b (32 bytes) of record and weights
     64      R      record: a JSON object in UTF-8 (data, commands, seed, validation figures)
     64+R    ...    weights
@@ -29,12 +31,14 @@ from pathlib import Path
 from typing import Any
 
 PLIES = 61
-WEIGHTS_PER_PLY = 114_364
+WEIGHTS_PER_PLY = 233_434
+EDAX_WEIGHTS_PER_PLY = 114_364
 PACKED_BYTES = PLIES * WEIGHTS_PER_PLY * 2
 
 SHIPPED_MAGIC = b"DESDEVAL"
 SHIPPED_VERSION = 1
-FEATURE_SET = "edax46"
+FEATURE_SET = "wide46"
+EDAX_SET = "edax46"
 EDAX_MAGIC = b"XADELAVE"
 
 _SHIPPED_HEADER = struct.Struct("<8sHHII12s32s")
@@ -51,7 +55,7 @@ class WeightsError(ValueError):
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
     """Read a shipped weights file, an Edax eval.dat or an xz-compressed eval.dat.
 
-    Returns the packed table (61 * 114364 int16 little endian, 128 a disc, side to move's view) and the record
+    Returns the packed table (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, side to move's view) and the record
     that came with it (for eval.dat: its version and date). Raises WeightsError for anything else.
     """
     name = os.fspath(path)
@@ -101,9 +105,27 @@ def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str,
 
 
 def write_edax(path: str | os.PathLike[str], packed: bytes, *, date: float = 0.0) -> None:
-    """Write Edax's eval.dat layout, version 3.2.5; `date` is stored as given."""
+    """Write Edax's eval.dat layout, version 3.2.5; `date` is stored as given.
+
+    Raises WeightsError when the wide classes have weights: the layout has no place for them.
+    """
     _check_packed(packed)
-    _replace(Path(path), _EDAX_HEADER.pack(EDAX_MAGIC, 3, 2, 5, date) + packed)
+    rows = [memoryview(packed)[2 * WEIGHTS_PER_PLY * ply :][: 2 * WEIGHTS_PER_PLY] for ply in range(PLIES)]
+    for row in rows:
+        if any(row[2 * EDAX_WEIGHTS_PER_PLY :]):
+            raise WeightsError(
+                f"{os.fspath(path)}: not written: the weights are of the set {FEATURE_SET!r}, of which eval.dat "
+                f"knows {EDAX_SET!r} only; weights fitted with `fit --patterns edax` can be written"
+            )
+    table = b"".join(row[: 2 * EDAX_WEIGHTS_PER_PLY] for row in rows)
+    _replace(Path(path), _EDAX_HEADER.pack(EDAX_MAGIC, 3, 2, 5, date) + table)
+
+
+def widened(table: bytes | memoryview) -> bytes:
+    """The packed table of ours with the weights of one of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
+    nothing = bytes(2 * (WEIGHTS_PER_PLY - EDAX_WEIGHTS_PER_PLY))
+    step = 2 * EDAX_WEIGHTS_PER_PLY
+    return b"".join(part for ply in range(PLIES) for part in (table[step * ply : step * (ply + 1)], nothing))
 
 
 def _check_packed(packed: bytes) -> None:
@@ -131,12 +153,11 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
     if version != SHIPPED_VERSION:
         raise WeightsError(f"{name}: format version {version}, this program reads version {SHIPPED_VERSION}")
     found = features.rstrip(b"\0").decode("ascii", "replace")
-    if (found, plies, weights) != (FEATURE_SET, PLIES, WEIGHTS_PER_PLY):
-        raise WeightsError(
-            f"{name}: feature set {found!r} of {plies} x {weights} weights, "
-            f"expected {FEATURE_SET!r} of {PLIES} x {WEIGHTS_PER_PLY}"
-        )
-    _check_size(name, len(data), _SHIPPED_HEADER.size + length + PACKED_BYTES)
+    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY}
+    if plies != PLIES or known.get(found) != weights:
+        expected = " or ".join(f"{which!r} of {PLIES} x {size}" for which, size in known.items())
+        raise WeightsError(f"{name}: feature set {found!r} of {plies} x {weights} weights, expected {expected}")
+    _check_size(name, len(data), _SHIPPED_HEADER.size + length + 2 * plies * weights)
     body = memoryview(data)[_SHIPPED_HEADER.size :]
     if blake2b(body, digest_size=32).digest() != digest:
         raise WeightsError(f"{name}: damaged: the checksum does not match")
@@ -146,14 +167,14 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
         raise WeightsError(f"{name}: damaged: the record is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise WeightsError(f"{name}: damaged: the record is not a JSON object")
-    return bytes(body[length:]), record
+    return bytes(body[length:]) if found == FEATURE_SET else widened(body[length:]), record
 
 
 def _parse_edax(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
-    _check_size(name, len(data), _EDAX_HEADER.size + PACKED_BYTES)
+    _check_size(name, len(data), _EDAX_HEADER.size + 2 * PLIES * EDAX_WEIGHTS_PER_PLY)
     _, version, release, build, date = _EDAX_HEADER.unpack_from(data)
     record = {"format": "eval.dat", "version": f"{version}.{release}.{build}", "date": date}
-    return data[_EDAX_HEADER.size :], record
+    return widened(data[_EDAX_HEADER.size :]), record
 
 
 def _check_size(name: str, found: int, expected: int) -> None:

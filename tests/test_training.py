@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import referee
 
-from desdaemon.engine.patterns import CONSTANT, PACKED_SIZE
+from desdaemon.engine.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import (
     boards,
@@ -267,6 +267,20 @@ def test_fitting_recovers_labels_that_weights_can_give_and_repeats_itself():
     assert np.abs(features.predict(indices, found[20]) - aim).max() < 0.5
     assert not found[22:].any()
     assert np.array_equal(found, ridge.fit(lambda _: rows, options, first=20, last=21))
+    assert found[20, EDAX_SIZE:].any()
+
+
+def test_fitting_edax_patterns_leaves_the_wide_ones_alone():
+    players, opponents, _ = sample_boards(400, seed=3)
+    hidden = np.random.default_rng(3).normal(size=PACKED_SIZE).astype(np.float32)
+    hidden[EDAX_SIZE:] = 0
+    indices = features.index(players, opponents, instances=EDAX_INSTANCES)
+    aim = features.predict(indices, hidden)
+    rows = ridge.Rows(players, opponents, aim, np.ones(400, np.float32))
+    options = ridge.Options(ridge=0.01, tie=1.0, iterations=60, tolerance=1e-5, wide=False)
+    found = ridge.fit(lambda _: rows, options, first=20, last=20)[20]
+    assert not found[EDAX_SIZE:].any()
+    assert np.abs(features.predict(features.index(players, opponents), found) - aim).max() < 0.5
 
 
 def test_packing_weights_rounds_and_clips():
@@ -445,10 +459,28 @@ def test_the_probcut_model_is_recovered_from_errors_it_made():
 
 
 def test_coverage_counts_what_lies_within_the_margins():
-    scores = {30: np.array([[0, 0, 0, d] for d in (0.0, 1.0, 2.0, 10.0)])}
-    model = probcut.ErrorModel(1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-    pairs = [probcut.Pair(30, 3, 1, 4, 1.0, 0.0)]
-    assert probcut.coverage(scores, model, pairs) == {"73": 50.0, "87": 50.0, "95": 75.0, "98": 75.0, "99": 75.0}
+    model = probcut.ErrorModel(1.0, 0.0, 1.0, 0.0, 0.0, 0.0, odd=0.0, even=1.0)
+    differences = np.array([0.0, 1.0, 2.0, 10.0])
+    before, at_the_end = probcut.Pair(30, 3, 1, 4, 1.0, 0.0), probcut.Pair(30, 30, 1, 4, 1.0, 0.0)
+    expected = {"73": 50.0, "87": 50.0, "95": 75.0, "98": 75.0, "99": 75.0}
+    assert probcut.coverage([(before, differences)], model) == expected
+    assert probcut.coverage([(at_the_end, differences - 1)], model) == expected
+
+
+def test_the_bias_of_stand_ins_for_the_end_is_found_by_parity():
+    spread = np.tile([-3.0, 3.0], 20)
+    bias, pairs = probcut.ends({13: spread + 2, 14: spread - 0.5, 15: spread + 2, 16: np.empty(0)})
+    assert bias == {"odd": -2.0, "even": 0.5}
+    assert [(pair.empties, pair.depth, pair.positions) for pair in pairs] == [
+        (13, 13, 40),
+        (14, 14, 40),
+        (15, 15, 40),
+        (16, 16, 0),
+    ]
+    assert [pair.rms for pair in pairs[:3]] == [3.0, 3.0, 3.0]
+    model, _ = probcut.fit(pairs, **bias)
+    assert model.bias(13, 13) == -2.0
+    assert model.bias(14, 13) == 0.0
 
 
 def test_a_match_of_weights_with_themselves_is_even(tmp_path):
@@ -459,7 +491,9 @@ def test_a_match_of_weights_with_themselves_is_even(tmp_path):
 
 
 def test_export_and_import_keep_every_weight(tmp_path, capsys):
-    noise = np.random.default_rng(4).integers(-99, 99, (ridge.PLIES, PACKED_SIZE)).astype("<i2").tobytes()
+    weights = np.random.default_rng(4).integers(-99, 99, (ridge.PLIES, PACKED_SIZE)).astype("<i2")
+    weights[:, EDAX_SIZE:] = 0
+    noise = weights.tobytes()
     write_shipped(tmp_path / "a.xz", noise, {"name": "noise"})
     assert cli.main(["export", str(tmp_path / "a.xz"), str(tmp_path / "eval.dat")]) == 0
     assert cli.main(["import", str(tmp_path / "eval.dat"), str(tmp_path / "b.xz"), "--name", "back"]) == 0
@@ -467,6 +501,11 @@ def test_export_and_import_keep_every_weight(tmp_path, capsys):
     assert found == noise
     assert record["name"] == "back"
     assert record["imported"]["version"] == "3.2.5"
+    weights[7, -1] = 1
+    write_shipped(tmp_path / "wide.xz", weights.tobytes(), {"name": "wide"})
+    assert cli.main(["export", str(tmp_path / "wide.xz"), str(tmp_path / "wide.dat")]) == 1
+    assert "fit --patterns edax" in capsys.readouterr().err
+    assert not (tmp_path / "wide.dat").exists()
 
 
 # ------------------------------------------------------------------------------------------------ everything

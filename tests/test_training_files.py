@@ -13,6 +13,8 @@ import referee
 
 from desdaemon.engine import patterns
 from desdaemon.engine.weights_file import (
+    EDAX_WEIGHTS_PER_PLY,
+    FEATURE_SET,
     PACKED_BYTES,
     PLIES,
     WEIGHTS_PER_PLY,
@@ -28,6 +30,13 @@ def packed():
     noise = random.Random(1)
     row = struct.pack(f"<{WEIGHTS_PER_PLY}h", *(noise.randrange(-300, 300) for _ in range(WEIGHTS_PER_PLY)))
     return row * PLIES
+
+
+@pytest.fixture(scope="module")
+def edax(packed):
+    """The same without the wide classes: what eval.dat can hold."""
+    row = packed[: 2 * EDAX_WEIGHTS_PER_PLY]
+    return row.ljust(2 * WEIGHTS_PER_PLY, b"\0") * PLIES
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +65,37 @@ def test_the_shipped_format_is_read_back(shipped, packed):
     assert record == {"name": "noise", "seed": 1}
 
 
-def test_eval_dat_is_read_plain_and_compressed(packed, tmp_path):
+def test_eval_dat_is_read_plain_and_compressed(edax, tmp_path):
     path = tmp_path / "eval.dat"
-    write_edax(path, packed, date=20261121.0)
+    write_edax(path, edax, date=20261121.0)
     assert path.stat().st_size == 13_952_436
     assert path.read_bytes()[:8] == b"XADELAVE"
     found, record = read_packed(path)
-    assert found == packed
+    assert found == edax
     assert record == {"format": "eval.dat", "version": "3.2.5", "date": 20261121.0}
     (tmp_path / "eval.xz").write_bytes(lzma.compress(path.read_bytes(), preset=0))
-    assert read_packed(tmp_path / "eval.xz")[0] == packed
+    assert read_packed(tmp_path / "eval.xz")[0] == edax
+
+
+def test_a_file_of_edax_patterns_is_one_whose_wide_classes_weigh_nothing(edax, tmp_path):
+    from hashlib import blake2b
+
+    step = 2 * WEIGHTS_PER_PLY
+    table = b"".join(edax[step * ply :][: 2 * EDAX_WEIGHTS_PER_PLY] for ply in range(PLIES))
+    header = struct.pack("<8sHHII12s", b"DESDEVAL", 1, 61, EDAX_WEIGHTS_PER_PLY, 2, b"edax46")
+    path = tmp_path / "weights"
+    path.write_bytes(header + blake2b(b"{}" + table, digest_size=32).digest() + b"{}" + table)
+    assert read_packed(path) == (edax, {})
+
+
+def test_weights_of_wide_classes_are_not_written_as_eval_dat(edax, tmp_path):
+    changed = bytearray(edax)
+    changed[-1] = 1
+    path = tmp_path / "eval.dat"
+    with pytest.raises(WeightsError, match="fit --patterns edax") as caught:
+        write_edax(path, bytes(changed))
+    assert str(path) in str(caught.value)
+    assert not path.exists()
 
 
 def test_files_that_are_no_weights_are_refused(tmp_path):
@@ -81,7 +111,7 @@ def test_files_that_are_no_weights_are_refused(tmp_path):
     assert "damaged" in reason(path)
 
 
-def test_truncated_files_are_refused(shipped, packed, tmp_path):
+def test_truncated_files_are_refused(shipped, edax, tmp_path):
     path = tmp_path / "file"
     path.write_bytes(shipped.read_bytes()[:-1000])
     assert "truncated" in reason(path)
@@ -89,7 +119,7 @@ def test_truncated_files_are_refused(shipped, packed, tmp_path):
     assert "truncated" in reason(path)
     path.write_bytes(plain(shipped)[:-2])
     assert "truncated" in reason(path)
-    write_edax(path, packed)
+    write_edax(path, edax)
     path.write_bytes(path.read_bytes()[:-1])
     assert "truncated" in reason(path)
 
@@ -154,9 +184,14 @@ def test_reading_weights_needs_no_heavy_library():
 
 def test_pattern_tables_have_the_sizes_of_the_layout():
     sizes = [10206, 29889, 29646, 29646, 3321, 3321, 3321, 3321, 1134, 378, 135, 45]
-    assert [pattern.packed_size for pattern in patterns.CLASSES] == sizes
-    assert patterns.PACKED_SIZE == sum(sizes) + 1 == WEIGHTS_PER_PLY
-    assert len(patterns.INSTANCES) == 46
+    wide = [29646, 29889, 29889, 29646]
+    assert [pattern.packed_size for pattern in patterns.CLASSES] == sizes + wide
+    assert len(sizes) == patterns.EDAX_CLASSES
+    assert patterns.EDAX_SIZE == sum(sizes) + 1 == EDAX_WEIGHTS_PER_PLY
+    assert patterns.PACKED_SIZE == sum(sizes) + 1 + sum(wide) == WEIGHTS_PER_PLY
+    assert patterns.NAME == FEATURE_SET
+    assert patterns.EDAX_INSTANCES == 46
+    assert len(patterns.INSTANCES) == 62
     assert sum(3**pattern.length for pattern in patterns.CLASSES) == patterns.TABLE_SIZE
 
 
@@ -188,3 +223,19 @@ def test_instances_of_a_class_are_images_of_one_another():
             flat = [number for row in image for number in row]
             images.add(tuple(flat[square] for square in pattern.instances[0]))
         assert set(pattern.instances) <= images
+
+
+def test_tables_hold_every_pattern_once():
+    """An instance of a class is seen by exactly one instance of the table that the class is part of."""
+    assert sum(len(table.instances) for table in patterns.TABLES) == 46
+    seen = []
+    for table in patterns.TABLES:
+        for number, places in table.parts:
+            pattern = patterns.CLASSES[number]
+            assert len(places) == pattern.length
+            for squares in table.instances:
+                part = tuple(squares[place] for place in places)
+                turned = tuple(part[digit] for digit in pattern.mirror)
+                [instance] = [own for own in pattern.instances if own in (part, turned)]
+                seen.append((number, instance))
+    assert sorted(seen) == sorted(zip(patterns.INSTANCE_CLASS, patterns.INSTANCES, strict=True))

@@ -1,10 +1,11 @@
-"""The pattern evaluation: indices kept up to date move by move, and the sum of 46 weights and a constant.
+"""The pattern evaluation: indices kept up to date move by move, and the sum of what they find and a constant.
 
-A position's features are 64 unsigned 16-bit numbers (128 bytes, aligned to 64): for each of the 46 patterns the base-3
-number of its squares, first square most significant, digit 0 = side 0, 1 = side 1, 2 = empty; the rest is unused.
-Sides keep their digits when the turn changes, so the weights hold each table twice, once with the digits exchanged.
+A position's features are unsigned 16-bit numbers, in FEATURE_BYTES aligned to 32: for each pattern of `patterns.TABLES`
+the base-3 number of its squares, digit 0 = side 0, 1 = side 1, 2 = empty; the rest is unused. Sides keep their digits
+when the turn changes, so the weights hold each table twice, once with the digits exchanged.
 
-The weights in memory, int16, 128 a disc, from the mover's view: [61 plies][2 sides][ROW].
+The weights in memory, int8, 8 a disc, from the mover's view: [61 plies][2 sides][ROW]. In bytes more of them
+stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
 """
 
 from llvmlite import ir
@@ -12,7 +13,7 @@ from llvmlite import ir
 from desdaemon.engine import patterns
 from desdaemon.engine.jit import kernel
 
-from .bits import U, i2u, ld64, ldi16, ldi32, popc, st16, u2i
+from .bits import U, i2u, ld64, ldi16, ldi32, popc, st8, st16, st32, u2i
 from .context import WEIGHTS
 from .emit import (
     AVX2,
@@ -36,58 +37,89 @@ from .emit import (
     void,
 )
 
-FEATURES = len(patterns.INSTANCES)
-ROW = (patterns.TABLE_SIZE + 3 + 31) // 32 * 32
-"""Weights of one ply and side: the tables end to end, the constant, and room for a gather to read past it."""
+FEATURES = sum(len(table.instances) for table in patterns.TABLES)
+"""Look-ups of an evaluation, but for the constant."""
 
-_POWERS = [[0] * 64 for _ in range(64)]
-for _f, _squares in enumerate(patterns.INSTANCES):
-    for _k, _square in enumerate(_squares):
-        _POWERS[_square][_f] = 3 ** (len(_squares) - 1 - _k)
+# 32 bytes are written at a time: what was just written is read back sooner than after writes of 64 (Zen 4).
+_AT_A_TIME = ir.VectorType(i16, 16)
+_GROUPS = (FEATURES + 15) // 16
+FEATURE_BYTES = 32 * _GROUPS
+"""Room that the features of a position take."""
 
+_TURNED_AT_ONCE = 3
+"""Turned discs that are added without a loop: more are rare."""
+
+
+def _digits(squares):
+    """The order of a table's digits, most significant first. The board's centre, which changes most, comes last, so
+    that configurations that follow one another in a search are near in memory."""
+    return sorted(range(len(squares)), key=lambda k: -abs(2 * (squares[k] & 7) - 7) - abs(2 * (squares[k] >> 3) - 7))
+
+
+_ORDERS = [_digits(table.instances[0]) for table in patterns.TABLES]
+_SIZES = [3 ** len(order) for order in _ORDERS]
+_STARTS = [sum(_SIZES[:k]) for k in range(len(_SIZES))]
+TABLE_SIZE = sum(_SIZES)
+"""Configurations of all tables."""
+
+ROW = (TABLE_SIZE + 4 + 31) // 32 * 32
+"""Bytes of one ply and side: the tables end to end, the constant (int16, 128 a disc), room for a reader of 32 bits."""
+
+_UNIT = 4
+"""Bits by which a constant is finer than a weight."""
+
+_POWERS = [[0] * (16 * _GROUPS) for _ in range(65)]
+_OFFSETS = []
+for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True):
+    for _squares in _table.instances:
+        for _k, _digit in enumerate(_order):
+            _POWERS[_squares[_digit]][len(_OFFSETS)] = 3 ** (len(_order) - 1 - _k)
+        _OFFSETS.append(_start)
+# A row more, of zeros: what is added for a disc that there is not.
 _POWER_TABLE = [power for row in _POWERS for power in row]
-_OFFSETS = [patterns.CLASSES[c].table_offset for c in patterns.INSTANCE_CLASS]
-# The constant takes a lane of its own: its index stays 0. What is behind it is not added.
-_LANES = [*_OFFSETS, patterns.TABLE_SIZE] + [0] * (64 - FEATURES - 1)
-_HALF = ir.VectorType(i16, 32)
 
 
 def _emit_update(b, source, target, x, flips, side):
     base = table_address(b, "pattern_powers", _POWER_TABLE, i16)
 
     def row(square):
-        address = b.add(base, b.shl(square, const(7)))
-        return load(b, address, _HALF, 64), load(b, b.add(address, const(64)), _HALF, 64)
+        address = b.add(base, b.mul(square, const(FEATURE_BYTES)))
+        return [load(b, b.add(address, const(32 * k)), _AT_A_TIME, 32) for k in range(_GROUPS)]
 
-    zero = vector([0] * 32, i16)
+    def next_row(left):
+        square = b.call(external(b, "llvm.cttz.i64", i64, [i64, i1]), [left, const(0, i1)])
+        return row(square), b.and_(left, b.sub(left, const(1)))
+
+    zero = vector([0] * 16, i16)
+    first, left = next_row(flips)
+    for _ in range(_TURNED_AT_ONCE - 1):
+        more, left = next_row(left)
+        first = [b.add(s, r) for s, r in zip(first, more, strict=True)]
     before = b.block
     loop = b.append_basic_block("update.loop")
     done = b.append_basic_block("update.done")
-    b.cbranch(b.icmp_unsigned("!=", flips, const(0)), loop, done)
+    b.cbranch(b.icmp_unsigned("!=", left, const(0)), loop, done)
     b.position_at_end(loop)
-    left, low, high = b.phi(i64), b.phi(_HALF), b.phi(_HALF)
-    square = b.call(external(b, "llvm.cttz.i64", i64, [i64, i1]), [left, const(1, i1)])
-    row_low, row_high = row(square)
-    new_low, new_high = b.add(low, row_low), b.add(high, row_high)
-    new_left = b.and_(left, b.sub(left, const(1)))
-    for phi, first, next_ in ((left, flips, new_left), (low, zero, new_low), (high, zero, new_high)):
-        phi.add_incoming(first, before)
-        phi.add_incoming(next_, loop)
-    b.cbranch(b.icmp_unsigned("!=", new_left, const(0)), loop, done)
+    rest = b.phi(i64)
+    sums = [b.phi(_AT_A_TIME) for _ in range(_GROUPS)]
+    more, new_rest = next_row(rest)
+    new_sums = [b.add(s, r) for s, r in zip(sums, more, strict=True)]
+    for phi, start, following in zip([rest, *sums], [left, *first], [new_rest, *new_sums], strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(following, loop)
+    b.cbranch(b.icmp_unsigned("!=", new_rest, const(0)), loop, done)
     b.position_at_end(done)
-    sums = []
-    for value in (new_low, new_high):
-        phi = b.phi(_HALF)
-        phi.add_incoming(zero, before)
-        phi.add_incoming(value, loop)
-        sums.append(phi)
+    turned_rows = [b.phi(_AT_A_TIME) for _ in range(_GROUPS)]
+    for phi, start, following in zip(turned_rows, first, new_sums, strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(following, loop)
     # Side 0 plays: the square's digit falls by 2, turned digits by 1. Side 1: by 1, and turned digits rise by 1.
     side0 = b.icmp_unsigned("==", side, const(0))
-    for half, (turned, placed) in enumerate(zip(sums, row(x), strict=True)):
-        shift = const(64 * half)
-        old = load(b, b.add(source, shift), _HALF, 64)
+    for k, (turned, placed) in enumerate(zip(turned_rows, row(x), strict=True)):
+        shift = const(32 * k)
+        old = load(b, b.add(source, shift), _AT_A_TIME, 32)
         change = b.select(side0, b.sub(zero, b.add(b.add(placed, placed), turned)), b.sub(turned, placed))
-        store(b, b.add(old, change), b.add(target, shift), 64)
+        store(b, b.add(old, change), b.add(target, shift), 32)
 
 
 update_features = simple(_emit_update, void, u64, u64, u64, u64, u64)
@@ -95,50 +127,51 @@ update_features = simple(_emit_update, void, u64, u64, u64, u64, u64)
 
 
 def _gathered(b, features, weights, lanes):
-    """The sum of the first 47 lanes by gathers of 32 bits, of which the lower 16 are the weight."""
+    """The sum, but for the constant, by gathers of 32 bits, of which the lower 8 are the weight."""
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
-    starts = table_address(b, "pattern_starts", _LANES, i32)
-    total = None
-    for first in range(0, FEATURES + 1, lanes):
+    starts = table_address(b, "pattern_starts", _OFFSETS + [0] * (-FEATURES % lanes), i32)
+    base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
+    total = zero
+    for first in range(0, FEATURES, lanes):
         index = b.zext(load(b, b.add(features, const(2 * first)), ir.VectorType(i16, lanes), 2 * lanes), kind)
         index = b.add(index, load(b, b.add(starts, const(4 * first)), kind, 4 * lanes))
-        used = [1 if first + k <= FEATURES else 0 for k in range(lanes)]
-        base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
+        used = [1 if first + k < FEATURES else 0 for k in range(lanes)]
         if lanes == 16:
             mask = ir.Constant(mask_kind, [const(u, i1) for u in used])
             function = external(
                 b, "llvm.x86.avx512.mask.gather.dpi.512", kind, [kind, i8.as_pointer(), kind, mask_kind, i32]
             )
-            found = b.call(function, [zero, base, index, mask, const(2, i32)])
+            found = b.call(function, [zero, base, index, mask, const(1, i32)])
         else:
             mask = vector([-u for u in used], i32)
             function = external(b, "llvm.x86.avx2.gather.d.d.256", kind, [kind, i8.as_pointer(), kind, kind, i8])
-            found = b.call(function, [zero, base, index, mask, const(2, i8)])
-        sixteen = vector([16] * lanes, i32)
-        found = b.ashr(b.shl(found, sixteen), sixteen)
-        total = found if total is None else b.add(total, found)
-    return b.sext(reduce(b, "add", total), i64)
+            found = b.call(function, [zero, base, index, mask, const(1, i8)])
+        above = vector([24] * lanes, i32)
+        total = b.add(total, b.ashr(b.shl(found, above), above))
+    return reduce(b, "add", total)
 
 
-def _summed(b, features, weights):
-    """The same one load at a time."""
-    totals = [const(0)] * 4
-    for k in range(FEATURES + 1):
-        index = b.zext(load(b, b.add(features, const(2 * k)), i16, 2), i64)
-        address = b.add(b.add(weights, const(2 * _LANES[k])), b.shl(index, const(1)))
-        totals[k & 3] = b.add(totals[k & 3], b.sext(load(b, address, i16, 2), i64))
-    return b.add(b.add(totals[0], totals[1]), b.add(totals[2], totals[3]))
+def _loaded(b, features, weights):
+    """The same one load at a time, but for the numbers, which come in pairs."""
+    total = const(0, i32)
+    for k in range(0, FEATURES, 2):
+        pair = b.zext(load(b, b.add(features, const(2 * k)), i32, 4), i64)
+        for j, index in enumerate((b.and_(pair, const(0xFFFF)), b.lshr(pair, const(16)))[: FEATURES - k]):
+            address = b.add(b.add(weights, const(_OFFSETS[k + j])), index)
+            total = b.add(total, b.sext(load(b, address, i8, 1), i32))
+    return total
 
 
 def _emit_sum(b, features, weights):
     # AMD's gathers are microcode: single loads are faster (26 against 33 ns with the update, measured on Zen 4).
-    if TARGET.cpu.startswith("znver"):
-        return _summed(b, features, weights)
-    if AVX512:
-        return _gathered(b, features, weights, 16)
-    if AVX2:
-        return _gathered(b, features, weights, 8)
-    return _summed(b, features, weights)
+    if AVX512 and not TARGET.cpu.startswith("znver"):
+        total = _gathered(b, features, weights, 16)
+    elif AVX2 and not TARGET.cpu.startswith("znver"):
+        total = _gathered(b, features, weights, 8)
+    else:
+        total = _loaded(b, features, weights)
+    constant = b.sext(load(b, b.add(weights, const(TABLE_SIZE)), i16, 1), i32)
+    return b.sext(b.add(b.shl(total, const(_UNIT, i32)), constant), i64)
 
 
 sum_weights = simple(_emit_sum, s64, u64, u64)
@@ -151,7 +184,7 @@ _powers_at = simple(lambda b: table_address(b, "pattern_powers", _POWER_TABLE, i
 def set_features(p, o, target):
     """The features from scratch; ``p`` is side 0."""
     powers = _powers_at()
-    for f in range(64):
+    for f in range(16 * _GROUPS):
         total = 0
         for s in range(64):
             place = i2u(s)
@@ -160,7 +193,7 @@ def set_features(p, o, target):
             digit = 2
             if (o >> place) & U(1):
                 digit = 1
-            total += digit * ldi16(powers + (place << U(7)) + i2u(2 * f))
+            total += digit * ldi16(powers + place * U(FEATURE_BYTES) + i2u(2 * f))
         st16(target + i2u(2 * f), total)
 
 
@@ -170,7 +203,7 @@ def weights_row(ctx, side, empties):
     # Boards that somebody has set up may have fewer than four discs.
     if ply < 0:
         ply = 0
-    return ld64(ctx + U(WEIGHTS)) + i2u(ply * (4 * ROW)) + side * U(2 * ROW)
+    return ld64(ctx + U(WEIGHTS)) + i2u(ply * (2 * ROW)) + side * U(ROW)
 
 
 @kernel("i64(u64,u64,u64,i64)", inline=True)
@@ -188,51 +221,124 @@ def evaluate(ctx, features, side, empties):
     return value
 
 
-_CLASS_TABLE = [n for c in patterns.CLASSES for n in (c.table_offset, c.table_size, c.length)]
-_classes_at = simple(lambda b: table_address(b, "pattern_classes", _CLASS_TABLE, i32), u64)
+# A record for each part of each table: where the table begins and its size, whether it is the table's first part,
+# where the class begins among all classes' configurations, its number of digits, and for each of them its value in
+# a number of the table.
+_RECORD = 16
+_RECORDS = []
+for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True):
+    for _k, (_class, _places) in enumerate(_table.parts):
+        _values = [3 ** (len(_order) - 1 - _order.index(_place)) for _place in _places]
+        _record = [
+            _start,
+            3 ** len(_order),
+            int(_k == 0),
+            patterns.CLASSES[_class].table_offset,
+            len(_values),
+            *_values,
+        ]
+        _RECORDS += _record + [0] * (_RECORD - len(_record))
+_NUMBER_OF_RECORDS = len(_RECORDS) // _RECORD
+_records_at = simple(lambda b: table_address(b, "pattern_parts", _RECORDS, i32), u64)
+
+MAP_SIZE = TABLE_SIZE + sum(_RECORDS[1::_RECORD])
+"""Entries (int32) of the map that `expand_weights` works with."""
 
 
-@kernel("void(u64,u64,u64)")
-def expand_weights(packed, places, target):
+@kernel("i64(i64,i64)", inline=True)
+def exchanged(number, size):
+    """A configuration with the sides' digits exchanged; ``size`` is that of its table."""
+    other = 0
+    power = 1
+    rest = i2u(number)
+    while power < size:
+        digit = u2i(rest % U(3))
+        rest = rest // U(3)
+        if digit < 2:
+            digit = 1 - digit
+        other += digit * power
+        power *= 3
+    return other
+
+
+@kernel("void(u64,u64)")
+def map_weights(places, target):
+    """For each part of each table, and each configuration, the place of its weight among the packed ones; then for each
+    configuration that with the sides exchanged. ``places``: see `patterns.packing`; ``target``: MAP_SIZE int32."""
+    records = _records_at()
+    for k in range(_NUMBER_OF_RECORDS):
+        record = records + i2u(4 * _RECORD * k)
+        for number in range(ldi32(record + U(4))):
+            own = 0
+            for j in range(ldi32(record + U(16))):
+                value = i2u(ldi32(record + i2u(20 + 4 * j)))
+                own = own * 3 + u2i((i2u(number) // value) % U(3))
+            st32(target, ldi32(places + i2u(4 * (ldi32(record + U(12)) + own))))
+            target += U(4)
+    for k in range(_NUMBER_OF_RECORDS):
+        record = records + i2u(4 * _RECORD * k)
+        if ldi32(record + U(8)) != 0:
+            size = ldi32(record + U(4))
+            for number in range(size):
+                st32(target, exchanged(number, size))
+                target += U(4)
+
+
+@kernel("i64(i64)", inline=True)
+def rounded(weight):
+    """From 128 a disc to 8, halves away from 0, cut off at 8 bits."""
+    half = 1 << (_UNIT - 1)
+    size = (half + abs(weight)) >> _UNIT
+    if size > 127:
+        size = 127
+    if weight < 0:
+        return -size
+    return size
+
+
+@kernel("void(u64,u64,u64,u64)")
+def expand_weights(packed, map_, room, target):
     """From one packed table a ply to the layout of this module.
 
-    ``packed``: 61 rows of PACKED_SIZE int16; ``places``: TABLE_SIZE int32, see `patterns.packing`.
+    ``packed``: 61 rows of PACKED_SIZE int16; ``map_``: see `map_weights`; ``room``: for TABLE_SIZE int32.
     """
-    classes = _classes_at()
-    for c in range(len(patterns.CLASSES)):
-        offset = ldi32(classes + i2u(12 * c))
-        size = ldi32(classes + i2u(12 * c + 4))
-        for number in range(size):
-            exchanged = 0
-            rest = i2u(number)
-            power = 1
-            while rest > U(0):
-                digit = u2i(rest % U(3))
-                if digit < 2:
-                    digit = 1 - digit
-                exchanged += digit * power
-                power *= 3
-                rest = rest // U(3)
-            # Leading zeros are digits too: they become ones.
-            while power < size:
-                exchanged += power
-                power *= 3
-            place = ldi32(places + i2u(4 * (offset + number)))
-            for ply in range(61):
-                weight = ldi16(packed + i2u(2 * (ply * patterns.PACKED_SIZE + place)))
-                row = target + i2u(4 * ROW * ply)
-                st16(row + i2u(2 * (offset + number)), weight)
-                st16(row + i2u(2 * (ROW + offset + exchanged)), weight)
+    records = _records_at()
     for ply in range(61):
-        weight = ldi16(packed + i2u(2 * (ply * patterns.PACKED_SIZE + patterns.CONSTANT)))
-        row = target + i2u(4 * ROW * ply + 2 * patterns.TABLE_SIZE)
-        st16(row, weight)
-        st16(row + i2u(2 * ROW), weight)
+        source = packed + i2u(2 * patterns.PACKED_SIZE * ply)
+        row = target + i2u(2 * ROW * ply)
+        entry = map_
+        for k in range(_NUMBER_OF_RECORDS):
+            record = records + i2u(4 * _RECORD * k)
+            place = room + i2u(4 * ldi32(record))
+            first = ldi32(record + U(8))
+            for _ in range(ldi32(record + U(4))):
+                weight = ldi16(source + i2u(2 * ldi32(entry)))
+                if first == 0:
+                    weight += ldi32(place)
+                st32(place, weight)
+                entry += U(4)
+                place += U(4)
+        for k in range(_NUMBER_OF_RECORDS):
+            record = records + i2u(4 * _RECORD * k)
+            if ldi32(record + U(8)) != 0:
+                place = room + i2u(4 * ldi32(record))
+                own = row + i2u(ldi32(record))
+                other = own + U(ROW)
+                for _ in range(ldi32(record + U(4))):
+                    weight = rounded(ldi32(place))
+                    st8(own, weight)
+                    st8(other + i2u(ldi32(entry)), weight)
+                    entry += U(4)
+                    place += U(4)
+                    own += U(1)
+        weight = ldi16(source + U(2 * patterns.CONSTANT))
+        st16(row + U(TABLE_SIZE), weight)
+        st16(row + U(ROW + TABLE_SIZE), weight)
 
 
 @kernel("i64(u64,u64,u64,u64)")
 def static_sum(ctx, p, o, features):
-    """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is room for 128 bytes."""
+    """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is room for them."""
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     return sum_weights(features, weights_row(ctx, U(0), empties))

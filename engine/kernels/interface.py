@@ -40,7 +40,7 @@ from .context import (
     second_move_of,
     upper_of,
 )
-from .evaluate import evaluate, set_features, static_sum, update_features
+from .evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
 from .midgame import pv_moves
 
 
@@ -77,7 +77,7 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. When the stop
     word is set the score is the best of the moves finished, -INFINITE when there is none.
     """
-    features = stack_buf(128)
+    features = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     st64(ctx + U(BEST), U(NO_MOVE))
@@ -128,7 +128,7 @@ def feed_score(ctx, p, o, score, depth, selectivity, move):
 @kernel("i64(u64,u64,u64)")
 def static_score(ctx, p, o):
     """The unrounded evaluation, 128 a disc."""
-    return static_sum(ctx, p, o, stack_buf(128))
+    return static_sum(ctx, p, o, stack_buf(FEATURE_BYTES))
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64)")
@@ -201,8 +201,8 @@ def static_many(ctx, players, opponents, scores, number):
 @kernel("i64(u64,u64,u64,i64)")
 def evaluate_often(ctx, p, o, number):
     """Flip, update the features and evaluate, ``number`` times, over the moves of (p, o); the sum of the scores."""
-    features = stack_buf(128)
-    room = stack_buf(128)
+    features = stack_buf(FEATURE_BYTES)
+    room = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     legal = moves(p, o)

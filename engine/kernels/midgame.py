@@ -54,7 +54,7 @@ from .context import (
 )
 from .emit import lookup8
 from .endgame import INFINITE, solve
-from .evaluate import evaluate, update_features
+from .evaluate import FEATURE_BYTES, evaluate, update_features
 from .ordering import (
     corner_stability,
     odd_quadrants,
@@ -86,7 +86,7 @@ def search_one(ctx, p, o, alpha, side, empties, features):
     """One ply: the best static score of the mover's moves."""
     count(ctx, U(1))
     legal = moves(p, o)
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     if legal == U(0):
         legal = moves(o, p)
         if legal == U(0):
@@ -171,7 +171,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
 
     Returns their number, or 0 when a move takes the opponent's last disc.
     """
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     empty = ~(p | o)
     to_the_end = depth >= empties
     odd = odd_quadrants(empty) if to_the_end else U(0)
@@ -280,7 +280,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
-    room = stack_buf(128)
+    room = stack_buf(FEATURE_BYTES)
     waiting = U(0)
     resumed = U(0)
     n = U(0)

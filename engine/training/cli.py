@@ -120,6 +120,7 @@ def _fit(options: argparse.Namespace, command: str) -> None:
             sweeps=options.sweeps,
             iterations=options.iterations,
             threads=options.workers,
+            wide=options.patterns == "all",
         ),
         start=options.start,
         first=options.plies[0],
@@ -266,6 +267,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--name", required=True, help="kept in the weights' record")
     made.add_argument("--start", type=Path, help="begin from these weights; plies outside --plies are kept")
     made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
+    made.add_argument("--patterns", choices=("all", "edax"), default="all", help="edax: those that eval.dat has only")
     made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
     made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
     made.add_argument("--ridge", type=float, default=1.0)

@@ -1,7 +1,8 @@
 """Boards to pattern configurations, and sums of weights over them.
 
-A row of indices is 46 uint16: for each pattern the packed number of its configuration within its class. Adding the
-class's place among a ply's weights gives the weight (`OFFSETS`); the constant has no index.
+A row of indices has a uint16 for each pattern: the packed number of its configuration within its class. Adding the
+class's place among a ply's weights gives the weight (`OFFSETS`); the constant has no index. Rows may be of the first
+patterns only (Edax's): the others' weights are left alone then.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.engine import patterns
+from desdaemon.engine.patterns import CONSTANT
 
 from .boards import Boards
 from .compiled import compiled, spread
@@ -19,7 +21,6 @@ from .compiled import compiled, spread
 Indices = NDArray[np.uint16]
 Weights = NDArray[np.float32]
 
-INSTANCES = len(patterns.INSTANCES)
 OFFSETS = np.array([patterns.CLASSES[k].packed_offset for k in patterns.INSTANCE_CLASS], np.int64)
 """Where each instance's class begins among a ply's weights."""
 
@@ -54,16 +55,16 @@ def _index(
             own = (players[i] >> np.uint64(square)) & np.uint64(1)
             other = (opponents[i] >> np.uint64(square)) & np.uint64(1)
             digits[square] = 2 - 2 * np.int64(own) - np.int64(other)
-        for k in range(squares.shape[0]):
+        for k in range(out.shape[1]):
             number = 0
             for j in range(lengths[k]):
                 number = number * 3 + digits[squares[k, j]]
             out[i, k] = packing[tables[k] + number]
 
 
-def index(players: Boards, opponents: Boards, threads: int = 1) -> Indices:
-    """Indices (rows, 46) of boards."""
-    out = np.empty((len(players), INSTANCES), np.uint16)
+def index(players: Boards, opponents: Boards, threads: int = 1, instances: int = len(patterns.INSTANCES)) -> Indices:
+    """Indices (rows, instances) of boards."""
+    out = np.empty((len(players), instances), np.uint16)
 
     def work(begin: int, end: int) -> None:
         part = slice(begin, end)
@@ -75,16 +76,16 @@ def index(players: Boards, opponents: Boards, threads: int = 1) -> Indices:
 
 @compiled
 def _predict(indices: Indices, offsets: NDArray[np.int64], weights: Weights, out: NDArray[np.float32]) -> None:
-    constant = weights[weights.shape[0] - 1]
+    constant = weights[CONSTANT]
     for i in range(indices.shape[0]):
         total = constant
-        for k in range(offsets.shape[0]):
+        for k in range(indices.shape[1]):
             total += weights[offsets[k] + np.int64(indices[i, k])]
         out[i] = total
 
 
 def predict(indices: Indices, weights: Weights, threads: int = 1) -> NDArray[np.float32]:
-    """Sum of one ply's weights (114364, discs) for each row, in discs, not clipped."""
+    """Sum of one ply's weights (PACKED_SIZE, discs) for each row, in discs, not clipped."""
     out = np.empty(len(indices), np.float32)
 
     def work(begin: int, end: int) -> None:
@@ -102,24 +103,22 @@ def _normal(
     direction: Weights,
     out: Weights,
 ) -> None:
-    last = direction.shape[0] - 1
     for i in range(indices.shape[0]):
-        total = direction[last]
-        for k in range(offsets.shape[0]):
+        total = direction[CONSTANT]
+        for k in range(indices.shape[1]):
             total += direction[offsets[k] + np.int64(indices[i, k])]
         total *= strengths[i]
-        for k in range(offsets.shape[0]):
+        for k in range(indices.shape[1]):
             out[offsets[k] + np.int64(indices[i, k])] += total
-        out[last] += total
+        out[CONSTANT] += total
 
 
 @compiled
 def _scatter(indices: Indices, offsets: NDArray[np.int64], values: NDArray[np.float32], out: Weights) -> None:
-    last = out.shape[0] - 1
     for i in range(indices.shape[0]):
-        for k in range(offsets.shape[0]):
+        for k in range(indices.shape[1]):
             out[offsets[k] + np.int64(indices[i, k])] += values[i]
-        out[last] += values[i]
+        out[CONSTANT] += values[i]
 
 
 def normal(indices: Indices, strengths: NDArray[np.float32], direction: Weights, threads: int) -> Weights:
@@ -153,15 +152,17 @@ def _sum(parts: list[Any]) -> Weights:
 
 @compiled
 def _squares_of(indices: Indices, offsets: NDArray[np.int64], strengths: NDArray[np.float32], out: Weights) -> None:
-    last = out.shape[0] - 1
     for i in range(indices.shape[0]):
-        for k in range(offsets.shape[0]):
-            place = offsets[k] + np.int64(indices[i, k])
-            times = 0
-            for j in range(offsets.shape[0]):
-                times += offsets[j] + np.int64(indices[i, j]) == place
-            out[place] += strengths[i] * times
-        out[last] += strengths[i]
+        begin = 0
+        for k in range(indices.shape[1]):
+            if offsets[k] != offsets[begin]:
+                begin = k
+            # A number that the class's instances have m times in a row counts 1 + 3 + ... + (2m - 1) = m squared times.
+            times = 1
+            for j in range(begin, k):
+                times += 2 * np.int64(indices[i, j] == indices[i, k])
+            out[offsets[k] + np.int64(indices[i, k])] += strengths[i] * times
+        out[CONSTANT] += strengths[i]
 
 
 def diagonal(indices: Indices, strengths: NDArray[np.float32], size: int, threads: int) -> Weights:

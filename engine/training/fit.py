@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from desdaemon.engine.patterns import EDAX_SIZE
 from desdaemon.engine.weights_file import read_packed, write_shipped
 
 from . import features, ridge
@@ -47,6 +48,8 @@ def run(
     progress = Progress("fit")
     data = Datasets(sources, label_files, mixture)
     begin = ridge.unpack(read_packed(start)[0]) if start else None
+    if begin is not None and not options.wide:
+        begin[:, EDAX_SIZE:] = 0
     weights = ridge.fit(data.rows, options, start=begin, first=first, last=last, said=progress)
     # Validation is of the numbers that are stored, rounded.
     packed = ridge.pack(weights)

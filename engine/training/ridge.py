@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.patterns import PACKED_SIZE
+from desdaemon.engine.patterns import EDAX_INSTANCES, INSTANCES, PACKED_SIZE
 
 from . import features
 from .boards import Boards
@@ -54,6 +54,8 @@ class Options(NamedTuple):
     tolerance: float = 2e-3
     """A ply is done when the preconditioned residual has shrunk to this part of its first value."""
     threads: int = 1
+    wide: bool = True
+    """Fit the weights of the wide classes too; without, those of Edax's only."""
 
 
 def solve(
@@ -110,7 +112,7 @@ def fit(
     last: int = PLIES - 1,
     said: Progress | None = None,
 ) -> features.Weights:
-    """Fit plies first..last (others stay as in `start`); returns (61, 114364) float32 in discs.
+    """Fit plies first..last (others stay as in `start`); returns (61, PACKED_SIZE) float32 in discs.
 
     rows_of(ply) gives the training rows of a ply; it is called once for each pass.
     """
@@ -127,7 +129,8 @@ def fit(
             for other in near:
                 prior += weights[other] / np.float32(len(near))
             begin = np.asarray(weights[ply] if solved[ply] or start is not None else prior, np.float32)
-            indices = features.index(rows.players, rows.opponents, options.threads)
+            instances = len(INSTANCES) if options.wide else EDAX_INSTANCES
+            indices = features.index(rows.players, rows.opponents, options.threads, instances)
             tie = options.tie if near else 0.0
             weights[ply], steps = solve(indices, rows.labels, rows.strengths, begin, prior, tie, options)
             solved[ply] = True
@@ -143,5 +146,5 @@ def pack(weights: features.Weights) -> bytes:
 
 
 def unpack(packed: bytes) -> features.Weights:
-    """The packed table of a weights file to weights in discs, (61, 114364) float32."""
+    """The packed table of a weights file to weights in discs, (61, PACKED_SIZE) float32."""
     return np.frombuffer(packed, "<i2").reshape(PLIES, PACKED_SIZE).astype(np.float32) / np.float32(UNITS)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import plain_weights
 import pytest
 
 from desdaemon.engine import library
 from desdaemon.engine.entries import SPEC
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.weights import SHIPPED, Weights
-from desdaemon.engine.weights_file import PLIES, WEIGHTS_PER_PLY, write_edax
+from desdaemon.engine.weights_file import PLIES, WEIGHTS_PER_PLY
 
 HERE = Path(__file__).resolve().parent
 
@@ -38,7 +39,7 @@ def inner() -> library.Library:
 
 @pytest.fixture(scope="session")
 def packed_by_lot() -> np.ndarray:
-    """Packed weights [61 plies][114364], at most 0.4 discs each, so that scores stay far from 64."""
+    """Packed weights [61 plies][233434], at most 0.4 discs each, so that scores stay far from 64."""
     drawn = np.random.default_rng(1).integers(-50, 51, (PLIES, WEIGHTS_PER_PLY))
     return drawn.astype("<i2")
 
@@ -46,8 +47,8 @@ def packed_by_lot() -> np.ndarray:
 @pytest.fixture(scope="session")
 def weights_by_lot_path(packed_by_lot: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of weights drawn by lot."""
-    path = tmp_path_factory.mktemp("weights") / "by-lot.dat"
-    write_edax(path, packed_by_lot.tobytes())
+    path = tmp_path_factory.mktemp("weights") / "by-lot.weights"
+    plain_weights.write(path, packed_by_lot)
     return path
 
 

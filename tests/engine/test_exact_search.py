@@ -7,6 +7,7 @@ from pathlib import Path
 
 import judge
 import numpy as np
+import plain_weights
 import pytest
 
 from desdaemon.engine import library
@@ -15,7 +16,6 @@ from desdaemon.engine.memory import Block
 from desdaemon.engine.result import PASS, Line, Result
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.weights import Weights
-from desdaemon.engine.weights_file import write_edax
 
 TO_THE_END = Limits(60)
 ALL = (1 << 64) - 1
@@ -184,9 +184,9 @@ def test_selective_results_are_not_taken_for_exact_ones(
     searcher: Searcher, packed_by_lot: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With wild enough weights nearly every selective result is wrong."""
-    write_edax(tmp_path / "wild.dat", (8 * packed_by_lot).tobytes())
+    plain_weights.write(tmp_path / "wild.weights", 8 * packed_by_lot)
     monkeypatch.setattr(library, "cache_folder", lambda: None)
-    wild = Searcher(hash_bits=18, weights=Weights.load(tmp_path / "wild.dat"))
+    wild = Searcher(hash_bits=18, weights=Weights.load(tmp_path / "wild.weights"))
     searcher.switch_off(1)
     wrong = 0
     for board in judge.positions(14, 30, [16]):

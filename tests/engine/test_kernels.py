@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import judge
@@ -17,6 +17,7 @@ from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Searcher
 
 ALL = (1 << 64) - 1
+FEATURES = sum(len(table.instances) for table in patterns.TABLES)
 
 
 def games(seed: int, number: int) -> Iterator[judge.Board]:
@@ -195,21 +196,35 @@ class Slow:
             places.append(place)
         return places
 
-    def numbers(self, player: int, opponent: int) -> list[int]:
-        found = []
-        for squares in patterns.INSTANCES:
-            number = 0
-            for square in squares:
-                number = 3 * number + (0 if player >> square & 1 else 1 if opponent >> square & 1 else 2)
-            found.append(number)
-        return found
+    @staticmethod
+    def number(squares: Iterable[int], player: int, opponent: int) -> int:
+        number = 0
+        for square in squares:
+            number = 3 * number + (0 if player >> square & 1 else 1 if opponent >> square & 1 else 2)
+        return number
 
     def score(self, player: int, opponent: int) -> int:
         row = self.packed[60 - judge.empties((player, opponent))]
-        total = int(row[-1])
-        for number, which in zip(self.numbers(player, opponent), patterns.INSTANCE_CLASS, strict=True):
-            total += int(row[patterns.CLASSES[which].packed_offset + self.places[which][number]])
+        total = int(row[patterns.CONSTANT])
+        for table in patterns.TABLES:
+            for squares in table.instances:
+                found = 0
+                for which, digits in table.parts:
+                    place = self.places[which][self.number((squares[k] for k in digits), player, opponent)]
+                    found += int(row[patterns.CLASSES[which].packed_offset + place])
+                # Eighths of a disc, halves away from 0.
+                eighths = min(127, (abs(found) + 8) // 16)
+                total += 16 * (eighths if found > 0 else -eighths)
         return total
+
+    def features(self, player: int, opponent: int) -> list[int]:
+        """The numbers of the tables' patterns, the squares nearest to the board's centre last."""
+        found = []
+        for table in patterns.TABLES:
+            away = [max(3.5 - s % 8, s % 8 - 3.5) + max(3.5 - s // 8, s // 8 - 3.5) for s in table.instances[0]]
+            order = sorted(range(table.length), key=lambda k: -away[k])
+            found += [self.number((squares[k] for k in order), player, opponent) for squares in table.instances]
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -222,12 +237,11 @@ def test_mirrors_are_symmetries_of_the_patterns() -> None:
     for pattern in patterns.CLASSES:
         for squares in pattern.instances:
             turned = tuple(squares[k] for k in pattern.mirror)
-            assert turned != squares
             assert any(all(places[s] == t for s, t in zip(squares, turned, strict=True)) for places in judge.images())
 
 
 def test_instances_of_a_class_are_images_of_each_other() -> None:
-    assert [len(p.instances) for p in patterns.CLASSES] == [4, 4, 4, 4, 4, 4, 4, 2, 4, 4, 4, 4]
+    assert [len(p.instances) for p in patterns.CLASSES] == [4, 4, 4, 4, 4, 4, 4, 2, 4, 4, 4, 4, *[4] * 4]
     for pattern in patterns.CLASSES:
         seen = {tuple(places[s] for s in pattern.instances[0]) for places in judge.images()}
         for squares in pattern.instances:
@@ -250,14 +264,14 @@ def test_evaluation_without_canonical_images(inner: Library, searcher_by_lot: Se
 def test_features_move_by_move(inner: Library, searcher_by_lot: Searcher, slow: Slow) -> None:
     memory = Block(4096)
     features = memory.address
-    words = (ctypes.c_uint16 * 64).from_address(features)
+    words = (ctypes.c_uint16 * FEATURES).from_address(features)
     context = searcher_by_lot._contexts[0].address
     rng = random.Random(18)
     for _ in range(4):
         black, white = judge.OPENING
         side = 0
         inner.probe_features(black, white, features)
-        assert list(words[:46]) == slow.numbers(black, white)
+        assert list(words) == slow.features(black, white)
         while not judge.over((black, white)):
             mover, other = (black, white) if side == 0 else (white, black)
             legal = judge.squares(judge.moves(mover, other))
@@ -270,8 +284,8 @@ def test_features_move_by_move(inner: Library, searcher_by_lot: Searcher, slow: 
                 mover, other = mover | turned | 1 << square, other & ~turned
                 black, white = (mover, other) if side == 0 else (other, mover)
             side ^= 1
-            words = (ctypes.c_uint16 * 64).from_address(features)
-            assert list(words[:46]) == slow.numbers(black, white)
+            words = (ctypes.c_uint16 * FEATURES).from_address(features)
+            assert list(words) == slow.features(black, white)
             mover, other = (black, white) if side == 0 else (white, black)
             empties = judge.empties((black, white))
             discs = inner.probe_evaluate(context, features, side, empties)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import judge
 import numpy as np
+import plain_weights
 import pytest
 
 from desdaemon.engine import library, weights
@@ -53,13 +54,26 @@ def test_fresh_and_kept_weights_are_the_same(
 def test_the_same_name_with_other_content_is_read_again(
     engine: library.Library, packed_by_lot: np.ndarray, cache: Path, tmp_path: Path
 ) -> None:
+    path = tmp_path / "eval.weights"
+    plain_weights.write(path, packed_by_lot)
+    first = evaluations(Weights.load(path))
+    plain_weights.write(path, -packed_by_lot)
+    assert evaluations(Weights.load(path)) == [-score for score in first]
+
+
+def test_files_of_the_smaller_set(
+    engine: library.Library, packed_by_lot: np.ndarray, cache: Path, tmp_path: Path
+) -> None:
+    """Edax's file is one whose other weights are 0."""
+    from desdaemon.engine import patterns
     from desdaemon.engine.weights_file import write_edax
 
-    path = tmp_path / "eval.dat"
-    write_edax(path, packed_by_lot.tobytes())
-    first = evaluations(Weights.load(path))
-    write_edax(path, (-packed_by_lot).tobytes())
-    assert evaluations(Weights.load(path)) == [-score for score in first]
+    packed = packed_by_lot.copy()
+    packed[:, patterns.EDAX_SIZE :] = 0
+    plain_weights.write(tmp_path / "wide.weights", packed)
+    write_edax(tmp_path / "eval.dat", packed.tobytes())
+    found = evaluations(Weights.load(tmp_path / "eval.dat"))
+    assert found == evaluations(Weights.load(tmp_path / "wide.weights"))
 
 
 def test_no_cache(
@@ -70,11 +84,10 @@ def test_no_cache(
 
 
 def test_the_layout_mirrored_for_a_quick_start() -> None:
-    from desdaemon.engine import patterns
     from desdaemon.engine.kernels import evaluate
 
     assert weights.ROW == evaluate.ROW
-    assert weights._TABLE_SIZE == patterns.TABLE_SIZE
+    assert weights._TABLE_SIZE == evaluate.TABLE_SIZE
 
 
 def refused(path: Path, *reasons: str) -> None:
@@ -95,7 +108,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, cache: Path) -> None:
 
 def test_damaged_files(weights_by_lot_path: Path, tmp_path: Path, cache: Path) -> None:
     whole = weights_by_lot_path.read_bytes()
-    path = tmp_path / "eval.dat"
+    path = tmp_path / "eval.weights"
     for content, reason in (
         (b"", "empty"),
         (b"X" * 1000, "not a weights file"),

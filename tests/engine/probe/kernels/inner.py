@@ -3,7 +3,7 @@
 from desdaemon.engine.jit import kernel
 from desdaemon.engine.kernels.bits import final_score, last_flips, popc, stack_buf
 from desdaemon.engine.kernels.endgame import solve
-from desdaemon.engine.kernels.evaluate import evaluate, set_features, static_sum, update_features
+from desdaemon.engine.kernels.evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
 from desdaemon.engine.kernels.midgame import null_window
 from desdaemon.engine.kernels.ordering import odd_quadrants
 from desdaemon.engine.kernels.stability import stability_bound, stable_discs
@@ -39,7 +39,7 @@ def probe_solve(ctx, player, opponent, alpha):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def probe_null(ctx, player, opponent, alpha, depth):
-    features = stack_buf(128)
+    features = stack_buf(FEATURE_BYTES)
     set_features(player, opponent, features)
     empties = popc(~(player | opponent))
     return null_window(ctx, player, opponent, alpha, depth, _EXACT, player ^ player, empties, features)
@@ -62,4 +62,4 @@ def probe_evaluate(ctx, features, side, empties):
 
 @kernel("i64(u64,u64,u64)")
 def probe_static(ctx, player, opponent):
-    return static_sum(ctx, player, opponent, stack_buf(128))
+    return static_sum(ctx, player, opponent, stack_buf(FEATURE_BYTES))

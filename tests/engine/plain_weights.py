@@ -1,0 +1,21 @@
+"""Weights files as `desdaemon.engine.weights_file` describes them, not compressed: drawn by lot they do not shrink."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.weights_file import FEATURE_SET
+
+
+def write(path: Path, packed: NDArray[np.int16]) -> None:
+    """Write ``packed`` (61 plies, weights of one) with an empty record."""
+    plies, weights = packed.shape
+    body = b"{}" + packed.astype("<i2").tobytes()
+    digest = hashlib.blake2b(body, digest_size=32).digest()
+    header = struct.pack("<8sHHII12s32s", b"DESDEVAL", 1, plies, weights, 2, FEATURE_SET.encode(), digest)
+    path.write_bytes(header + body)
