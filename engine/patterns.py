@@ -98,7 +98,7 @@ def _symmetries() -> list[tuple[int, ...]]:
 
 def _images(squares: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """A pattern and its distinct images, each with its squares in the pattern's order."""
-    found = {}
+    found: dict[frozenset[int], tuple[int, ...]] = {}
     for image in _symmetries():
         seen = tuple(image[square] for square in squares)
         found.setdefault(frozenset(seen), seen)

@@ -160,7 +160,7 @@ def _squares_of(indices: Indices, offsets: NDArray[np.int64], strengths: NDArray
             # A number that the class's instances have m times in a row counts 1 + 3 + ... + (2m - 1) = m squared times.
             times = 1
             for j in range(begin, k):
-                times += 2 * np.int64(indices[i, j] == indices[i, k])
+                times += 2 * int(indices[i, j] == indices[i, k])
             out[offsets[k] + np.int64(indices[i, k])] += strengths[i] * times
         out[CONSTANT] += strengths[i]
 
