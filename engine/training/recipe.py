@@ -40,6 +40,8 @@ class Plan(NamedTuple):
     searched: tuple[Band, ...]
     selectivity: int
     iterations: int
+    wide: bool
+    """Fit the wide classes too; a sample has too few labels for them."""
     probcut_positions: int
     probcut_depth: int
 
@@ -61,6 +63,7 @@ FULL = Plan(
     ),
     selectivity=95,
     iterations=25,
+    wide=True,
     probcut_positions=400,
     probcut_depth=10,
 )
@@ -76,6 +79,7 @@ QUICK = Plan(
     ),
     selectivity=95,
     iterations=15,
+    wide=False,
     probcut_positions=48,
     probcut_depth=7,
 )
@@ -87,6 +91,7 @@ TINY = Plan(
     searched=(Band(40, 51, 200, 2, 30, 60), Band(8, 39, 100, 2, 0, 60)),
     selectivity=95,
     iterations=8,
+    wide=False,
     probcut_positions=24,
     probcut_depth=4,
 )
@@ -165,7 +170,7 @@ class Run:
                 out,
                 name=name,
                 mixture=Mixture(),
-                options=ridge.Options(iterations=self.plan.iterations, threads=self.workers),
+                options=ridge.Options(iterations=self.plan.iterations, threads=self.workers, wide=self.plan.wide),
                 start=start,
                 first=first,
                 last=last,
