@@ -181,11 +181,12 @@ def read_cached(spec: Spec) -> bytes | None:
     return code
 
 
-def _forget_old(folder: Path, name: str, keep: Path) -> None:
+def forget_old(keep: Path, *patterns: str) -> None:
+    """Remove what was made long ago from the folder of ``keep``: files of these names, but not ``keep`` itself."""
     import time
 
     oldest = time.time() - _KEEP_DAYS * 86400
-    for path in folder.glob(f"{name}-*.o"):
+    for path in (path for pattern in patterns for path in keep.parent.glob(pattern)):
         try:
             if path != keep and path.stat().st_mtime < oldest:
                 path.unlink()
@@ -234,7 +235,7 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
     if path is not None:
         try:
             write_beside(path, content)
-            _forget_old(path.parent, spec.name, path)
+            forget_old(path, f"{spec.name}-*.o", f".{spec.name}-*")
         except OSError as error:
             warn("compiled code is not kept: %s: %s", path, error.strerror)
     return code

@@ -62,6 +62,7 @@ class Weights:
                 # No copy: making one would hold up every other thread for as long as it takes.
                 table = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
                 library.write_beside(kept, table)
+                library.forget_old(kept, "weights*-*.bin", ".weights*-*")
             except OSError as error:
                 library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
         return cls(memory, 0, digest, str(source))

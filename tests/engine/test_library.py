@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -421,3 +422,13 @@ def test_starts_and_edits(copied: Path, weights_by_lot_path: Path, tmp_path: Pat
     cache = {"DESDAEMON_CACHE_DIR": str(tmp_path / "cache")}
     assert started(script, cache) == {"moves": changed, "compiled": ["engine"]}
     assert started(script, cache) == {"moves": changed, "compiled": []}
+
+
+def test_what_was_made_long_ago_is_forgotten(tmp_path: Path) -> None:
+    long_ago = time.time() - 31 * 86400
+    for name in ("a-kept.o", "a-old.o", ".a-old.o.half", "b-old.o"):
+        (tmp_path / name).write_bytes(b"")
+        os.utime(tmp_path / name, (long_ago, long_ago))
+    (tmp_path / "a-new.o").write_bytes(b"")
+    library.forget_old(tmp_path / "a-kept.o", "a-*.o", ".a-*")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-kept.o", "a-new.o", "b-old.o"]
