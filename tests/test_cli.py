@@ -171,7 +171,7 @@ def test_damaged_weights(tmp_path: Path) -> None:
 
 def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
     """What is known to be wrong at the start is said there, the rest once there is a prompt; it ends the dialogue."""
-    assert EDAX_BYTES == weights_file.PACKED_BYTES + 28
+    assert EDAX_BYTES == 28 + weights_file.PLIES * weights_file.EDAX_WEIGHTS_PER_PLY * 2
     assert {weights_file.SHIPPED_MAGIC, weights_file.EDAX_MAGIC} < set(MAGICS)
     file = tmp_path / "eval.xz"
     file.write_bytes(MAGICS[2] + b"but nothing to expand")
