@@ -112,7 +112,7 @@ class JsonLinesDialect:
         """Wait for what is in flight."""
         began = time.monotonic()
         requests = self._client.requests
-        while requests:
+        while requests or self._client.parting:
             if self._ending:
                 services.operations.drop(self._client)
             elif time.monotonic() - began > UNBOUNDED_GRACE_S:

@@ -53,6 +53,8 @@ class Client:
         self.role = role
         self.remote = remote
         self.requests: dict[str | int, Request] = {}
+        self.parting: set[Request] = set()
+        """No longer in flight, but their last reply has not been handed over yet."""
         self.texts: Any = None
         """What `remote.Texts` keeps for it."""
 
@@ -110,10 +112,14 @@ class Request:
             if self.over:
                 return False
             self.over = True
+            self.client.parting.add(self)
             # Before the reply goes out: whoever has it may use the id again.
             if self.client.requests.get(self.id) is self:
                 del self.client.requests[self.id]
-            self._send(kind, key, data)
+            try:
+                self._send(kind, key, data)
+            finally:
+                self.client.parting.discard(self)
         return True
 
     def _send(self, kind: str, key: str, data: Data) -> bool:

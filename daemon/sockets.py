@@ -116,8 +116,12 @@ class Sockets:
         self._wake()
 
     def in_flight(self) -> list[Request]:
-        """All requests that have no final or error yet."""
-        return [request for peer in list(self._peers.values()) for request in list(peer.requests.values())]
+        """All requests whose final or error has not been handed over yet."""
+        return [
+            request
+            for peer in list(self._peers.values())
+            for request in (*list(peer.requests.values()), *list(peer.parting))
+        ]
 
     def stop(self) -> None:
         """End the loop, when what is in the inbox has been sent and what clients have sent by now was answered."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_engine import ENDLESS_DEPTH
@@ -379,3 +381,22 @@ def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
         assert daemon.final("cancel", {"job": job.id}) == {"cancelled": True}
     for job in going:
         assert job.wait(20)
+
+
+def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Operated) -> None:
+    client = Client("slow", "admin")
+    told, go_on = threading.Event(), threading.Event()
+
+    def reply(message: dict[str, Any]) -> None:
+        told.set()
+        assert go_on.wait(60)
+
+    message = {"v": 1, "id": 1, "op": "ping"}
+    handing = threading.Thread(target=daemon.services.operations.handle, args=(client, message, reply))
+    handing.start()
+    assert told.wait(60)
+    assert not client.requests
+    assert [request.id for request in client.parting] == [1]
+    go_on.set()
+    handing.join()
+    assert not client.parting
