@@ -322,11 +322,13 @@ def spare_memory() -> None:
     """
     import ctypes
 
-    arena_max, mmap_threshold = -8, -3
+    arena_max, mmap_threshold, trim_threshold = -8, -3, -1
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(arena_max, 2)
-        mallopt(mmap_threshold, 1 << 18)
+        # More than msgpack takes for each message.
+        mallopt(mmap_threshold, 4 << 20)
+        mallopt(trim_threshold, 16 << 20)
 
 
 def _hold(folder: str) -> int:
