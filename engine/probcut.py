@@ -7,7 +7,7 @@ import math
 from array import array
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 SHIPPED = Path(__file__).resolve().parent / "data" / "probcut.json"
 
@@ -84,3 +84,18 @@ def table(errors: ErrorModel) -> array[int]:
             values.extend([0] * 4 * 3)
     values.extend(round(128 * errors.late * max(0.0, errors.turn - empties)) for empties in range(DEPTHS))
     return values
+
+
+def model_of(fields: Any) -> ErrorModel:
+    """The model with these fields, by name; ValueError with the reason for anything that can't be one."""
+    if not isinstance(fields, dict) or not set(fields) <= set(ErrorModel._fields):
+        raise ValueError(f"the record's probcut is not an object of {', '.join(ErrorModel._fields)}")
+    for name, value in fields.items():
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise ValueError(f"the record's probcut has {name} {json.dumps(value)[:40]}, expected a number")
+    errors = ErrorModel(**fields)
+    try:
+        table(errors)
+    except (OverflowError, ValueError):
+        raise ValueError("the record's probcut gives errors that are no numbers of discs up to 255") from None
+    return errors

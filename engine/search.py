@@ -167,7 +167,7 @@ class Searcher:
         self._busy = Block(_BUSY_BYTES)
         self._edges = Block(1 << 16)
         self._engine.fill_edge_table(self._edges.address)
-        self._sigmas = probcut.table(probcut.model())
+        self._sigmas = probcut.table(self._weights.traits.probcut or probcut.model())
         self._date = 0
         self._clearings = 0
         self._control = Control()

@@ -1,8 +1,9 @@
 """Evaluation weights, laid out for the kernels.
 
 The file on disk is packed (`desdaemon.engine.weights_file`); the kernels read each pattern's full table for both
-sides, 56 MB. That form is made once, kept in the cache folder under the digest of the file it was made from, and
-mapped from there: it costs nothing at start and is shared between processes.
+sides, 56 MB. That form is made once, kept in the cache folder under the digest of the file it was made from, followed
+by the traits that the file's record tells, and mapped from there: it costs nothing at start and is shared between
+processes.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import hashlib
 import os
 from pathlib import Path
 
-from . import library
+from . import library, traits
 from .entries import SPEC
 from .memory import Block, MappedFile
+from .traits import Traits
 from .weights_file import PACKED_BYTES, WeightsError, read_packed
 
 __all__ = ["SHIPPED", "Weights", "WeightsError"]
@@ -25,15 +27,17 @@ SHIPPED = Path(__file__).resolve().parent / "data" / "weights.xz"
 _TABLE_SIZE = 454_896
 ROW = (_TABLE_SIZE + 4 + 31) // 32 * 32
 _EXPANDED_BYTES = 61 * 2 * ROW
-_LAYOUT_VERSION = 2
+_KEPT_BYTES = _EXPANDED_BYTES + traits.BYTES
+_LAYOUT_VERSION = 3
 
 
 class Weights:
     """Weights in memory; ``address`` is what the kernels get, ``digest`` names the file's content."""
 
-    def __init__(self, memory: Block | MappedFile, offset: int, digest: str, source: str) -> None:
+    def __init__(self, memory: Block | MappedFile, found: Traits, digest: str, source: str) -> None:
         self._memory = memory
-        self.address = memory.address + offset
+        self.address = memory.address
+        self.traits = found
         self.digest = digest
         self.source = source
 
@@ -54,9 +58,11 @@ class Weights:
         if kept is not None:
             mapped = _map_kept(kept)
             if mapped is not None:
-                return cls(mapped, 0, digest, str(source))
-        packed, _record = read_packed(source)
+                return cls(*mapped, digest, str(source))
+        packed, record = read_packed(source)
+        found = traits.of_record(record)
         memory = _expand(packed)
+        ctypes.memmove(memory.address + _EXPANDED_BYTES, traits.packed(found), traits.BYTES)
         if kept is not None:
             try:
                 # No copy: making one would hold up every other thread for as long as it takes.
@@ -65,14 +71,14 @@ class Weights:
                 library.forget_old(kept, "weights*-*.bin", ".weights*-*")
             except OSError as error:
                 library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
-        return cls(memory, 0, digest, str(source))
+        return cls(memory, found, digest, str(source))
 
 
 def _expand(packed: bytes) -> Block:
     from .patterns import TABLES, packing
 
     assert len(packed) == PACKED_BYTES
-    memory = Block(_EXPANDED_BYTES)
+    memory = Block(_KEPT_BYTES)
     map_ = Block(4 * sum(3**table.length * (len(table.parts) + 1) for table in TABLES))
     room = Block(4 * _TABLE_SIZE)
     places = packing()
@@ -83,15 +89,16 @@ def _expand(packed: bytes) -> Block:
     return memory
 
 
-def _map_kept(path: Path) -> MappedFile | None:
-    """The kept expansion, None when it is not there or has the wrong size.
+def _map_kept(path: Path) -> tuple[MappedFile, Traits] | None:
+    """The kept expansion and its traits, None when it is not there, has the wrong size or other traits than we know.
 
     Its content is not summed up at each start, which would read all of its 56 MB: the folder is private to this user,
     the file is made from a checked one and renamed into place whole.
     """
     try:
-        if path.stat().st_size != _EXPANDED_BYTES:
+        if path.stat().st_size != _KEPT_BYTES:
             return None
-        return MappedFile(path)
-    except OSError:
+        mapped = MappedFile(path)
+        return mapped, traits.unpacked(ctypes.string_at(mapped.address + _EXPANDED_BYTES, traits.BYTES))
+    except (OSError, ValueError):
         return None

@@ -15,7 +15,7 @@ Shipped format, version 1, inside one xz stream:
     16      4      length R of the record in bytes
     20      12     name of the feature set, ASCII, padded with zero bytes: "edax46" or "wide46"
     32      32     BLAKE2b (32 bytes) of record and weights
-    64      R      record: a JSON object in UTF-8 (data, commands, seed, validation figures)
+    64      R      record: a JSON object in UTF-8 (data, commands, seed, validation figures; see also `traits`)
     64+R    ...    weights
 
 Numbers are little endian. Only light modules are imported: this runs when the program starts.
@@ -29,6 +29,8 @@ import os
 import struct
 from pathlib import Path
 from typing import Any
+
+from . import traits
 
 PLIES = 61
 WEIGHTS_PER_PLY = 233_434
@@ -167,6 +169,10 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
         raise WeightsError(f"{name}: damaged: the record is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise WeightsError(f"{name}: damaged: the record is not a JSON object")
+    try:
+        traits.of_record(record)
+    except ValueError as error:
+        raise WeightsError(f"{name}: {error}") from None
     return bytes(body[length:]) if found == FEATURE_SET else widened(body[length:]), record
 
 

@@ -11,7 +11,9 @@ import plain_weights
 import pytest
 
 from desdaemon.engine import library, weights
+from desdaemon.engine.probcut import ErrorModel, model, table
 from desdaemon.engine.search import Searcher
+from desdaemon.engine.traits import Traits
 from desdaemon.engine.weights import SHIPPED, Weights, WeightsError
 
 
@@ -135,3 +137,64 @@ def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
         refused(path)
     path.write_bytes(whole[: len(whole) // 2])
     refused(path, "truncated")
+
+
+ERRORS = ErrorModel(floor=1.25, odd=-0.5)
+
+
+@pytest.mark.parametrize(
+    ("record", "traits"),
+    [
+        ({}, Traits()),
+        ({"name": "any", "curve": None, "probcut": None}, Traits()),
+        ({"curve": 90}, Traits(90.0)),
+        ({"curve": 82.5, "probcut": ERRORS._asdict()}, Traits(82.5, ERRORS)),
+        ({"probcut": {"floor": 1.25, "odd": -0.5}}, Traits(None, ERRORS)),
+    ],
+)
+def test_traits_come_with_the_weights_also_from_the_cache(
+    engine: library.Library,
+    packed_by_lot: np.ndarray,
+    cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record: dict[str, object],
+    traits: Traits,
+) -> None:
+    path = tmp_path / "some.weights"
+    plain_weights.write(path, packed_by_lot, record)
+    assert Weights.load(path).traits == traits
+    [kept] = cache.iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
+        mapped = Weights.load(path)
+    assert mapped.traits == traits
+    assert Searcher(hash_bits=10, weights=mapped)._sigmas == table(traits.probcut or model())
+    # Traits that another version of the program has kept are made again.
+    del mapped
+    content = kept.read_bytes()
+    kept.unlink()
+    kept.write_bytes(content[:-4096] + b'{"curve": 1}'.ljust(4096, b"\0"))
+    assert Weights.load(path).traits == traits
+    assert kept.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        *[({"curve": bad}, "curve") for bad in ("90", 29.9, 1001, 0, -90, True, [90], float("nan"), float("inf"))],
+        ({"probcut": 3}, "probcut"),
+        ({"probcut": {"ceiling": 3}}, "probcut"),
+        ({"probcut": {"floor": "3"}}, "probcut"),
+        ({"probcut": {"floor": float("nan")}}, "probcut"),
+        ({"probcut": {"floor": 10**400}}, "probcut"),
+        ({"probcut": {"floor": 300}}, "probcut"),
+    ],
+)
+def test_traits_that_make_no_sense_are_refused(
+    packed_by_lot: np.ndarray, cache: Path, tmp_path: Path, record: dict[str, object], reason: str
+) -> None:
+    path = tmp_path / "bad.weights"
+    plain_weights.write(path, packed_by_lot, record)
+    refused(path, f"the record's {reason} ")
+    assert not list(cache.iterdir())
