@@ -213,6 +213,24 @@ def test_positions_hold_no_truth_and_no_board_twice(tmp_path):
     assert store.digest(*rows.values()) == store.digest(*again.values())
 
 
+def test_more_positions_are_others_and_of_the_same_held_out_games(tmp_path):
+    made, out, more = made_games(tmp_path), tmp_path / "some.npz", tmp_path / "more.npz"
+    arguments = {"opening_plies": -1, "seed": 1, "truth_files": []}
+    positions.run(made, out, count=50, **arguments)
+    positions.run(made, more, count=200, except_files=[out], **arguments)
+    (first, about), (second, record) = store.load(out), store.load(more)
+    assert record["except"] == [about["digest"]]
+    names = [positions.keys(rows["players"], rows["opponents"]) for rows in (first, second)]
+    assert len(names[1]) > 2000
+    assert not np.isin(names[1], names[0]).any()
+    everything, _ = store.load(made)
+    held = positions.hold_out(positions.visit(everything), len(everything["lengths"]), 1, [])
+    whole = positions.gather(everything, count=200, opening_plies=-1, seed=1, truth=[])
+    assert held.any()
+    kept = ~np.isin(positions.keys(whole["players"], whole["opponents"]), names[0])
+    assert store.digest(*(array[kept] for array in whole.values())) == store.digest(*second.values())
+
+
 def test_results_of_training_positions_leave_held_out_games_out():
     players = np.array([1, 1, 1, 2, 2], np.uint64)
     opponents = np.zeros(5, np.uint64)

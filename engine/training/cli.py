@@ -75,6 +75,7 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
         opening_plies=options.openings,
         seed=options.seed,
         truth_files=options.truth,
+        except_files=options.except_,
     )
 
 
@@ -238,6 +239,9 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, required=True)
     made.add_argument("--perturbed", type=int, default=100_000, help="perturbed positions a ply")
     made.add_argument("--openings", type=int, default=7, help="all positions up to this ply (-1: none)")
+    made.add_argument(
+        "--except", dest="except_", type=Path, nargs="*", default=[], help="leave out the positions of these files"
+    )
     made.add_argument("--seed", type=int, default=1)
     common(made, truth=True)
 

@@ -15,6 +15,7 @@ A position that a training game visits too is a training position. `result` is t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -206,9 +207,17 @@ def merge(parts: list[Arrays]) -> Arrays:
 
 
 def gather(
-    games: Arrays, *, count: int, opening_plies: int, seed: int, truth: list[Truth], kind: int = HUMAN
+    games: Arrays,
+    *,
+    count: int,
+    opening_plies: int,
+    seed: int,
+    truth: list[Truth],
+    kind: int = HUMAN,
+    others: Sequence[Arrays] = (),
 ) -> Arrays:
-    """All rows: the games' (of kind `kind`), `count` perturbed a ply, openings; never a board of the truth files."""
+    """All rows: the games' (of kind `kind`), `count` perturbed a ply, openings; never a board of the truth files or of
+    `others`, which are sets of positions."""
     progress = Progress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
@@ -217,6 +226,7 @@ def gather(
     opened = openings(opening_plies) if opening_plies >= 0 else []
     known = [canonical_keys(part.players, part.opponents) for part in truth]
     forbidden = np.concatenate(known) if known else np.empty(0, np.uint64)
+    there = [np.searchsorted(other["plies"], np.arange(62)) for other in others]
     whole = []
     for ply in range(61):
         parts = [played(visits, held, ply, kind)]
@@ -225,7 +235,11 @@ def gather(
         if ply < len(opened):
             parts.append(opened[ply])
         rows = merge(parts)
-        allowed = ~np.isin(keys(rows["players"], rows["opponents"]), forbidden)
+        found = keys(rows["players"], rows["opponents"])
+        allowed = ~np.isin(found, forbidden)
+        for other, starts in zip(others, there, strict=True):
+            part_of_other = slice(starts[ply], starts[ply + 1])
+            allowed &= ~np.isin(found, keys(other["players"][part_of_other], other["opponents"][part_of_other]))
         whole.append({name: array[allowed] for name, array in rows.items()})
         progress.now_and_then(f"ply {ply}")
     arrays = {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
@@ -233,18 +247,37 @@ def gather(
     return arrays
 
 
-def run(source: Path, out: Path, *, count: int, opening_plies: int, seed: int, truth_files: list[Path]) -> None:
-    """Read games, write positions."""
+def run(
+    source: Path,
+    out: Path,
+    *,
+    count: int,
+    opening_plies: int,
+    seed: int,
+    truth_files: list[Path],
+    except_files: Sequence[Path] = (),
+) -> None:
+    """Read games, write positions that are not in the files `except_files`."""
     games, made = load(source)
     kind = SELF_PLAY if made["stage"] == "self-play" else HUMAN
     truth = read_truth(truth_files)
-    arrays = gather(games, count=count, opening_plies=opening_plies, seed=seed, truth=truth, kind=kind)
+    others = [load(path) for path in except_files]
+    arrays = gather(
+        games,
+        count=count,
+        opening_plies=opening_plies,
+        seed=seed,
+        truth=truth,
+        kind=kind,
+        others=[rows for rows, _ in others],
+    )
     record = {
         "stage": "positions",
         "games": made,
         "perturbed_a_ply": count,
         "openings_to_ply": opening_plies,
         "seed": seed,
+        "except": [about["digest"] for _, about in others],
         "rows": len(arrays["plies"]),
         "digest": digest(arrays["players"], arrays["opponents"]),
     }
