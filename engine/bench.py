@@ -123,7 +123,7 @@ class Prototype:
             sys.path[:], sys.argv = before, words
         with tempfile.TemporaryDirectory() as place:
             plain = Path(place) / "eval.dat"
-            write_edax(plain, read_packed(weights.source)[0])
+            write_edax(plain, *read_packed(weights.source))
             self._weights = self._solver.load_eval(plain)
         self._board = numpy.uint64
 

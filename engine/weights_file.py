@@ -106,12 +106,21 @@ def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str,
     _replace(Path(path), data)
 
 
-def write_edax(path: str | os.PathLike[str], packed: bytes, *, date: float = 0.0) -> None:
-    """Write Edax's eval.dat layout, version 3.2.5; `date` is stored as given.
+def write_edax(
+    path: str | os.PathLike[str], packed: bytes, record: dict[str, Any] | None = None, *, date: float = 0.0
+) -> None:
+    """Write Edax's eval.dat layout, version 3.2.5; `date` is stored as given, of the weights' record nothing.
 
-    Raises WeightsError when the wide classes have weights: the layout has no place for them.
+    Raises WeightsError when the wide classes have weights or the record a score curve: the layout has no place for
+    them.
     """
     _check_packed(packed)
+    curve = traits.of_record(record or {}).curve
+    if curve is not None:
+        raise WeightsError(
+            f"{os.fspath(path)}: not written: the weights have a score curve ({curve:g}), which eval.dat does not "
+            "know; weights fitted with `fit --patterns edax --curve 0` can be written"
+        )
     rows = [memoryview(packed)[2 * WEIGHTS_PER_PLY * ply :][: 2 * WEIGHTS_PER_PLY] for ply in range(PLIES)]
     for row in rows:
         if any(row[2 * EDAX_WEIGHTS_PER_PLY :]):

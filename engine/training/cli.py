@@ -37,6 +37,17 @@ def _depth(text: str) -> int:
     raise argparse.ArgumentTypeError(f"expected a depth of 0 to 60 plies or 'exact', found {text!r}")
 
 
+def _curve(text: str) -> float:
+    from desdaemon.engine.traits import GREATEST_CURVE, LEAST_CURVE, of_record
+
+    try:
+        curve = float(text)
+        return of_record({"curve": curve}).curve or 0.0 if curve else 0.0
+    except ValueError:
+        expected = f"{LEAST_CURVE} to {GREATEST_CURVE} discs, or 0 for the straight line"
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}") from None
+
+
 def _games(options: argparse.Namespace, _command: str) -> None:
     from . import games
 
@@ -105,6 +116,18 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
     labels.adjudicate(options.games, options.positions, options.labels, options.out)
 
 
+def _fitted_curve(options: argparse.Namespace) -> float | None:
+    """The one asked for; else that of the weights to start from, but for patterns that eval.dat has, none."""
+    from desdaemon.engine.traits import of_record
+    from desdaemon.engine.weights_file import read_packed
+
+    if options.curve is not None:
+        return options.curve or None
+    if options.start is None or options.patterns == "edax":
+        return None
+    return of_record(read_packed(options.start)[1]).curve
+
+
 def _fit(options: argparse.Namespace, command: str) -> None:
     from . import fit, ridge
     from .dataset import Mixture
@@ -122,6 +145,7 @@ def _fit(options: argparse.Namespace, command: str) -> None:
             iterations=options.iterations,
             threads=options.workers,
             wide=options.patterns == "all",
+            curve=_fitted_curve(options),
         ),
         start=options.start,
         first=options.plies[0],
@@ -186,14 +210,16 @@ def _all(options: argparse.Namespace, command: str) -> None:
 def _export(options: argparse.Namespace, _command: str) -> None:
     from desdaemon.engine.weights_file import read_packed, write_edax
 
-    write_edax(options.out, read_packed(options.weights)[0])
+    write_edax(options.out, *read_packed(options.weights))
 
 
 def _import(options: argparse.Namespace, command: str) -> None:
+    from desdaemon.engine.traits import of_record, to_record
     from desdaemon.engine.weights_file import read_packed, write_shipped
 
     packed, record = read_packed(options.weights)
-    write_shipped(options.out, packed, {"name": options.name, "command": command, "imported": record})
+    told = {"name": options.name, "command": command, "imported": record}
+    write_shipped(options.out, packed, {**to_record(of_record(record)), **told})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -272,6 +298,12 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--start", type=Path, help="begin from these weights; plies outside --plies are kept")
     made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
     made.add_argument("--patterns", choices=("all", "edax"), default="all", help="edax: those that eval.dat has only")
+    made.add_argument(
+        "--curve",
+        type=_curve,
+        metavar="DISCS",
+        help="score curve; 0: the straight line (default: that of --start; for --patterns edax 0)",
+    )
     made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
     made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
     made.add_argument("--ridge", type=float, default=1.0)

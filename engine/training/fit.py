@@ -6,24 +6,27 @@ import json
 from pathlib import Path
 from typing import Any
 
+from desdaemon.engine import traits
 from desdaemon.engine.patterns import EDAX_SIZE
 from desdaemon.engine.weights_file import read_packed, write_shipped
 
-from . import features, ridge
+from . import curves, features, ridge
 from .dataset import Datasets, Mixture
 from .positions import read_truth
 from .store import Progress
 from .validate import openings, table
 
 
-def held_out_errors(data: Datasets, weights: features.Weights, plies: range, threads: int) -> dict[str, float]:
+def held_out_errors(
+    data: Datasets, weights: features.Weights, plies: range, curve: float | None, threads: int
+) -> dict[str, float]:
     """Root mean square error (discs) against the labels of held-out rows, by ply."""
     found = {}
     for ply in plies:
         rows = data.rows(ply, held=True)
         if len(rows.labels):
-            predicted = features.predict(features.index(rows.players, rows.opponents), weights[ply], threads)
-            found[str(ply)] = round(ridge.errors_of(predicted, rows.labels)[0], 3)
+            sums = features.predict(features.index(rows.players, rows.opponents), weights[ply], threads)
+            found[str(ply)] = round(ridge.errors_of(curves.scores(sums, curve), rows.labels)[0], 3)
     return found
 
 
@@ -47,16 +50,26 @@ def run(
     """
     progress = Progress("fit")
     data = Datasets(sources, label_files, mixture)
-    begin = ridge.unpack(read_packed(start)[0]) if start else None
-    if begin is not None and not options.wide:
-        begin[:, EDAX_SIZE:] = 0
+    begin: features.Weights | None = None
+    origin: dict[str, Any] = {}
+    if start:
+        packed, origin = read_packed(start)
+        begin = ridge.unpack(packed)
+        if not options.wide:
+            begin[:, EDAX_SIZE:] = 0
+        if origin.get("curve") != options.curve and (first, last) != (0, ridge.PLIES - 1):
+            progress.say(
+                f"plies outside {first}-{last} are kept from weights with the curve {origin.get('curve')}: "
+                f"with {options.curve} they mean other scores until they are fitted too"
+            )
     weights = ridge.fit(data.rows, options, start=begin, first=first, last=last, said=progress)
     # Validation is of the numbers that are stored, rounded.
     packed = ridge.pack(weights)
     weights = ridge.unpack(packed)
     truth = read_truth(truth_files)
-    validation = table(weights, truth)
+    validation = table(weights, options.curve, truth)
     record: dict[str, Any] = {
+        **traits.to_record(traits.Traits(curve=options.curve)),
         "name": name,
         "command": command,
         "positions": [part.record for part in data.parts],
@@ -65,10 +78,10 @@ def run(
         "mixture": mixture._asdict(),
         "options": options._asdict(),
         "plies": [first, last],
-        "start": read_packed(start)[1].get("name") if start else None,
+        "start": origin.get("name"),
         "validation": validation,
-        "openings": openings(weights),
-        "held_out_rmse": held_out_errors(data, weights, range(first, last + 1), options.threads),
+        "openings": openings(weights, options.curve),
+        "held_out_rmse": held_out_errors(data, weights, range(first, last + 1), options.curve, options.threads),
     }
     write_shipped(out, packed, record)
     # The same record to read without the program.

@@ -8,6 +8,9 @@ where `neighbours` is the mean of the weights of plies p-1 and p+1. The tie lets
 own ply and rare ones borrow from near plies. The plies are solved one after the other, from the last to the first and
 back, each by conjugate gradient preconditioned with the diagonal (Jacobi). All sums run in a fixed order, so that the
 same data, options and number of threads give the same weights.
+
+With a score curve (`curves`) the label is compared with the curve's value of the sum. A ply is then solved in rounds:
+each fits the straight line that the curve is near the sums of the round before (Gauss and Newton).
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.patterns import EDAX_INSTANCES, INSTANCES, PACKED_SIZE
 
-from . import features
+from . import curves, features
 from .boards import Boards
 from .store import Progress
 
@@ -50,12 +53,16 @@ class Options(NamedTuple):
     sweeps: int = 2
     """Passes over the plies, down first."""
     iterations: int = 25
-    """Steps of conjugate gradient a ply and pass, at most."""
+    """Steps of conjugate gradient a ply and pass, at most; all rounds together."""
     tolerance: float = 2e-3
     """A ply is done when the preconditioned residual has shrunk to this part of its first value."""
     threads: int = 1
     wide: bool = True
     """Fit the weights of the wide classes too; without, those of Edax's only."""
+    curve: float | None = None
+    """Discs of the score curve (`curves`); None: the straight line."""
+    rounds: int = 3
+    """Straight fits a ply and pass that a curve is fitted by."""
 
 
 def solve(
@@ -68,10 +75,29 @@ def solve(
     options: Options,
 ) -> tuple[features.Weights, int]:
     """Fit one ply, from `begin`; returns its weights and the steps taken."""
+    weights, taken = begin.astype(np.float32, copy=True), 0
+    rounds = 1 if options.curve is None else options.rounds
+    for k in range(rounds):
+        sums = features.predict(indices, weights, options.threads)
+        slopes = curves.slopes(sums, options.curve)
+        errors = strengths * slopes * (labels - curves.scores(sums, options.curve))
+        part = options._replace(iterations=options.iterations * (k + 1) // rounds - options.iterations * k // rounds)
+        taken += _improve(weights, indices, errors, strengths * slopes * slopes, prior, tie, part)
+    return weights, taken
+
+
+def _improve(
+    weights: features.Weights,
+    indices: features.Indices,
+    errors: NDArray[np.float32],
+    strengths: NDArray[np.float32],
+    prior: features.Weights,
+    tie: float,
+    options: Options,
+) -> int:
+    """Move the weights to where the sums have grown by `errors` over `strengths`; returns the steps taken."""
     threads = options.threads
     pull = np.float32(options.ridge + tie)
-    weights = begin.astype(np.float32, copy=True)
-    errors = strengths * (labels - features.predict(indices, weights, threads))
     residual = features.scatter(indices, errors, len(weights), threads)
     residual += np.float32(tie) * prior - pull * weights
     diagonal = features.diagonal(indices, strengths, len(weights), threads)
@@ -90,7 +116,7 @@ def solve(
         direction = np.asarray(conditioned + np.float32(following / size) * direction, np.float32)
         size = following
         step += 1
-    return weights, step
+    return step
 
 
 def errors_of(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> tuple[float, float, float]:

@@ -16,10 +16,11 @@ import numpy as np
 
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
+from desdaemon.engine.traits import of_record
 from desdaemon.engine.weights import Weights
 from desdaemon.engine.weights_file import read_packed
 
-from . import boards, features, ridge
+from . import boards, curves, features, ridge
 from .positions import HUMAN, Truth, read_truth
 from .store import Arrays, load, write_line
 
@@ -36,13 +37,13 @@ DEEP_PLY = 10
 """The ply at which a low level is compared with a high one."""
 
 
-def table(weights: features.Weights, truth: list[Truth]) -> list[dict[str, Any]]:
+def table(weights: features.Weights, curve: float | None, truth: list[Truth]) -> list[dict[str, Any]]:
     """One row for each part of the truth files; errors in discs."""
     rows = []
     for part in truth:
         indices = features.index(part.players, part.opponents)
-        predicted = features.predict(indices, weights[60 - part.empties])
-        rmse, mae, bias = ridge.errors_of(predicted, part.scores)
+        sums = features.predict(indices, weights[60 - part.empties])
+        rmse, mae, bias = ridge.errors_of(curves.scores(sums, curve), part.scores)
         rows.append(
             {
                 "positions": part.kind,
@@ -56,13 +57,13 @@ def table(weights: features.Weights, truth: list[Truth]) -> list[dict[str, Any]]
     return rows
 
 
-def openings(weights: features.Weights) -> dict[str, float]:
+def openings(weights: features.Weights, curve: float | None) -> dict[str, float]:
     """Static evaluation of `LINES`, in discs, side to move's view."""
     found = {}
     for line in LINES:
         players, opponents = boards.after(line)
-        value = features.predict(features.index(players, opponents), weights[len(line) // 2])
-        found[line or "start"] = round(float(value[0]), 2)
+        sums = features.predict(features.index(players, opponents), weights[len(line) // 2])
+        found[line or "start"] = round(float(curves.scores(sums, curve)[0]), 2)
     return found
 
 
@@ -99,15 +100,17 @@ def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, 
 def run(weights_path: Path, truth_files: list[Path]) -> None:
     """Print the table and the static evaluation of the openings."""
     packed, record = read_packed(weights_path)
-    weights = ridge.unpack(packed)
+    weights, curve = ridge.unpack(packed), of_record(record).curve
     write_line(f"{weights_path}: {record.get('name', record.get('format', 'unnamed'))}")
     write_line("positions  empties  count    RMSE     MAE    bias")
-    for row in table(weights, read_truth(truth_files)):
+    for row in table(weights, curve, read_truth(truth_files)):
         write_line(
             f"{row['positions']:9}  {row['empties']:7}  {row['count']:5}  "
             f"{row['rmse']:6.2f}  {row['mae']:6.2f}  {row['bias']:+6.2f}"
         )
-    write_line("static evaluation of openings: " + ", ".join(f"{k} {v:+.1f}" for k, v in openings(weights).items()))
+    write_line(
+        "static evaluation of openings: " + ", ".join(f"{k} {v:+.1f}" for k, v in openings(weights, curve).items())
+    )
 
 
 def run_searches(weights_path: Path, positions: Path | None, *, count: int, high: int) -> None:
