@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from desdaemon.engine.limits import SELECTIVITIES
+
 from .compiled import cores
 from .store import TrainingError
 
@@ -35,6 +37,25 @@ def _depth(text: str) -> int:
     if text.isdigit() and 0 <= int(text) <= 60:
         return int(text)
     raise argparse.ArgumentTypeError(f"expected a depth of 0 to 60 plies or 'exact', found {text!r}")
+
+
+def _calibrate(options: argparse.Namespace, command: str) -> None:
+    from . import calibrate
+
+    calibrate.run(
+        options.positions,
+        options.labels,
+        options.out,
+        weights=options.weights,
+        first=options.plies[0],
+        last=options.plies[1],
+        count=options.count,
+        selectivity=options.selectivity,
+        seed=options.seed,
+        workers=options.workers,
+        seconds=options.seconds,
+        command=command,
+    )
 
 
 def _curve(text: str) -> float:
@@ -148,6 +169,7 @@ def _fit(options: argparse.Namespace, command: str) -> None:
             curve=_fitted_curve(options),
         ),
         start=options.start,
+        calibrated=options.calibration,
         first=options.plies[0],
         last=options.plies[1],
         truth_files=options.truth,
@@ -290,6 +312,20 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--labels", type=Path, nargs="+", required=True)
     made.add_argument("--out", type=Path, required=True)
 
+    made = stage("calibrate", _calibrate, "compare search labels with exact scores, for fit --calibration")
+    made.add_argument("positions", type=Path, nargs="+")
+    made.add_argument("--labels", type=Path, nargs="+", required=True)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--weights", type=Path, required=True)
+    made.add_argument("--plies", type=_plies, required=True, metavar="FIRST-LAST")
+    made.add_argument("--count", type=int, default=2000, help="at most so many positions of each ply")
+    made.add_argument(
+        "--selectivity", type=int, default=100, choices=SELECTIVITIES, help="percent, of the exact scores"
+    )
+    made.add_argument("--seconds", type=float, default=0.0, help="stop searching after so long (0: never)")
+    made.add_argument("--seed", type=int, default=1)
+    common(made, workers=True)
+
     made = stage("fit", _fit, "positions and labels to weights")
     made.add_argument("positions", type=Path, nargs="+")
     made.add_argument("--labels", type=Path, nargs="*", default=[])
@@ -297,6 +333,7 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--name", required=True, help="kept in the weights' record")
     made.add_argument("--start", type=Path, help="begin from these weights; plies outside --plies are kept")
     made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
+    made.add_argument("--calibration", type=Path, help="correct search labels by this file of stage `calibrate`")
     made.add_argument("--patterns", choices=("all", "edax"), default="all", help="edax: those that eval.dat has only")
     made.add_argument(
         "--curve",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import positions
+from .calibration import LEAST_DEPTH, Calibration
 from .ridge import PLIES, Rows
 from .store import Arrays, TrainingError, load
 
@@ -38,10 +39,13 @@ class Mixture(NamedTuple):
 class Dataset:
     """Rows of a positions file and their labels (later ones win)."""
 
-    def __init__(self, arrays: Arrays, record: dict[str, Any], mixture: Mixture) -> None:
+    def __init__(
+        self, arrays: Arrays, record: dict[str, Any], mixture: Mixture, calibration: Calibration | None = None
+    ) -> None:
         self.arrays = arrays
         self.record = record
         self.mixture = mixture
+        self.calibration = calibration or {}
         self.starts = np.searchsorted(arrays["plies"], np.arange(PLIES + 1))
         count = len(arrays["plies"])
         self.values = np.full(count, NO_LABEL, np.int8)
@@ -58,14 +62,27 @@ class Dataset:
         """Rows of a ply."""
         return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
 
-    def balanced(self, part: slice) -> NDArray[np.float32]:
+    def corrected(self, ply: int) -> NDArray[np.float32]:
+        """Labels of a ply's rows, calibrated where the ply has coefficients, then balanced.
+
+        The coefficients bring the labels of both parities to exact scores, as straight lines in the ply and for all
+        kinds of positions together. What they leave between the parities is balanced away.
+        """
+        part = self.ply(ply)
+        values, depths = self.values[part].astype(np.float32), self.depths[part]
+        if ply in self.calibration:
+            deep = (values != NO_LABEL) & (depths != EXACT) & (depths >= LEAST_DEPTH)
+            values[deep] = self.calibration[ply].corrected(values[deep], depths[deep])
+        return self.balanced(part, values)
+
+    def balanced(self, part: slice, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Labels of some rows, those of odd and of even depth brought to one mean for each kind of position.
 
         A search keeps the best of what it sees, errors included: the scores of odd depths, whose last move is the side
         to move's, are too high on average, those of even depths too low. Rows are labelled in random order, so each
         kind's two means differ by that alone.
         """
-        values, depths = self.values[part].astype(np.float32), self.depths[part]
+        values, depths = values.copy(), self.depths[part]
         searched = (values != NO_LABEL) & (depths != EXACT)
         for kind in range(len(positions.KINDS)):
             own = searched & (self.arrays["kinds"][part] == kind)
@@ -80,7 +97,7 @@ class Dataset:
         """The rows of a ply that have a label of any kind, held-out ones or the others."""
         part, mixture = self.ply(ply), self.mixture
         arrays = {name: array[part] for name, array in self.arrays.items()}
-        values, depths = self.balanced(part), self.depths[part]
+        values, depths = self.corrected(ply), self.depths[part]
         exact = depths == EXACT
         searched = np.where(exact, mixture.exact, mixture.search) * (values != NO_LABEL)
         played = ~np.isnan(arrays["results"]) & ~exact
@@ -101,8 +118,10 @@ class Dataset:
 class Datasets:
     """Several positions files as one, with any number of label files of theirs."""
 
-    def __init__(self, sources: list[Path], labels: list[Path], mixture: Mixture) -> None:
-        self.parts = [Dataset(*load(source), mixture) for source in sources]
+    def __init__(
+        self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None
+    ) -> None:
+        self.parts = [Dataset(*load(source), mixture, calibration) for source in sources]
         self.label_records: list[dict[str, Any]] = []
         for path in labels:
             found, record = load(path)

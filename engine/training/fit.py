@@ -10,7 +10,7 @@ from desdaemon.engine import traits
 from desdaemon.engine.patterns import EDAX_SIZE
 from desdaemon.engine.weights_file import read_packed, write_shipped
 
-from . import curves, features, ridge
+from . import calibration, curves, features, ridge
 from .dataset import Datasets, Mixture
 from .positions import read_truth
 from .store import Progress
@@ -39,6 +39,7 @@ def run(
     mixture: Mixture,
     options: ridge.Options,
     start: Path | None = None,
+    calibrated: Path | None = None,
     first: int = 0,
     last: int = ridge.PLIES - 1,
     truth_files: list[Path],
@@ -46,10 +47,12 @@ def run(
 ) -> None:
     """Fit and write the shipped format, its record telling data, options and validation figures.
 
-    With `start`, plies outside first..last are taken from that file, and the others begin from it.
+    With `start`, plies outside first..last are taken from that file, and the others begin from it. Search labels are
+    corrected by the coefficients in the file `calibrated`, where there is one.
     """
     progress = Progress("fit")
-    data = Datasets(sources, label_files, mixture)
+    corrections = calibration.read(calibrated) if calibrated else None
+    data = Datasets(sources, label_files, mixture, corrections)
     begin: features.Weights | None = None
     origin: dict[str, Any] = {}
     if start:
@@ -75,6 +78,7 @@ def run(
         "positions": [part.record for part in data.parts],
         "labels": data.label_records,
         "labelled_rows_by_depth": data.labelled_by_depth(),
+        "calibration": {str(ply): list(fields) for ply, fields in corrections.items()} if corrections else None,
         "mixture": mixture._asdict(),
         "options": options._asdict(),
         "plies": [first, last],

@@ -1,0 +1,93 @@
+"""Stage `calibrate`: how search labels differ from exact scores.
+
+A seeded sample of rows with a search label is scored to the end, in random order, so that a stage that its time limit
+ends still has a fair sample of every ply. The file written holds the coefficients of every ply (see `calibration`),
+the errors before and after, and the samples.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import calibration, labels
+from .dataset import EXACT, NO_LABEL, Datasets, Mixture
+from .store import Progress, TrainingError
+
+
+def run(
+    sources: list[Path],
+    label_files: list[Path],
+    out: Path,
+    *,
+    weights: Path,
+    first: int,
+    last: int,
+    count: int,
+    selectivity: int,
+    seed: int,
+    workers: int,
+    seconds: float = 0.0,
+    command: str,
+) -> None:
+    """Score up to `count` labelled rows of each ply first..last to the end (`selectivity`: percent), fit and write."""
+    progress = Progress("calibrate")
+    data = Datasets(sources, label_files, Mixture())
+    random = np.random.default_rng([seed, 6])
+    sampled = []
+    for ply in range(first, last + 1):
+        found = []
+        for k, part in enumerate(data.parts):
+            own = np.arange(part.starts[ply], part.starts[ply + 1])
+            searched = (part.values[own] != NO_LABEL) & (part.depths[own] != EXACT)
+            own = own[searched & (part.depths[own] >= calibration.LEAST_DEPTH)]
+            found.append(np.stack([np.full(len(own), k), np.full(len(own), ply), own], axis=-1))
+        sampled.append(random.permutation(np.concatenate(found))[:count])
+    rows = random.permutation(np.concatenate(sampled))
+
+    def column(name: str) -> Any:
+        return np.array([data.parts[k].arrays[name][row] for k, _, row in rows])
+
+    if not len(rows):
+        raise TrainingError(f"plies {first}-{last} have no search labels of depth {calibration.LEAST_DEPTH} or more")
+    exact = labels.search_all(
+        column("players"),
+        column("opponents"),
+        depth=60,
+        selectivity=selectivity,
+        weights=weights,
+        workers=workers,
+        seconds=seconds,
+        hash_bits=20,
+        progress=progress,
+    )
+    samples = calibration.Samples(
+        rows[:, 1],
+        np.array([int(data.parts[k].depths[row]) for k, _, row in rows]),
+        np.array([float(data.parts[k].values[row]) for k, _, row in rows]),
+        exact.astype(np.float64),
+    ).where(exact != NO_LABEL)
+    fitted = calibration.fit(samples, first, last)
+    told: dict[str, Any] = {
+        "coefficients": {str(ply): fields._asdict() for ply, fields in fitted.items()},
+        "errors": calibration.errors(samples, fitted),
+        "errors_are": "root mean square and mean of label less exact score, in discs",
+        "command": command,
+        "positions": [part.record["digest"] for part in data.parts],
+        "selectivity": selectivity,
+        "samples": {name: column.astype(int).tolist() for name, column in samples._asdict().items()},
+    }
+    beside = out.with_name(f"{out.name}.{os.getpid()}.tmp")
+    beside.write_text(json.dumps(told) + "\n")
+    beside.replace(out)
+    for ply in range(first, last + 1):
+        progress.say(f"ply {ply}: {fitted[ply]}")
+    for row in told["errors"]:
+        progress.say(
+            f"ply {row['ply']} depth {row['depth']}: {row['samples']} labels, error (RMS, mean) "
+            f"{row['before'][0]}, {row['before'][1]:+} before, {row['after'][0]}, {row['after'][1]:+} after"
+        )
