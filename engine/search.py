@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from . import library, probcut
+from . import curve, library, probcut
 from .entries import SPEC
 from .limits import SELECTIVITIES, Limits
 from .memory import Block
@@ -28,7 +28,7 @@ _EXACT = len(SELECTIVITIES) - 1
 
 # Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
 _NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
-_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT, _NEAR, _NEAR_MASK = range(8, 17)
+_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT, _NEAR, _NEAR_MASK, _CURVE = range(8, 18)
 _BUSY_BYTES = 4096 * 8
 _BUCKET_BYTES = 64
 _LINE_BUCKETS = 1 << 13
@@ -167,6 +167,7 @@ class Searcher:
         self._busy = Block(_BUSY_BYTES)
         self._edges = Block(1 << 16)
         self._engine.fill_edge_table(self._edges.address)
+        self._curve = curve.table(self._weights.traits.curve)
         self._sigmas = probcut.table(self._weights.traits.probcut or probcut.model())
         self._date = 0
         self._clearings = 0
@@ -181,6 +182,7 @@ class Searcher:
         words[_EDGES] = self._edges.address
         words[_WEIGHTS] = self._weights.address
         words[_SIGMAS] = self._sigmas.buffer_info()[0]
+        words[_CURVE] = self._curve.buffer_info()[0]
         words[_LINES] = self._lines.address
         words[_LINES_MASK] = _LINE_BUCKETS - 1
         return context

@@ -22,6 +22,7 @@ SWITCHED_OFF = 104  # bits that switch off parts of the search, for tests
 SALT = 112  # what all keys are XORed with; its low half is 0, so that every board keeps its bucket
 NEAR = 120  # address of the thread's own table, for exact results with up to NEAR_TO empties
 NEAR_MASK = 128
+CURVE = 136  # address of the score curve's tables, see `evaluate`
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 

@@ -6,6 +6,9 @@ when the turn changes, so the weights hold each table twice, once with the digit
 
 The weights in memory, int8, 8 a disc, from the mover's view: [61 plies][2 sides][ROW]. In bytes more of them
 stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
+
+The sum becomes a score by the tables at CURVE: CURVE_STEPS bytes, whole discs for each eighth of a disc that the sum is
+in size, then as many 16-bit numbers and one more, 128 a disc, at the eighths' borders (`desdaemon.engine.curve`).
 """
 
 from llvmlite import ir
@@ -13,8 +16,8 @@ from llvmlite import ir
 from desdaemon.engine import patterns
 from desdaemon.engine.jit import kernel
 
-from .bits import U, i2u, ld64, ldi16, ldi32, popc, st8, st16, st32, u2i
-from .context import WEIGHTS
+from .bits import U, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, u2i
+from .context import CURVE, WEIGHTS
 from .emit import (
     AVX2,
     AVX512,
@@ -67,6 +70,9 @@ ROW = (TABLE_SIZE + 4 + 31) // 32 * 32
 
 _UNIT = 4
 """Bits by which a constant is finer than a weight."""
+
+CURVE_STEPS = 1024
+"""Eighths of a disc in the tables of the score curve."""
 
 _POWERS = [[0] * (16 * _GROUPS) for _ in range(65)]
 _OFFSETS = []
@@ -210,15 +216,13 @@ def weights_row(ctx, side, empties):
 def evaluate(ctx, features, side, empties):
     """The static score of the side to move, rounded to discs, -63..63."""
     value = sum_weights(features, weights_row(ctx, side, empties))
-    if value > 0:
-        value = (value + 64) >> 7
-    else:
-        value = -((64 - value) >> 7)
-    if value > 63:
-        return 63
-    if value < -63:
-        return -63
-    return value
+    step = abs(value) >> _UNIT
+    if step > CURVE_STEPS - 1:
+        step = CURVE_STEPS - 1
+    score = ldi8(ld64(ctx + U(CURVE)) + i2u(step))
+    if value < 0:
+        return -score
+    return score
 
 
 # A record for each part of each table: where the table begins and its size, whether it is the table's first part,
@@ -341,4 +345,14 @@ def static_sum(ctx, p, o, features):
     """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is room for them."""
     set_features(p, o, features)
     empties = 64 - popc(p | o)
-    return sum_weights(features, weights_row(ctx, U(0), empties))
+    value = sum_weights(features, weights_row(ctx, U(0), empties))
+    step = abs(value) >> _UNIT
+    if step > CURVE_STEPS - 1:
+        step = CURVE_STEPS - 1
+    border = ld64(ctx + U(CURVE)) + U(CURVE_STEPS) + i2u(2 * step)
+    low = ldi16(border)
+    rest = abs(value) - (step << _UNIT)
+    score = low + (((ldi16(border + U(2)) - low) * rest + (1 << (_UNIT - 1))) >> _UNIT)
+    if value < 0:
+        return -score
+    return score

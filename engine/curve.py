@@ -1,0 +1,36 @@
+"""The score curve as the kernels read it: from the sum of the weights to the score.
+
+With the curve A the score of the sum s is A tanh(s / A), in discs; without, s itself. The memory holds two tables over
+the size of the sum, for the sign of the score is that of the sum. The search reads whole discs, rounded and at most 63:
+a byte for each eighth of a disc. The unrounded evaluation reads 128ths of a disc at the eighths' borders, 16 bits each,
+and lies on the straight lines between them. Sums beyond the tables' end, 128 discs, are read there: the last entry of
+the first table, the last line of the second prolonged.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from array import array
+from functools import cache
+
+STEPS = 1024
+"""Eighths of a disc that the tables have; mirrors `kernels.evaluate.CURVE_STEPS`."""
+
+_STEP = 16
+"""128ths of a disc in a step."""
+
+
+def score(total: float, curve: float | None) -> float:
+    """Discs, of a sum in discs."""
+    return total if curve is None else curve * math.tanh(total / curve)
+
+
+@cache
+def table(curve: float | None) -> array[int]:
+    """For the kernels: the bytes of both tables, the first one first."""
+    # Scores within a step round as the middle of the sums in it does.
+    middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(STEPS))
+    discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)
+    borders = (round(128 * score(_STEP * k / 128, curve)) for k in range(STEPS + 1))
+    return array("B", discs + struct.pack(f"={STEPS + 1}h", *borders))
