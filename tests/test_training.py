@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import referee
 
-from desdaemon.engine.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
+from desdaemon.engine.patterns import CLASSES, CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE, packing
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import (
     boards,
@@ -229,6 +229,48 @@ def test_more_positions_are_others_and_of_the_same_held_out_games(tmp_path):
     assert held.any()
     kept = ~np.isin(positions.keys(whole["players"], whole["opponents"]), names[0])
     assert store.digest(*(array[kept] for array in whole.values())) == store.digest(*second.values())
+
+
+def test_plausible_positions_are_one_or_two_moves_off_those_of_games(tmp_path):
+    games, _ = store.load(made_games(tmp_path))
+    visits = positions.visit(games)
+    held = positions.hold_out(visits, len(games["lengths"]), 1, [])
+    rows = positions.plausible(visits, held, 5, 300, 1, np.zeros((61, PACKED_SIZE), np.float32))
+
+    def after(boards_of_ply):
+        cells = [referee.from_bits(*board) for board in boards_of_ply]
+        played = [referee.play(own, square) for own in cells for square in referee.legal_moves(own)]
+        return {referee.canonical_bits(own) for own in played}
+
+    two, one = (
+        {(int(p), int(o)) for p, o in zip(visits.players[part], visits.opponents[part], strict=True)}
+        for part in (visits.ply(3), visits.ply(4))
+    )
+    found = {(int(p), int(o)) for p, o in zip(rows["players"], rows["opponents"], strict=True)}
+    assert len(found) > len(one) / 2
+    assert found <= after(one) | after(after(two))
+    assert (rows["plies"] == 5).all()
+    assert (rows["kinds"] == positions.PLAUSIBLE).all()
+    assert np.isnan(rows["results"]).all()
+
+
+def test_plausible_positions_follow_the_moves_that_the_weights_like(tmp_path):
+    games, _ = store.load(made_games(tmp_path))
+    visits = positions.visit(games)
+    held = positions.hold_out(visits, len(games["lengths"]), 1, [])
+    weights = np.zeros((61, PACKED_SIZE), np.float32)
+    anything = positions.plausible(visits, held, 30, 3000, 1, weights)
+    corner = CLASSES[0]
+    for number in range(corner.table_size):
+        weights[:, packing()[corner.table_offset + number]] = (64, -64, 0)[number // 3 ** (corner.length - 1)]
+    greedy = positions.plausible(visits, held, 30, 3000, 1, weights)
+    again = positions.plausible(visits, held, 30, 3000, 1, weights)
+    assert store.digest(*greedy.values()) == store.digest(*again.values())
+
+    def corners(rows):
+        return np.mean([bin(int(other) & 0x8100000000000081).count("1") for other in rows["opponents"]])
+
+    assert corners(greedy) > corners(anything) + 0.05
 
 
 def test_results_of_training_positions_leave_held_out_games_out():

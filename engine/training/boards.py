@@ -177,8 +177,13 @@ def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: i
 
 
 @compiled
-def successors(players: Boards, opponents: Boards, out_players: Boards, out_opponents: Boards) -> int:
-    """All positions one move on, side to move first (a side that cannot move passes); returns how many."""
+def successors(
+    players: Boards, opponents: Boards, out_players: Boards, out_opponents: Boards, parents: NDArray[np.int64]
+) -> int:
+    """All positions one move on, side to move first (a side that cannot move passes); returns how many.
+
+    parents: the numbers of the boards that they come from, ascending.
+    """
     count = 0
     for i in range(players.shape[0]):
         player = players[i]
@@ -193,6 +198,7 @@ def successors(players: Boards, opponents: Boards, out_players: Boards, out_oppo
             flipped = flip(square, player, opponent)
             out_players[count] = opponent ^ flipped
             out_opponents[count] = player | flipped | (_U(1) << square)
+            parents[count] = i
             count += 1
     return count
 

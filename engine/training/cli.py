@@ -108,6 +108,8 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
         seed=options.seed,
         truth_files=options.truth,
         except_files=options.except_,
+        good=options.plausible,
+        weights_file=options.weights,
     )
 
 
@@ -287,6 +289,10 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, required=True)
     made.add_argument("--perturbed", type=int, default=100_000, help="perturbed positions a ply")
     made.add_argument("--openings", type=int, default=7, help="all positions up to this ply (-1: none)")
+    made.add_argument(
+        "--plausible", type=int, default=0, help="plausible positions a ply, by the judgement of --weights"
+    )
+    made.add_argument("--weights", type=Path, help="of the plausible positions")
     made.add_argument(
         "--except", dest="except_", type=Path, nargs="*", default=[], help="leave out the positions of these files"
     )

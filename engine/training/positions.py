@@ -6,6 +6,7 @@ Rows are canonical boards (the smallest of eight images), side to move first, so
     self-play  the same, of games that the engine played against itself
     perturbed  1 to 3 random moves off positions of the games: what a search looks at and good players avoid
     opening    every position up to a ply
+    plausible  1 or 2 good moves off positions of the games, by the judgement of given weights
 
 Games are held out for validation whole: one in twenty, and every game that visits a position of the truth files.
 A position that a training game visits too is a training position. `result` is the mean score over the training games
@@ -22,12 +23,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import boards
-from .store import Arrays, Progress, digest, load, save
+from desdaemon.engine.weights_file import read_packed
 
-HUMAN, PERTURBED, SELF_PLAY, OPENING = range(4)
-KINDS = ("human", "perturbed", "self-play", "opening")
+from . import boards, features
+from .ridge import unpack
+from .store import Arrays, Progress, TrainingError, digest, load, save
+
+HUMAN, PERTURBED, SELF_PLAY, OPENING, PLAUSIBLE = range(5)
+KINDS = ("human", "perturbed", "self-play", "opening", "plausible")
 """Names of the kinds, by number."""
+
+MOST_MOVES = 34
+"""No position has more legal moves."""
+
+TEMPERATURE = 2.0
+"""Discs: how bad the moves are that lead to plausible positions."""
 
 HELD_OUT_SHARE = 20
 """One game in so many is held out."""
@@ -182,6 +192,49 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
     return _rows(players, opponents, held[visits.games[rows]][alive], results, ply, PERTURBED)
 
 
+def _successors(
+    players: boards.Boards, opponents: boards.Boards
+) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
+    """All positions one move on, and for each the number of the board that it comes from."""
+    room = MOST_MOVES * len(players)
+    found = np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty(room, np.int64)
+    count = boards.successors(players, opponents, *found)
+    return found[0][:count], found[1][:count], found[2][:count]
+
+
+def plausible(
+    visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int, weights: features.Weights
+) -> Arrays:
+    """About `count` positions of one ply, 1 or 2 good moves off the games' positions.
+
+    A move is chosen with a probability that falls by e for each TEMPERATURE discs that the static evaluation
+    (``weights``: all plies, discs) thinks it worse. Games visit few of the positions that players would think about.
+    """
+    random = np.random.default_rng([seed, 5, ply])
+    steps = np.minimum(random.integers(1, 3, count), ply)
+    chosen = []
+    for length in (2, 1):
+        begin = visits.ply(ply - length)
+        number = int((steps == length).sum()) if begin.stop > begin.start else 0
+        rows = random.integers(begin.start, max(begin.stop, begin.start + 1), number)
+        players, opponents, games = visits.players[rows], visits.opponents[rows], visits.games[rows]
+        for following in range(ply - length + 1, ply + 1):
+            players, opponents, parents = _successors(players, opponents)
+            scores = -features.predict(features.index(players, opponents), weights[following])
+            worth = scores / TEMPERATURE + random.gumbel(size=len(scores))
+            # Of each board the successor worth most: with Gumbel's noise that is a draw by the odds.
+            order = np.lexsort((worth, parents))
+            best = order[np.flatnonzero(np.diff(parents[order], append=-1))]
+            players, opponents, games = players[best], opponents[best], games[parents[best]]
+        chosen.append((players, opponents, games))
+    players, opponents, games = (np.concatenate(column) for column in zip(*chosen, strict=True))
+    alive = np.empty(len(players), np.bool_)
+    boards.wander(players, opponents, np.zeros(len(players), np.uint8), 0, alive)
+    players, opponents, games = players[alive], opponents[alive], games[alive]
+    boards.canonize(players, opponents)
+    return _rows(players, opponents, held[games], np.full(len(players), np.nan, np.float32), ply, PLAUSIBLE)
+
+
 def openings(last: int) -> list[Arrays]:
     """Every position of plies 0 to `last`."""
     players = np.array([boards.START_PLAYER], np.uint64)
@@ -192,10 +245,7 @@ def openings(last: int) -> list[Arrays]:
         none = np.full(len(players), np.nan, np.float32)
         rows = _rows(players, opponents, np.zeros(len(players), np.bool_), none, ply, OPENING)
         found.append(rows)
-        room = 24 * len(rows["players"])
-        players, opponents = np.empty(room, np.uint64), np.empty(room, np.uint64)
-        count = boards.successors(rows["players"], rows["opponents"], players, opponents)
-        players, opponents = players[:count], opponents[:count]
+        players, opponents, _ = _successors(rows["players"], rows["opponents"])
     return found
 
 
@@ -215,9 +265,11 @@ def gather(
     truth: list[Truth],
     kind: int = HUMAN,
     others: Sequence[Arrays] = (),
+    good: int = 0,
+    weights: features.Weights | None = None,
 ) -> Arrays:
-    """All rows: the games' (of kind `kind`), `count` perturbed a ply, openings; never a board of the truth files or of
-    `others`, which are sets of positions."""
+    """All rows: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply, openings; never a board
+    of the truth files or of `others`, which are sets of positions. Plausible ones need weights."""
     progress = Progress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
@@ -232,6 +284,8 @@ def gather(
         parts = [played(visits, held, ply, kind)]
         if count and ply:
             parts.append(perturbed(visits, held, ply, count, seed))
+        if good and ply and weights is not None:
+            parts.append(plausible(visits, held, ply, good, seed, weights))
         if ply < len(opened):
             parts.append(opened[ply])
         rows = merge(parts)
@@ -256,8 +310,13 @@ def run(
     seed: int,
     truth_files: list[Path],
     except_files: Sequence[Path] = (),
+    good: int = 0,
+    weights_file: Path | None = None,
 ) -> None:
-    """Read games, write positions that are not in the files `except_files`."""
+    """Read games, write positions that are not in the files `except_files`; `good` plausible ones a ply, by the
+    judgement of a weights file. TrainingError when there is none."""
+    if good and weights_file is None:
+        raise TrainingError("plausible positions need weights to judge moves by: --weights FILE")
     games, made = load(source)
     kind = SELF_PLAY if made["stage"] == "self-play" else HUMAN
     truth = read_truth(truth_files)
@@ -270,11 +329,14 @@ def run(
         truth=truth,
         kind=kind,
         others=[rows for rows, _ in others],
+        good=good,
+        weights=unpack(read_packed(weights_file)[0]) if weights_file else None,
     )
     record = {
         "stage": "positions",
         "games": made,
         "perturbed_a_ply": count,
+        "plausible_a_ply": good,
         "openings_to_ply": opening_plies,
         "seed": seed,
         "except": [about["digest"] for _, about in others],
