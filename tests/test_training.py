@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import referee
 
-from desdaemon.engine.patterns import CLASSES, CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE, packing
+from desdaemon.engine.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import (
     boards,
@@ -235,7 +235,7 @@ def test_plausible_positions_are_one_or_two_moves_off_those_of_games(tmp_path):
     games, _ = store.load(made_games(tmp_path))
     visits = positions.visit(games)
     held = positions.hold_out(visits, len(games["lengths"]), 1, [])
-    rows = positions.plausible(visits, held, 5, 300, 1, np.zeros((61, PACKED_SIZE), np.float32))
+    rows = positions.plausible(visits, held, 5, 300, 1, lambda players, _: np.zeros(len(players)))
 
     def after(boards_of_ply):
         cells = [referee.from_bits(*board) for board in boards_of_ply]
@@ -258,13 +258,14 @@ def test_plausible_positions_follow_the_moves_that_the_weights_like(tmp_path):
     games, _ = store.load(made_games(tmp_path))
     visits = positions.visit(games)
     held = positions.hold_out(visits, len(games["lengths"]), 1, [])
-    weights = np.zeros((61, PACKED_SIZE), np.float32)
-    anything = positions.plausible(visits, held, 30, 3000, 1, weights)
-    corner = CLASSES[0]
-    for number in range(corner.table_size):
-        weights[:, packing()[corner.table_offset + number]] = (64, -64, 0)[number // 3 ** (corner.length - 1)]
-    greedy = positions.plausible(visits, held, 30, 3000, 1, weights)
-    again = positions.plausible(visits, held, 30, 3000, 1, weights)
+
+    def corners_of(players, opponents):
+        held_by = [[bin(int(board) & 0x8100000000000081).count("1") for board in side] for side in (players, opponents)]
+        return 64.0 * (np.array(held_by[0]) - np.array(held_by[1]))
+
+    anything = positions.plausible(visits, held, 30, 1000, 1, lambda players, _: np.zeros(len(players)))
+    greedy = positions.plausible(visits, held, 30, 1000, 1, corners_of)
+    again = positions.plausible(visits, held, 30, 1000, 1, corners_of)
     assert store.digest(*greedy.values()) == store.digest(*again.values())
 
     def corners(rows):

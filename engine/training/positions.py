@@ -16,17 +16,18 @@ A position that a training game visits too is a training position. `result` is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.weights_file import read_packed
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
 
-from . import boards, features
-from .ridge import unpack
+from . import boards
 from .store import Arrays, Progress, TrainingError, digest, load, save
 
 HUMAN, PERTURBED, SELF_PLAY, OPENING, PLAUSIBLE = range(5)
@@ -41,6 +42,10 @@ TEMPERATURE = 2.0
 
 HELD_OUT_SHARE = 20
 """One game in so many is held out."""
+
+
+Judge = Callable[[boards.Boards, boards.Boards], NDArray[np.float64]]
+"""What positions are worth to the side to move, in discs."""
 
 
 class Truth(NamedTuple):
@@ -192,6 +197,19 @@ def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
     return _rows(players, opponents, held[visits.games[rows]][alive], results, ply, PERTURBED)
 
 
+def static_judge(weights_file: Path) -> Judge:
+    """The static evaluation by a weights file."""
+    searcher = Searcher(hash_bits=10, weights=Weights.load(weights_file))
+
+    def judge(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.float64]:
+        own, other = np.ascontiguousarray(players), np.ascontiguousarray(opponents)
+        scores = np.empty(len(own), np.int64)
+        searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), Limits(0))
+        return scores / 128
+
+    return judge
+
+
 def _successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
@@ -202,13 +220,11 @@ def _successors(
     return found[0][:count], found[1][:count], found[2][:count]
 
 
-def plausible(
-    visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int, weights: features.Weights
-) -> Arrays:
+def plausible(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int, judge: Judge) -> Arrays:
     """About `count` positions of one ply, 1 or 2 good moves off the games' positions.
 
-    A move is chosen with a probability that falls by e for each TEMPERATURE discs that the static evaluation
-    (``weights``: all plies, discs) thinks it worse. Games visit few of the positions that players would think about.
+    A move is chosen with a probability that falls by e for each TEMPERATURE discs that the judge thinks it worse. Games
+    visit few of the positions that players would think about.
     """
     random = np.random.default_rng([seed, 5, ply])
     steps = np.minimum(random.integers(1, 3, count), ply)
@@ -218,10 +234,9 @@ def plausible(
         number = int((steps == length).sum()) if begin.stop > begin.start else 0
         rows = random.integers(begin.start, max(begin.stop, begin.start + 1), number)
         players, opponents, games = visits.players[rows], visits.opponents[rows], visits.games[rows]
-        for following in range(ply - length + 1, ply + 1):
+        for _ in range(length):
             players, opponents, parents = _successors(players, opponents)
-            scores = -features.predict(features.index(players, opponents), weights[following])
-            worth = scores / TEMPERATURE + random.gumbel(size=len(scores))
+            worth = random.gumbel(size=len(players)) - judge(players, opponents) / TEMPERATURE
             # Of each board the successor worth most: with Gumbel's noise that is a draw by the odds.
             order = np.lexsort((worth, parents))
             best = order[np.flatnonzero(np.diff(parents[order], append=-1))]
@@ -266,10 +281,10 @@ def gather(
     kind: int = HUMAN,
     others: Sequence[Arrays] = (),
     good: int = 0,
-    weights: features.Weights | None = None,
+    judge: Judge | None = None,
 ) -> Arrays:
     """All rows: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply, openings; never a board
-    of the truth files or of `others`, which are sets of positions. Plausible ones need weights."""
+    of the truth files or of `others`, which are sets of positions. Plausible ones need a judge."""
     progress = Progress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
@@ -284,8 +299,8 @@ def gather(
         parts = [played(visits, held, ply, kind)]
         if count and ply:
             parts.append(perturbed(visits, held, ply, count, seed))
-        if good and ply and weights is not None:
-            parts.append(plausible(visits, held, ply, good, seed, weights))
+        if good and ply and judge is not None:
+            parts.append(plausible(visits, held, ply, good, seed, judge))
         if ply < len(opened):
             parts.append(opened[ply])
         rows = merge(parts)
@@ -330,7 +345,7 @@ def run(
         kind=kind,
         others=[rows for rows, _ in others],
         good=good,
-        weights=unpack(read_packed(weights_file)[0]) if weights_file else None,
+        judge=static_judge(weights_file) if weights_file else None,
     )
     record = {
         "stage": "positions",
