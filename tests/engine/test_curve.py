@@ -1,0 +1,119 @@
+"""The score curve: the compiled evaluation against the hyperbolic tangent of the straight one's sums."""
+
+from __future__ import annotations
+
+import math
+
+import judge
+import numpy as np
+import plain_weights
+import pytest
+
+from desdaemon.engine import curve, library
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.patterns import CONSTANT
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.weights import Weights
+
+BOARDS = [
+    *(board for board in judge.positions(30, 240, range(1, 60)) if judge.moves(*board)),
+    *(board for board in judge.strewn(31, 120, range(1, 60)) if judge.moves(*board)),
+]
+
+
+@pytest.fixture(scope="module")
+def packed(packed_by_lot: np.ndarray) -> np.ndarray:
+    """Weights of some discs each."""
+    found = packed_by_lot * 8
+    found[:, CONSTANT] = np.random.default_rng(32).integers(-10_000, 10_000, len(found))
+    return found
+
+
+@pytest.fixture(scope="module")
+def searcher_of(
+    engine: library.Library, packed: np.ndarray, tmp_path_factory: pytest.TempPathFactory
+) -> dict[float | None, Searcher]:
+    """By curve; the weights are the same, and so large that many sums are far beyond 64 discs."""
+    path = tmp_path_factory.mktemp("curve") / "large.weights"
+    made = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "cache_folder", lambda: None)
+        for number in (None, 30, 61.5, 90, 1000):
+            plain_weights.write(path, packed, {"curve": number})
+            made[number] = Searcher(hash_bits=10, weights=Weights.load(path))
+    return made
+
+
+def discs(searcher: Searcher, board: judge.Board) -> int:
+    """The score that a search has at a leaf."""
+    return searcher.search(*board, Limits(0)).lines[0].score
+
+
+def test_without_a_curve_the_score_is_the_sum(searcher_of: dict[float | None, Searcher]) -> None:
+    straight = searcher_of[None]
+    sums = [round(128 * straight.evaluate(*board)) for board in BOARDS]
+    assert min(sums) < -128 * 70
+    assert max(sums) > 128 * 70
+    for board, total in zip(BOARDS, sums, strict=True):
+        rounded = (abs(total) + 64) // 128
+        assert discs(straight, board) == max(-63, min(63, rounded if total > 0 else -rounded))
+
+
+@pytest.mark.parametrize("number", [30, 61.5, 90, 1000])
+def test_with_a_curve_it_is_the_tangent_of_the_sum(searcher_of: dict[float | None, Searcher], number: float) -> None:
+    straight, curved = searcher_of[None], searcher_of[number]
+    for board in BOARDS:
+        total = straight.evaluate(*board)
+        if abs(total) > 128:
+            continue
+        expected = number * math.tanh(total / number)
+        # Borders of 128ths of a disc, and the line between them.
+        assert curved.evaluate(*board) == pytest.approx(expected, abs=1.1 / 128)
+        # A table entry is for all sums within an eighth of a disc.
+        assert abs(discs(curved, board) - max(-63, min(63, expected))) <= 0.5 + 1 / 16
+        assert discs(curved, board) * total >= 0
+
+
+@pytest.mark.parametrize("number", [None, 30.0, 64.0, 80.0, 1000.0])
+def test_the_tables(number: float | None) -> None:
+    memory = bytes(curve.table(number))
+    whole, borders = memory[: curve.STEPS], np.frombuffer(memory[curve.STEPS :], np.int16)
+    assert len(borders) == curve.STEPS + 1
+    assert (np.diff(list(whole)) >= 0).all()
+    assert (np.diff(borders) >= 0).all()
+    assert whole[0] == borders[0] == 0
+    assert max(whole) == min(63, round(128 if number is None else number * math.tanh(127.9 / number)))
+    if number is None:
+        assert borders.tolist() == list(range(0, 16 * 1025, 16))
+        # As many 128ths as an eighth of a disc has are never on both sides of a half.
+        assert all(whole[total >> 4] == min(63, (total + 64) >> 7) for total in range(16 * 1024))
+
+
+def test_the_layout_mirrored_for_a_quick_start() -> None:
+    from desdaemon.engine import search
+    from desdaemon.engine.kernels import context, evaluate
+
+    assert curve.STEPS == evaluate.CURVE_STEPS
+    assert 8 * search._CURVE == context.CURVE
+
+
+def test_a_curve_moves_a_search_as_the_leaves_say(searcher_of: dict[float | None, Searcher]) -> None:
+    curved = searcher_of[90]
+    for board in BOARDS[:200:10]:
+        children = [judge.play(board, square) for square in judge.squares(judge.moves(*board))]
+        if judge.empties(board) < 2 or not all(judge.moves(*child) and 0 not in child for child in children):
+            continue
+        curved.clear()
+        score = curved.search(*board, Limits(1)).lines[0].score
+        assert score == max(-discs(curved, child) for child in children)
+
+
+def test_training_and_engine_mean_the_same(searcher_of: dict[float | None, Searcher], packed: np.ndarray) -> None:
+    from desdaemon.engine.training import curves, features, ridge
+
+    weights = ridge.unpack(packed.tobytes())
+    for board in BOARDS[:200]:
+        words = np.array([board], np.uint64)
+        sums = features.predict(features.index(words[:, 0], words[:, 1]), weights[60 - judge.empties(board)])
+        # The engine's weights are of eighths of a disc.
+        assert searcher_of[61.5].evaluate(*board) == pytest.approx(float(curves.scores(sums, 61.5)[0]), abs=1.5)
