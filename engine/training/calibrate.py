@@ -1,14 +1,18 @@
-"""Stage `calibrate`: how search labels differ from exact scores.
+"""Stage `calibrate`: how search labels differ from better scores.
 
-A seeded sample of rows with a search label is scored to the end, in random order, so that a stage that its time limit
-ends still has a fair sample of every ply. The file written holds the coefficients of every ply (see `calibration`),
-the errors before and after, and the samples.
+Those are exact scores, or where these cost too much, the means of searches to one or two depths, with weights that are
+calibrated already where the leaves lie.
+
+A seeded sample of rows with a search label is scored, in random order, so that a stage that its time limit ends still
+has a fair sample of every ply. The file written holds the coefficients of every ply (see `calibration`), the errors
+before and after, and the samples.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +32,15 @@ def run(
     first: int,
     last: int,
     count: int,
+    depths: Sequence[int] = (EXACT,),
     selectivity: int,
     seed: int,
     workers: int,
     seconds: float = 0.0,
     command: str,
 ) -> None:
-    """Score up to `count` labelled rows of each ply first..last to the end (`selectivity`: percent), fit and write."""
+    """Score up to `count` labelled rows of each ply first..last by searches to `depths`, in plies or EXACT, to the
+    `selectivity` in percent; fit and write."""
     progress = Progress("calibrate")
     data = Datasets(sources, label_files, Mixture())
     random = np.random.default_rng([seed, 6])
@@ -54,32 +60,38 @@ def run(
 
     if not len(rows):
         raise TrainingError(f"plies {first}-{last} have no search labels of depth {calibration.LEAST_DEPTH} or more")
-    exact = labels.search_all(
-        column("players"),
-        column("opponents"),
-        depth=60,
-        selectivity=selectivity,
-        weights=weights,
-        workers=workers,
-        seconds=seconds,
-        hash_bits=20,
-        progress=progress,
+    scores = np.stack(
+        [
+            labels.search_all(
+                column("players"),
+                column("opponents"),
+                depth=60 if depth == EXACT else depth,
+                selectivity=selectivity,
+                weights=weights,
+                workers=workers,
+                seconds=seconds / len(depths),
+                hash_bits=20,
+                progress=progress,
+            )
+            for depth in depths
+        ]
     )
     samples = calibration.Samples(
         rows[:, 1],
         np.array([int(data.parts[k].depths[row]) for k, _, row in rows]),
         np.array([float(data.parts[k].values[row]) for k, _, row in rows]),
-        exact.astype(np.float64),
-    ).where(exact != NO_LABEL)
+        scores.mean(axis=0, dtype=np.float64),
+    ).where((scores != NO_LABEL).all(axis=0))
     fitted = calibration.fit(samples, first, last)
     told: dict[str, Any] = {
         "coefficients": {str(ply): fields._asdict() for ply, fields in fitted.items()},
         "errors": calibration.errors(samples, fitted),
-        "errors_are": "root mean square and mean of label less exact score, in discs",
+        "errors_are": "root mean square and mean of label less better score, in discs",
+        "depths": list(depths),
         "command": command,
         "positions": [part.record["digest"] for part in data.parts],
         "selectivity": selectivity,
-        "samples": {name: column.astype(int).tolist() for name, column in samples._asdict().items()},
+        "samples": {name: column.tolist() for name, column in samples._asdict().items()},
     }
     beside = out.with_name(f"{out.name}.{os.getpid()}.tmp")
     beside.write_text(json.dumps(told) + "\n")

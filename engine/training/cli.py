@@ -50,6 +50,7 @@ def _calibrate(options: argparse.Namespace, command: str) -> None:
         first=options.plies[0],
         last=options.plies[1],
         count=options.count,
+        depths=options.depth,
         selectivity=options.selectivity,
         seed=options.seed,
         workers=options.workers,
@@ -110,6 +111,8 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
         except_files=options.except_,
         good=options.plausible,
         weights_file=options.weights,
+        first=options.plies[0],
+        last=options.plies[1],
     )
 
 
@@ -293,6 +296,7 @@ def _parser() -> argparse.ArgumentParser:
         "--plausible", type=int, default=0, help="plausible positions a ply, by the judgement of --weights"
     )
     made.add_argument("--weights", type=Path, help="of the plausible positions")
+    made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
     made.add_argument(
         "--except", dest="except_", type=Path, nargs="*", default=[], help="leave out the positions of these files"
     )
@@ -326,8 +330,13 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--plies", type=_plies, required=True, metavar="FIRST-LAST")
     made.add_argument("--count", type=int, default=2000, help="at most so many positions of each ply")
     made.add_argument(
-        "--selectivity", type=int, default=100, choices=SELECTIVITIES, help="percent, of the exact scores"
+        "--depth",
+        type=_depth,
+        nargs="+",
+        default=[255],
+        help="of the scores compared with: 'exact', or plies (the mean)",
     )
+    made.add_argument("--selectivity", type=int, default=100, choices=SELECTIVITIES, help="percent, of these scores")
     made.add_argument("--seconds", type=float, default=0.0, help="stop searching after so long (0: never)")
     made.add_argument("--seed", type=int, default=1)
     common(made, workers=True)

@@ -282,9 +282,12 @@ def gather(
     others: Sequence[Arrays] = (),
     good: int = 0,
     judge: Judge | None = None,
+    first: int = 0,
+    last: int = 60,
 ) -> Arrays:
-    """All rows: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply, openings; never a board
-    of the truth files or of `others`, which are sets of positions. Plausible ones need a judge."""
+    """All rows of plies first..last: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply,
+    openings; never a board of the truth files or of `others`, which are sets of positions. Plausible ones need a judge.
+    """
     progress = Progress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
@@ -295,7 +298,7 @@ def gather(
     forbidden = np.concatenate(known) if known else np.empty(0, np.uint64)
     there = [np.searchsorted(other["plies"], np.arange(62)) for other in others]
     whole = []
-    for ply in range(61):
+    for ply in range(first, last + 1):
         parts = [played(visits, held, ply, kind)]
         if count and ply:
             parts.append(perturbed(visits, held, ply, count, seed))
@@ -327,6 +330,8 @@ def run(
     except_files: Sequence[Path] = (),
     good: int = 0,
     weights_file: Path | None = None,
+    first: int = 0,
+    last: int = 60,
 ) -> None:
     """Read games, write positions that are not in the files `except_files`; `good` plausible ones a ply, by the
     judgement of a weights file. TrainingError when there is none."""
@@ -346,12 +351,15 @@ def run(
         others=[rows for rows, _ in others],
         good=good,
         judge=static_judge(weights_file) if weights_file else None,
+        first=first,
+        last=last,
     )
     record = {
         "stage": "positions",
         "games": made,
         "perturbed_a_ply": count,
         "plausible_a_ply": good,
+        "plies": [first, last],
         "openings_to_ply": opening_plies,
         "seed": seed,
         "except": [about["digest"] for _, about in others],
