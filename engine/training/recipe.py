@@ -42,6 +42,8 @@ class Plan(NamedTuple):
     iterations: int
     wide: bool
     """Fit the wide classes too; a sample has too few labels for them."""
+    curve: float | None
+    """Discs of the score curve; None: the straight line, so that the weights can be exported."""
     probcut_positions: int
     probcut_depth: int
 
@@ -64,6 +66,7 @@ FULL = Plan(
     selectivity=95,
     iterations=25,
     wide=True,
+    curve=80.0,
     probcut_positions=400,
     probcut_depth=10,
 )
@@ -80,6 +83,7 @@ QUICK = Plan(
     selectivity=95,
     iterations=15,
     wide=False,
+    curve=None,
     probcut_positions=48,
     probcut_depth=7,
 )
@@ -92,6 +96,7 @@ TINY = Plan(
     selectivity=95,
     iterations=8,
     wide=False,
+    curve=80.0,
     probcut_positions=24,
     probcut_depth=4,
 )
@@ -170,7 +175,12 @@ class Run:
                 out,
                 name=name,
                 mixture=Mixture(),
-                options=ridge.Options(iterations=self.plan.iterations, threads=self.workers, wide=self.plan.wide),
+                options=ridge.Options(
+                    iterations=self.plan.iterations,
+                    threads=self.workers,
+                    wide=self.plan.wide,
+                    curve=self.plan.curve,
+                ),
                 start=start,
                 first=first,
                 last=last,
