@@ -346,16 +346,19 @@ class Bench:
         return nodes, scores
 
     def selectivity(self) -> list[Row]:
-        """How often selective searches to the end, of 2,000 positions, come within a disc of the exact score."""
-        from .honesty import measure
+        """How often selective searches of many positions come within a disc of the score of the full one."""
+        from . import honesty
 
-        shares = measure(self.weights)
         return [
             Row(
-                f"{share.percent} % to the end, {share.positions} positions",
+                f"{share.percent} % {what}, {share.positions} positions",
                 share.seconds,
                 share.nodes,
                 f"{100 * share.right / share.positions:.2f} % right",
+            )
+            for what, shares in (
+                ("to the end", honesty.measure(self.weights)),
+                (f"{honesty.DEPTH} plies", honesty.measure_early(self.weights)),
             )
             for share in shares
         ]

@@ -1,4 +1,4 @@
-"""Whether selectivity keeps its word: how often selective searches to the end find the exact score."""
+"""Whether selectivity keeps its word: how often selective searches find the score of the full ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from .search import Searcher
 from .weights import Weights
 
 EMPTIES = (14, 15, 16, 17, 18)
+"""Of positions searched to the end."""
+
+EARLY = (28, 34, 40, 46)
+"""Empties of positions searched `DEPTH` plies deep."""
+
+DEPTH = 10
+_CLOSE_TO = 30
 _RANDOM_PLIES = 16
 _START = (0x0000000810000000, 0x0000001008000000)
 
 
 class Share(NamedTuple):
-    """Of ``positions`` searched at ``percent``, how many came within one disc of the exact score, and what it took.
+    """Of ``positions`` searched at ``percent``, how many came within one disc of the full search, and what it took.
 
     ``seconds`` are of processor time.
     """
@@ -57,22 +64,40 @@ def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> 
 
 
 def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Share]:
-    """Search ``number`` positions of each of `EMPTIES` at every selectivity, from an empty table each time."""
+    """Search ``number`` positions of each of `EMPTIES` to the end at every selectivity, each from an empty table."""
     searcher = Searcher(hash_bits=18, weights=weights)
+    found = [
+        (*position, empties) for empties in EMPTIES for position in play_positions(searcher, number, empties, seed)
+    ]
+    return _shares(searcher, found)
+
+
+def measure_early(weights: Weights, number: int = 100, seed: int = 1) -> list[Share]:
+    """The same of searches of `DEPTH` plies with `EARLY` empties, where the evaluation lies within 30 discs of 0."""
+    searcher = Searcher(hash_bits=18, weights=weights)
+    found = [
+        (player, opponent, DEPTH)
+        for empties in EARLY
+        for player, opponent in play_positions(searcher, number, empties, seed)
+        if abs(searcher.evaluate(player, opponent)) <= _CLOSE_TO
+    ]
+    return _shares(searcher, found)
+
+
+def _shares(searcher: Searcher, positions: list[tuple[int, int, int]]) -> list[Share]:
     right = dict.fromkeys(SELECTIVITIES, 0)
     nodes = dict.fromkeys(SELECTIVITIES, 0)
     seconds = dict.fromkeys(SELECTIVITIES, 0.0)
-    for empties in EMPTIES:
-        for player, opponent in play_positions(searcher, number, empties, seed):
-            exact = None
-            for percent in reversed(SELECTIVITIES):
-                searcher.clear()
-                begun = time.process_time()
-                result = searcher.search(player, opponent, Limits(empties, percent))
-                seconds[percent] += time.process_time() - begun
-                score = result.lines[0].score
-                exact = score if exact is None else exact
-                right[percent] += abs(score - exact) <= 1
-                nodes[percent] += result.nodes
-    total = number * len(EMPTIES)
+    for player, opponent, depth in positions:
+        exact = None
+        for percent in reversed(SELECTIVITIES):
+            searcher.clear()
+            begun = time.process_time()
+            result = searcher.search(player, opponent, Limits(depth, percent))
+            seconds[percent] += time.process_time() - begun
+            score = result.lines[0].score
+            exact = score if exact is None else exact
+            right[percent] += abs(score - exact) <= 1
+            nodes[percent] += result.nodes
+    total = len(positions)
     return [Share(percent, total, right[percent], nodes[percent], seconds[percent]) for percent in SELECTIVITIES]

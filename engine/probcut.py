@@ -1,48 +1,80 @@
-"""How well a shallow search foretells a deep one: the table of standard errors that ProbCut works with."""
+"""How well a shallow search foretells a deep one: the table that ProbCut works with."""
 
 from __future__ import annotations
 
 import json
 import math
 from array import array
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-SHIPPED = Path(__file__).resolve().parent / "data" / "probcut.json"
-
 DEPTHS = 64
-"""Columns of the table, by depth in plies."""
+"""Rows of the table for each kind of search, by depth in plies."""
+
+FACTORS = 8
+"""Room of the table for the factors of each kind, by selectivity index."""
+
+CONFIDENCE = (1.5, 1.75, 2.05, 2.6, 3.1)
+"""Standard errors of the margin before the end, by selectivity index.
+
+A cut whose stand-in only just reaches what is asked is wrong with the probability of one tail of the errors: 0.6, 1.1,
+1.65, 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins before the end, whole searches
+that have to come out right as often as their percentage says want them at the end (docs/performance.md).
+"""
+
+CONFIDENCE_TO_THE_END = (0.85, 1.2, 1.75, 2.35, 2.8)
+"""The same for searches to the end of the game."""
+
+_ROW = 4
+_ONE = 4096
 
 
 class ErrorModel(NamedTuple):
     """sigma(empties, depth, shallow) in discs:
 
-    floor + start * exp(-decay * shallow) + gap * (depth - shallow) + late * max(0, turn - empties).
+    size * (depth - shallow)^gap * (start + shallow)^-decay * exp(-calm * empties).
 
-    Besides, searches that stand for one to the end miss the score by `odd` or `even` discs on average, as the empties
-    are: the evaluation does not know all that the last move is worth.
+    Searches that stand for one to the end have `end_size` and `end_calm` instead. Besides, those miss the score by
+    `odd` or `even` discs on average, as the empties are: the evaluation does not know all that the last move is worth.
     """
 
-    floor: float = 1.5
-    start: float = 2.2
-    decay: float = 0.25
-    gap: float = 0.12
-    late: float = 0.035
-    turn: float = 44.0
+    size: float = 25.2
+    gap: float = 0.341
+    start: float = 5.555
+    decay: float = 0.899
+    calm: float = 0.01965
+    end_size: float = 45.5
+    end_calm: float = 0.0463
     odd: float = -1.3
     even: float = 0.2
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
-        """The standard error, in discs, of a search of ``shallow`` plies for one of ``depth``."""
-        near_end = self.late * max(0.0, self.turn - empties)
-        return self.floor + self.start * math.exp(-self.decay * shallow) + self.gap * (depth - shallow) + near_end
+        """The standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) for one of ``depth``."""
+        size, calm = (self.end_size, self.end_calm) if depth >= empties else (self.size, self.calm)
+        far = math.pow(depth - shallow, self.gap) * math.pow(self.start + shallow, -self.decay)
+        return size * far * math.exp(-calm * empties)
 
     def bias(self, empties: int, depth: int) -> float:
         """Discs by which the stand-in for a search of ``depth`` plies comes out too high on average."""
         if depth < empties:
             return 0.0
         return self.odd if empties % 2 else self.even
+
+
+DEFAULT = ErrorModel()
+"""For weights whose file tells no model: the one fitted to the weights that come with the program."""
+
+
+class Cut(NamedTuple):
+    """What ProbCut asks of a node before it cuts, in discs, as the compiled search rounds it.
+
+    The stand-in, of ``shallow`` plies, has to reach the bound and ``above`` discs more for a fail high, or stay
+    ``below`` discs under it for a fail low; it is tried where the evaluation is not ``rough`` discs on the other side.
+    """
+
+    above: int
+    below: int
+    rough: int
+    shallow: int
 
 
 def stand_in(empties: int, depth: int) -> int:
@@ -56,24 +88,17 @@ def stand_in(empties: int, depth: int) -> int:
     return (depth // 4) * 2 + depth % 2 or depth - 2
 
 
-@cache
-def model() -> ErrorModel:
-    """The model fitted to the shipped weights."""
-    try:
-        return ErrorModel(**json.loads(SHIPPED.read_text())["model"])
-    except FileNotFoundError:
-        return ErrorModel()
-
-
 def table(errors: ErrorModel) -> array[int]:
-    """For the kernels: signed 16-bit numbers, discs times 128.
+    """For the kernels: signed 16-bit numbers.
 
-    DEPTHS rows for searches that end before the game does, by depth: the error of the stand-in, the error of the static
-    evaluation, the bias of the stand-in, and the depth of the stand-in in plies; as many rows for searches to the end;
-    then, by empties, what either error grows by near the end.
+    DEPTHS rows for searches that end before the game does, by depth: the error of the stand-in with no square empty,
+    the error of the static evaluation and the bias of the stand-in, all in discs times 128, and the depth of the
+    stand-in in plies; as many rows for searches to the end, with the errors as they are. Then FACTORS standard errors
+    of the margin by selectivity, times 128, and as many to the end; then, by empties, what the errors before the end
+    are multiplied with, times 4096.
     """
-    values = array("h", bytes(2 * 4 * 3))
-    far = errors._replace(late=0.0)
+    values = array("h", bytes(2 * _ROW * 3))
+    far = errors._replace(calm=0.0)
     for to_the_end in (False, True):
         for depth in range(3, DEPTHS):
             empties = depth if to_the_end else DEPTHS
@@ -81,9 +106,25 @@ def table(errors: ErrorModel) -> array[int]:
             discs = far.sigma(empties, depth, shallow), far.sigma(empties, depth, 0), far.bias(empties, depth)
             values.extend([*(round(128 * value) for value in discs), shallow])
         if not to_the_end:
-            values.extend([0] * 4 * 3)
-    values.extend(round(128 * errors.late * max(0.0, errors.turn - empties)) for empties in range(DEPTHS))
+            values.extend([0] * _ROW * 3)
+    for factors in (CONFIDENCE, CONFIDENCE_TO_THE_END):
+        values.extend([*(round(128 * factor) for factor in factors), *[0] * (FACTORS - len(factors))])
+    values.extend(round(_ONE * math.exp(-errors.calm * empties)) for empties in range(DEPTHS))
     return values
+
+
+def cut(words: array[int], empties: int, depth: int, selectivity: int) -> Cut:
+    """What the compiled search takes from the table ``words`` for a node, ``selectivity`` being an index."""
+    row, factors = _ROW * depth, 2 * _ROW * DEPTHS
+    if depth == empties:
+        row += _ROW * DEPTHS
+        confidence = words[factors + FACTORS + selectivity]
+    else:
+        confidence = (words[factors + selectivity] * words[factors + 2 * FACTORS + empties]) >> 12
+    margin = (words[row] * confidence) >> 7
+    rough = (words[row + 1] * confidence + (1 << 14) - 1) >> 14
+    bias, shallow = words[row + 2], words[row + 3]
+    return Cut((margin + bias + 64) >> 7, (margin - bias + 64) >> 7, rough, shallow)
 
 
 def model_of(fields: Any) -> ErrorModel:
@@ -96,6 +137,6 @@ def model_of(fields: Any) -> ErrorModel:
     errors = ErrorModel(**fields)
     try:
         table(errors)
-    except (OverflowError, ValueError):
+    except (ArithmeticError, ValueError):
         raise ValueError("the record's probcut gives errors that are no numbers of discs up to 255") from None
     return errors

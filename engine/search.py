@@ -28,7 +28,8 @@ _EXACT = len(SELECTIVITIES) - 1
 
 # Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
 _NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
-_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT, _NEAR, _NEAR_MASK, _CURVE = range(8, 18)
+_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT, _NEAR, _NEAR_MASK = range(8, 17)
+_CURVE, _SAMPLES = range(17, 19)
 _BUSY_BYTES = 4096 * 8
 _BUCKET_BYTES = 64
 _LINE_BUCKETS = 1 << 13
@@ -168,7 +169,7 @@ class Searcher:
         self._edges = Block(1 << 16)
         self._engine.fill_edge_table(self._edges.address)
         self._curve = curve.table(self._weights.traits.curve)
-        self._sigmas = probcut.table(self._weights.traits.probcut or probcut.model())
+        self._sigmas = probcut.table(self._weights.traits.probcut or probcut.DEFAULT)
         self._date = 0
         self._clearings = 0
         self._control = Control()
@@ -211,6 +212,10 @@ class Searcher:
         """Leave out parts of the search (`kernels.context.OFF_...`): exact scores must not change, for tests."""
         for context in self._contexts:
             context.words[_SWITCHED_OFF] = bits
+
+    def sample(self, address: int) -> None:
+        """Keep a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`) at ``address``; 0 ends it."""
+        self._contexts[0].words[_SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[Known]) -> None:
         """Take scores that are known from elsewhere into the table, for searches from (``player``, ``opponent``).

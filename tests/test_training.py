@@ -19,7 +19,6 @@ from desdaemon.engine.training import (
     labels,
     match,
     positions,
-    probcut,
     recipe,
     ridge,
     self_play,
@@ -503,45 +502,7 @@ def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch
     assert f"{min(wanted, 24)} held-out positions at 5 empties: MAE 0.00, bias +0.00" in told
 
 
-# ------------------------------------------------------------------------------------------------ ProbCut, matches
-
-
-def test_the_probcut_model_is_recovered_from_errors_it_made():
-    true = probcut.ErrorModel(1.2, 2.0, 0.4, 0.15, 0.03, 40.0)
-    pairs = [
-        probcut.Pair(empties, depth, shallow, 100, true.sigma(empties, depth, shallow), 0.0)
-        for empties in range(12, 53, 4)
-        for depth in range(3, 11)
-        for shallow in range(depth - 1)
-    ]
-    model, error = probcut.fit(pairs)
-    assert error < 0.01
-    assert model.sigma(20, 8, 4) == pytest.approx(true.sigma(20, 8, 4), rel=0.02)
-
-
-def test_coverage_counts_what_lies_within_the_margins():
-    model = probcut.ErrorModel(1.0, 0.0, 1.0, 0.0, 0.0, 0.0, odd=0.0, even=1.0)
-    differences = np.array([0.0, 1.0, 2.0, 10.0])
-    before, at_the_end = probcut.Pair(30, 3, 1, 4, 1.0, 0.0), probcut.Pair(30, 30, 1, 4, 1.0, 0.0)
-    expected = {"73": 50.0, "87": 50.0, "95": 75.0, "98": 75.0, "99": 75.0}
-    assert probcut.coverage([(before, differences)], model) == expected
-    assert probcut.coverage([(at_the_end, differences - 1)], model) == expected
-
-
-def test_the_bias_of_stand_ins_for_the_end_is_found_by_parity():
-    spread = np.tile([-3.0, 3.0], 20)
-    bias, pairs = probcut.ends({13: spread + 2, 14: spread - 0.5, 15: spread + 2, 16: np.empty(0)})
-    assert bias == {"odd": -2.0, "even": 0.5}
-    assert [(pair.empties, pair.depth, pair.positions) for pair in pairs] == [
-        (13, 13, 40),
-        (14, 14, 40),
-        (15, 15, 40),
-        (16, 16, 0),
-    ]
-    assert [pair.rms for pair in pairs[:3]] == [3.0, 3.0, 3.0]
-    model, _ = probcut.fit(pairs, **bias)
-    assert model.bias(13, 13) == -2.0
-    assert model.bias(14, 13) == 0.0
+# ------------------------------------------------------------------------------------------------ matches
 
 
 def test_a_match_of_weights_with_themselves_is_even(tmp_path):

@@ -93,7 +93,7 @@ def test_the_curve_comes_from_the_command_line_or_from_the_start(tmp_path, monke
 
 
 def test_weights_with_a_curve_are_imported_but_not_exported(tmp_path, capsys):
-    errors = {"floor": 1.25}
+    errors = {"size": 21.25}
     write_shipped(tmp_path / "a.xz", NOTHING, {"curve": 90, "probcut": errors})
     assert cli.main(["export", str(tmp_path / "a.xz"), str(tmp_path / "eval.dat")]) == 1
     told = capsys.readouterr().err

@@ -23,6 +23,7 @@ SALT = 112  # what all keys are XORed with; its low half is 0, so that every boa
 NEAR = 120  # address of the thread's own table, for exact results with up to NEAR_TO empties
 NEAR_MASK = 128
 CURVE = 136  # address of the score curve's tables, see `evaluate`
+SAMPLES = 144  # address of a sample of the nodes where ProbCut is tried, 0 for none; see `midgame.sample`
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 

@@ -17,6 +17,7 @@ from .bits import (
     ctz,
     final_score,
     flip,
+    folded_product,
     i2u,
     ld64,
     ldi16,
@@ -35,6 +36,7 @@ from .context import (
     NODES,
     OFF_ETC,
     OFF_EVALUATION,
+    SAMPLES,
     SIGMAS,
     STOP,
     SWITCHED_OFF,
@@ -52,7 +54,6 @@ from .context import (
     second_move_of,
     upper_of,
 )
-from .emit import lookup8
 from .endgame import INFINITE, solve
 from .evaluate import FEATURE_BYTES, evaluate, update_features
 from .ordering import (
@@ -76,9 +77,9 @@ SHARE_FROM = 13
 BUSY_WORDS = 4096
 PROBCUT_FROM = 3
 SIGMA_ROWS = 64
+SIGMA_FACTORS = 8
+SAMPLED = 8
 STAND_IN_SELECTIVITY = 1
-# Standard errors, in 1/32, that a cut of each selectivity asks for: 1.1, 1.5, 2.3, 3.0 and 3.75.
-_confidence = lookup8("probcut_confidence", [35, 48, 74, 95, 120, 0])
 
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
@@ -131,6 +132,30 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     return evaluate(ctx, features, side, empties)
 
 
+@kernel("void(u64,u64,u64,i64,i64,i64,i64)")
+def sample(reservoir, p, o, alpha, depth, selectivity, empties):
+    """Note a node where a cut is tried: of all nodes of one depth, to the end or not, each as likely as any other.
+
+    ``reservoir`` holds SIGMA_ROWS classes of nodes by depth that end before the game does, then as many to the end: a
+    class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
+    "Random sampling with a reservoir", ACM TOMS 11(1); the boards themselves are the dice.
+    """
+    kept = reservoir + i2u(depth) * U(8 + 32 * SAMPLED)
+    if depth == empties:
+        kept += U(SIGMA_ROWS * (8 + 32 * SAMPLED))
+    seen = ld64(kept) + U(1)
+    st64(kept, seen)
+    slot = seen - U(1)
+    if seen > U(SAMPLED):
+        slot = ((folded_product(p ^ seen, o ^ U(0x9E3779B97F4A7C15)) >> U(32)) * seen) >> U(32)
+    if slot < U(SAMPLED):
+        place = kept + U(8) + (slot << U(5))
+        st64(place, p)
+        st64(place + U(8), o)
+        st64(place + U(16), i2u(alpha))
+        st64(place + U(24), i2u(selectivity))
+
+
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Multi-ProbCut (Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello",
@@ -139,14 +164,20 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     The shallow search is tried only where the evaluation itself points that way, and need not be surer than
     STAND_IN_SELECTIVITY: the margin counts for more. `engine.probcut.table` describes the table at SIGMAS.
     """
+    reservoir = ld64(ctx + U(SAMPLES))
+    if reservoir:
+        sample(reservoir, p, o, alpha, depth, selectivity, empties)
     errors = ld64(ctx + U(SIGMAS))
     row = errors + i2u(depth * 8)
+    factor = errors + i2u(SIGMA_ROWS * 16 + selectivity * 2)
     if depth == empties:
         row += U(SIGMA_ROWS * 8)
-    late = ldi16(errors + i2u(SIGMA_ROWS * 16 + empties * 2))
-    confidence = _confidence(i2u(selectivity))
-    margin = ((ldi16(row) + late) * confidence) >> 5
-    rough = ((ldi16(row + U(2)) + late) * confidence + 4095) >> 12
+        factor += U(SIGMA_FACTORS * 2)
+        confidence = ldi16(factor)
+    else:
+        confidence = (ldi16(factor) * ldi16(errors + i2u(SIGMA_ROWS * 16 + SIGMA_FACTORS * 4 + empties * 2))) >> 12
+    margin = (ldi16(row) * confidence) >> 7
+    rough = (ldi16(row + U(2)) * confidence + 16383) >> 14
     bias = ldi16(row + U(4))
     shallow = ldi16(row + U(6))
     if selectivity > STAND_IN_SELECTIVITY:

@@ -213,11 +213,16 @@ def _probcut(options: argparse.Namespace, command: str) -> None:
         options.weights,
         options.out,
         count=options.count,
-        deepest=options.depth,
         seed=options.seed,
         workers=options.workers,
         command=command,
     )
+
+
+def _install(options: argparse.Namespace, _command: str) -> None:
+    from . import probcut
+
+    probcut.install(options.model, options.weights, options.out, small=options.small)
 
 
 def _all(options: argparse.Namespace, command: str) -> None:
@@ -382,14 +387,19 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=1)
     common(made, workers=True)
 
-    made = stage("probcut", _probcut, "measure how well shallow searches foretell deep ones")
+    made = stage("probcut", _probcut, "fit and check ProbCut's error model; goes on where it was ended")
     made.add_argument("positions", type=Path)
     made.add_argument("--weights", type=Path, required=True)
     made.add_argument("--out", type=Path, required=True)
-    made.add_argument("--count", type=int, default=400, help="positions of each ply measured")
-    made.add_argument("--depth", type=int, default=10, help="greatest depth")
+    made.add_argument("--count", type=int, default=2000, help="searches whose nodes are measured")
     made.add_argument("--seed", type=int, default=1)
     common(made, workers=True)
+
+    made = stage("install", _install, "put ProbCut's error model into a weights file")
+    made.add_argument("model", type=Path, help="file of stage probcut")
+    made.add_argument("weights", type=Path)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--small", action="store_true", help="a file a third smaller, which takes half a minute")
 
     made = stage("all", _all, "every stage, from game files to weights; goes on where it was ended")
     made.add_argument("sources", type=Path, nargs="+", help="game files, folders, or one file of stage `games`")

@@ -1,199 +1,259 @@
 """Stage `probcut`: how well shallow searches foretell deep ones, for the engine's ProbCut.
 
-Held-out positions of every fourth ply are searched to all depths up to a greatest one, full width. For every pair
-(deep, shallow) of one parity, and for the static evaluation, the root mean square difference in discs is what the
-engine's `ErrorModel` has to give. Positions of 13 to 18 empties are searched to the end too, and to the depth of the
-search that stands for that one: the mean difference is the model's bias by parity of the empties, and the error about
-it one pair more. The model is linear but for two parameters: those are tried on a grid, the others solved. The file
-written holds the model, the measured pairs, and the check: the share of differences that lie within the margin of
-each selectivity level, which should be about that level's percentage.
+Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched as ProbCut's stand-ins are, and
+as deep as what these stand for. The differences near the bound that a node was asked about are what the engine's
+`ErrorModel` describes: its logarithm is linear in all parameters but one, so it is fitted as a generalised linear model
+(gamma errors, logarithmic link) of the squared differences, for each value of that one on a grid. Two thirds of the
+searches are for the fit, the rest for the check, at every selectivity: how many differences lie within the margin, and
+how many of the cuts that the search would make the deep search contradicts.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.limits import Limits
-from desdaemon.engine.probcut import ErrorModel, stand_in
-from desdaemon.engine.search import Searcher
+from desdaemon.engine.limits import SELECTIVITIES
+from desdaemon.engine.probcut import ErrorModel, cut, model_of, table
 from desdaemon.engine.weights import Weights
+from desdaemon.engine.weights_file import read_packed, write_shipped
 
-from .store import Progress, TrainingError, load
+from . import nodes
+from .nodes import Measured
+from .store import Arrays, Progress, TrainingError, digest, load, save, write_line
 
-OPEN = 40
-"""Scores beyond this many discs say little about close games and are left out."""
+NEAR = 10.0
+"""A node tells something about cuts when the shallow score lies within so many discs of its bound."""
 
-CONFIDENCE = {73: 1.1, 87: 1.5, 95: 2.3, 98: 3.0, 99: 3.75}
-"""Standard errors of the margin at each selectivity, in percent."""
+FEWEST = 60
+"""Nodes near their bounds that a fit needs, before the end and for each parity of empties at the end."""
 
+EDGE = 2.0
+"""Cuts made by a shallow score that reaches so many discs beyond what was asked are cuts at the edge of the margin."""
 
-FEWEST = 10
-"""Pairs measured on fewer positions are left out of the fit."""
+BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
+"""Depths that are reported together, of searches that end before the game does."""
 
-ENDS = range(13, 19)
-"""Empties of the positions searched to the end."""
+REGIONS = {"4-20": (4, 20), "21-30": (21, 30), "31-40": (31, 40), "41-52": (41, 52)}
+"""The same of empties."""
 
-
-class Pair(NamedTuple):
-    """One measured (empties, depth, shallow): root mean square and mean of deep less shallow, in discs.
-
-    For a search to the end (depth = empties) the bias by parity is taken off the shallow search before the square.
-    """
-
-    empties: int
-    depth: int
-    shallow: int
-    positions: int
-    rms: float
-    bias: float
+ENDS = {"end 13-16": (13, 16), "end 17-20": (17, 20), "end 21-24": (21, 24)}
+"""The same of empties, of searches to the end."""
 
 
-def measure(
-    players: NDArray[np.uint64], opponents: NDArray[np.uint64], depths: list[int], weights: Path, workers: int
-) -> NDArray[np.float64]:
-    """Scores (positions, depths) in discs; depth 0, which comes first, is the unrounded static evaluation."""
-    loaded = Weights.load(weights)
-    searchers: SimpleQueue[Searcher] = SimpleQueue()
-    for _ in range(workers):
-        searchers.put(Searcher(hash_bits=18, weights=loaded))
-    found = np.empty((len(players), len(depths)))
+class Check(NamedTuple):
+    """What held-out nodes of one group say of one selectivity; shares are percent."""
 
-    def work(begin: int) -> None:
-        searcher = searchers.get()
-        own, other = players[begin : begin + 16].copy(), opponents[begin : begin + 16].copy()
-        scores = np.empty(len(own), np.int64)
-        searcher.clear()
-        # Shallow before deep: the table then never answers with more than was asked.
-        for column, depth in enumerate(depths):
-            searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), Limits(depth))
-            found[begin : begin + 16, column] = scores if depth else np.clip(scores / 128, -64, 64)
-        searchers.put(searcher)
-
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(work, range(0, len(players), 16)))
-    return found
+    percent: int
+    group: str
+    nodes: int
+    """Near their bounds."""
+    within: float
+    """Of these, how many differences lie within the margin."""
+    cuts: int
+    """Nodes, whatever their bounds, that are cut."""
+    wrong: float
+    """Of the cuts, those that the deep search contradicts."""
+    edge_cuts: int
+    edge_wrong: float
+    """The same of cuts at the edge of the margin."""
 
 
-def pairs_of(scores: NDArray[np.float64], empties: int) -> list[Pair]:
-    """All pairs of one number of empties."""
-    found = []
-    for depth in range(3, scores.shape[1]):
-        for shallow in [0, *range(2 - depth % 2, depth - 1, 2)]:
-            found.append(_pair(empties, depth, shallow, differences(scores[:, depth], scores[:, shallow])))
-    return found
+def near(found: Measured) -> NDArray[np.bool_]:
+    """Which nodes have a shallow score near the bound."""
+    return np.asarray(np.abs(found.shallow - found.nodes.alphas - 0.5) < NEAR)
 
 
-def differences(deep: NDArray[np.float64], flat: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Deep less shallow scores, where both are of open games."""
-    used = (np.abs(deep) <= OPEN) & (np.abs(flat) <= OPEN)
-    return np.asarray(deep[used] - flat[used])
-
-
-def _pair(empties: int, depth: int, shallow: int, difference: NDArray[np.float64], expected: float = 0.0) -> Pair:
-    if not len(difference):
-        return Pair(empties, depth, shallow, 0, float("nan"), float("nan"))
-    rms = float(np.sqrt(((difference - expected) ** 2).mean()))
-    return Pair(empties, depth, shallow, len(difference), round(rms, 3), round(float(difference.mean()), 3))
-
-
-def ends(found: dict[int, NDArray[np.float64]]) -> tuple[dict[str, float], list[Pair]]:
-    """From the differences (exact less stand-in, by empties) the model's `odd` and `even`, and a pair for each."""
-    bias = {}
-    for name, parity in (("odd", 1), ("even", 0)):
-        same = np.concatenate([d for empties, d in found.items() if empties % 2 == parity] or [np.empty(0)])
-        bias[name] = round(-float(same.mean()), 4) if len(same) >= FEWEST else 0.0
-    pairs = [
-        _pair(empties, empties, stand_in(empties, empties), d, -bias["odd" if empties % 2 else "even"])
-        for empties, d in found.items()
-    ]
-    return bias, pairs
-
-
-def fit(pairs: list[Pair], odd: float = 0.0, even: float = 0.0) -> tuple[ErrorModel, float]:
-    """The model nearest to the measured errors, relative to their size, and its relative error."""
-    rows = np.array([(p.empties, p.depth, p.shallow, p.rms) for p in pairs if p.positions >= FEWEST and p.rms > 0])
-    if not len(rows):
-        raise TrainingError(f"no pair of depths was measured on {FEWEST} positions: more held-out ones are needed")
-    empties, depth, shallow, rms = rows.T
-    best: tuple[float, ErrorModel] | None = None
-    for decay in np.arange(0.05, 2.01, 0.05):
-        for turn in range(24, 57, 2):
-            columns = np.stack(
-                [np.ones(len(rows)), np.exp(-decay * shallow), depth - shallow, np.maximum(0.0, turn - empties)],
-                axis=1,
-            )
-            solved, *_ = np.linalg.lstsq(columns / rms[:, None], np.ones(len(rows)), rcond=None)
-            error = float(np.sqrt(((columns @ solved / rms - 1) ** 2).mean()))
-            if best is None or error < best[0]:
-                floor, start, gap, late = (round(float(value), 4) for value in solved)
-                best = (error, ErrorModel(floor, start, round(float(decay), 4), gap, late, float(turn), odd, even))
+def fit(found: Measured) -> ErrorModel:
+    """The likeliest model; TrainingError when too few nodes are near their bounds."""
+    found = found.at(near(found))
+    before, end = found.at(~found.to_the_end), found.at(found.to_the_end)
+    odd = end.nodes.empties % 2 == 1
+    for kind, number in (("before the end", len(before.deep)), ("odd", odd.sum()), ("even", (~odd).sum())):
+        if number < FEWEST:
+            what = kind if kind == "before the end" else f"to the end with an {kind} number of empties"
+            raise TrainingError(f"{number} nodes of searches {what} are near their bounds, {FEWEST} are needed")
+    squares = (before.deep - before.shallow) ** 2
+    gaps = np.log(before.nodes.depths - before.stand_ins)
+    best: tuple[float, float, NDArray[np.float64]] | None = None
+    for start in np.arange(1.0, 12.1, 0.5):
+        columns = np.stack(
+            [np.ones(len(gaps)), gaps, -np.log(start + before.stand_ins), -before.nodes.empties.astype(float)], axis=1
+        )
+        solved, deviance = _gamma(columns, squares, _weights(before.nodes.depths), np.zeros(len(gaps)))
+        if best is None or deviance < best[0]:
+            best = (deviance, float(start), solved)
     assert best is not None
-    return best[1], best[0]
+    _, start, (size, gap, decay, calm) = best
+    differences = end.deep - end.shallow
+    bias = {1: -float(differences[odd].mean()), 0: -float(differences[~odd].mean())}
+    squares = (differences + np.where(odd, bias[1], bias[0])) ** 2
+    known = gap * np.log(end.nodes.empties - end.stand_ins) - decay * np.log(start + end.stand_ins)
+    columns = np.stack([np.ones(len(known)), -end.nodes.empties.astype(float)], axis=1)
+    (end_size, end_calm), _ = _gamma(columns, squares, _weights(end.nodes.depths), known)
+    fields = (np.exp(size), gap, start, decay, calm, np.exp(end_size), end_calm, bias[1], bias[0])
+    return ErrorModel(*(round(float(field), 5) for field in fields))
 
 
-def coverage(found: list[tuple[Pair, NDArray[np.float64]]], model: ErrorModel) -> dict[str, float]:
-    """For each selectivity the share of differences within its margin, over all pairs, the bias taken off."""
-    within = dict.fromkeys(CONFIDENCE, 0)
-    total = 0
-    for pair, difference in found:
-        total += len(difference)
-        apart = np.abs(difference + model.bias(pair.empties, pair.depth))
-        for percent, errors in CONFIDENCE.items():
-            margin = errors * model.sigma(pair.empties, pair.depth, pair.shallow)
-            within[percent] += int((apart <= margin).sum())
-    return {str(percent): round(100 * count / max(1, total), 2) for percent, count in within.items()}
+def _weights(depths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Deep nodes are dear and few, but a cut saves the more there: a depth counts as the root of its number."""
+    return np.asarray(1 / np.sqrt(np.bincount(depths)[depths]))
 
 
-def run(
-    source: Path, weights: Path, out: Path, *, count: int, deepest: int, seed: int, workers: int, command: str
-) -> None:
-    """Measure `count` held-out positions of every fourth ply from 8 to 48, and of each number of empties in `ENDS`,
-    and write model and figures as JSON."""
+def _gamma(
+    columns: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    known: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
+    """The x for which exp(2 (columns x + known)) is the likeliest mean of ``squares``, and the deviance."""
+    root = np.sqrt(weights)[:, None]
+    logs = np.full(len(squares), np.log(np.average(squares, weights=weights)))
+    solved = np.zeros(columns.shape[1])
+    for _ in range(50):
+        step = (logs + squares / np.exp(logs) - 1) / 2 - known
+        solved, *_ = np.linalg.lstsq(root * columns, root[:, 0] * step, rcond=None)
+        logs = 2 * (columns @ solved + known)
+    return solved, float(np.average(squares / np.exp(logs) + logs, weights=weights))
+
+
+def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
+    """The nodes that are reported together."""
+    depths, empties, end = found.nodes.depths, found.nodes.empties, found.to_the_end
+    told = {"before the end": ~end}
+    told |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
+    told |= {f"empties {name}": ~end & (low <= empties) & (empties <= high) for name, (low, high) in REGIONS.items()}
+    told |= {"to the end": end}
+    return told | {name: end & (low <= empties) & (empties <= high) for name, (low, high) in ENDS.items()}
+
+
+def check(found: Measured, model: ErrorModel) -> list[Check]:
+    """What the nodes say of the model at each selectivity below 100 %, by group."""
+    words = table(model)
+    alphas, shallow, deep = found.nodes.alphas, found.shallow, found.deep
+    static = np.rint(found.static)
+    close = near(found)
+    empties, depths = found.nodes.empties.tolist(), found.nodes.depths.tolist()
+    told = []
+    for index, percent in enumerate(SELECTIVITIES[:-1]):
+        asked = np.array([cut(words, e, d, index)[:3] for e, d in zip(empties, depths, strict=True)]).reshape(-1, 3)
+        above, below, rough = asked.T
+        off = deep - shallow
+        # The search rounds what it asks for to whole discs.
+        within = (-above - 0.5 <= off) & (off <= below + 0.5)
+        over, under = shallow - alphas - 1 - above, alphas - below - shallow
+        high = (static >= alphas + 1 - rough) & (alphas + 1 + above < 64) & (over >= 0)
+        low = ~high & (static <= alphas + rough) & (alphas - below > -64) & (under >= 0)
+        wrong = (high & (deep <= alphas)) | (low & (deep > alphas))
+        edge = (high & (over < EDGE)) | (low & (under < EDGE))
+        for name, rows in groups(found).items():
+            cuts, edges = rows & (high | low), rows & edge
+            told.append(
+                Check(
+                    percent,
+                    name,
+                    int((rows & close).sum()),
+                    _share(within[rows & close]),
+                    int(cuts.sum()),
+                    _share(wrong[cuts]),
+                    int(edges.sum()),
+                    _share(wrong[edges]),
+                )
+            )
+    return told
+
+
+def _share(which: NDArray[np.bool_]) -> float:
+    return round(100 * float(which.mean()), 2) if len(which) else 0.0
+
+
+def gathered(
+    arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
+) -> Measured:
+    """All nodes measured; what the file ``kept`` has already is not done again."""
     progress = Progress("probcut")
+    parts: Arrays = {}
+    if kept.exists():
+        parts, record = load(kept)
+        if record != about:
+            raise TrainingError(f"{kept}: holds nodes of {record}, not of {about}: remove it, or write elsewhere")
+    if "nodes" not in parts:
+        found = nodes.gather(arrays, weights, count=count, seed=seed, workers=workers, progress=progress)
+        progress.say(f"{count} searches: {len(found.players)} nodes")
+        parts["nodes"] = np.stack([column.view(np.int64) for column in found])
+        save(kept, parts, about)
+    every = _nodes(parts["nodes"])
+    measured = []
+    for name, chosen, truth in nodes.classes(every, count=count, seed=seed):
+        if name not in parts:
+            done = nodes.measure(chosen, truth, weights, workers)
+            parts[name] = np.stack([done.static, done.shallow, done.deep])
+            save(kept, parts, about)
+            progress.say(f"{name}: {len(chosen.players)} nodes, {truth.selectivity} %")
+        measured.append(Measured(chosen, *parts[name]))
+    together = [np.concatenate(column) for column in zip(*(part.nodes for part in measured), strict=True)]
+    scores = (np.concatenate([getattr(part, name) for part in measured]) for name in ("static", "shallow", "deep"))
+    return Measured(nodes.Nodes(*together), *scores)
+
+
+def _nodes(columns: NDArray[np.int64]) -> nodes.Nodes:
+    boards = columns[:2].view(np.uint64)
+    return nodes.Nodes(boards[0], boards[1], *columns[2:])
+
+
+def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
+    """Measure nodes of ``count`` searches, fit, check, and write model and figures as JSON.
+
+    What was measured is kept in an npz file beside ``out``, class by class: the same call goes on there.
+    """
     arrays, record = load(source)
-    starts = np.searchsorted(arrays["plies"], np.arange(62))
-
-    def scores(ply: int, depths: list[int]) -> NDArray[np.float64]:
-        rows = np.arange(starts[ply], starts[ply + 1])
-        rows = rows[arrays["held"][rows]]
-        rows = np.random.default_rng([seed, 4, ply]).permutation(rows)[:count]
-        found = measure(arrays["players"][rows], arrays["opponents"][rows], depths, weights, workers)
-        progress.say(f"{60 - ply} empties: {len(rows)} positions to depth {depths[-1]}")
-        return found
-
-    pairs: list[tuple[Pair, NDArray[np.float64]]] = []
-    for ply in range(8, 49, 4):
-        by_depth = scores(ply, list(range(min(deepest, 60 - ply - 2) + 1)))
-        for pair in pairs_of(by_depth, 60 - ply):
-            pairs.append((pair, differences(by_depth[:, pair.depth], by_depth[:, pair.shallow])))
-    to_the_end = {}
-    for empties in ENDS:
-        found = scores(60 - empties, [0, stand_in(empties, empties), empties])
-        to_the_end[empties] = differences(found[:, 2], found[:, 1])
-    bias, last = ends(to_the_end)
-    finished = [(pair, to_the_end[pair.empties]) for pair in last]
-    model, error = fit([pair for pair, _ in pairs + finished], **bias)
-    checked, checked_to_the_end = coverage(pairs, model), coverage(finished, model)
+    loaded = Weights.load(weights)
+    held = digest(*(arrays[name][arrays["held"]] for name in ("players", "opponents")))
+    about = {"positions": record["digest"], "held": held, "weights": loaded.digest, "count": count, "seed": seed}
+    found = gathered(
+        arrays, loaded, out.with_suffix(".nodes.npz"), about=about, count=count, seed=seed, workers=workers
+    )
+    for_check = found.nodes.searches % 3 == 2
+    model = fit(found.at(~for_check))
+    checks = check(found.at(for_check), model)
     told: dict[str, Any] = {
         "model": model._asdict(),
-        "relative_error": round(error, 4),
-        "within_margin_percent": checked,
-        "within_margin_to_the_end_percent": checked_to_the_end,
         "command": command,
-        "positions": record["digest"],
-        "pairs": [list(pair) for pair, _ in pairs + finished],
+        **about,
+        "nodes": len(found.deep),
+        "check": [entry._asdict() for entry in checks],
     }
-    lines = json.dumps(told, indent=1)
     beside = out.with_name(f"{out.name}.{os.getpid()}.tmp")
-    beside.write_text(lines + "\n")
+    beside.write_text(json.dumps(told, indent=1) + "\n")
     beside.replace(out)
-    progress.say(f"model {model}, relative error {error:.3f}")
-    progress.say(f"within margins {checked}, to the end {checked_to_the_end}")
+    write_line(" ".join(f"{name}={value:g}" for name, value in model._asdict().items()))
+    write_line("within: differences within the margin, of nodes near their bounds; wrong: cuts that the deep search")
+    write_line("contradicts, of all and of those at the edge of the margin; of held-out nodes")
+    write_line(f"{'':4} {'':15} {'nodes':>6} {'within':>7} {'cuts':>6} {'wrong':>6} {'at edge':>8} {'wrong':>6}")
+    for entry in checks:
+        write_line(
+            f"{entry.percent} % {entry.group:15} {entry.nodes:6} {entry.within:7.1f} {entry.cuts:6} {entry.wrong:6.1f} "
+            f"{entry.edge_cuts:8} {entry.edge_wrong:6.1f}"
+        )
+
+
+def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
+    """Write ``weights`` again, to ``out``, with the model that stage `probcut` wrote to ``model`` in the record."""
+    try:
+        told = json.loads(model.read_text())
+        fitted = model_of(told["model"])
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{model}: not a file of stage probcut: {error}") from error
+    loaded = Weights.load(weights).digest
+    if told.get("weights") != loaded:
+        raise TrainingError(f"{model}: measured with weights {told.get('weights')}, {weights} is {loaded}")
+    packed, record = read_packed(weights)
+    record |= {"probcut": fitted._asdict(), "probcut_command": told.get("command")}
+    write_shipped(out, packed, record, small=small)
+    # The same record to read without the program.
+    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")

@@ -44,8 +44,8 @@ class Plan(NamedTuple):
     """Fit the wide classes too; a sample has too few labels for them."""
     curve: float | None
     """Discs of the score curve; None: the straight line, so that the weights can be exported."""
-    probcut_positions: int
-    probcut_depth: int
+    probcut_searches: int
+    """Whose nodes ProbCut's error model is fitted to (0: it has none of its own)."""
 
 
 FULL = Plan(
@@ -67,8 +67,7 @@ FULL = Plan(
     iterations=25,
     wide=True,
     curve=80.0,
-    probcut_positions=400,
-    probcut_depth=10,
+    probcut_searches=2000,
 )
 
 QUICK = Plan(
@@ -84,8 +83,7 @@ QUICK = Plan(
     iterations=15,
     wide=False,
     curve=None,
-    probcut_positions=48,
-    probcut_depth=7,
+    probcut_searches=300,
 )
 
 TINY = Plan(
@@ -97,8 +95,7 @@ TINY = Plan(
     iterations=8,
     wide=False,
     curve=80.0,
-    probcut_positions=24,
-    probcut_depth=4,
+    probcut_searches=0,
 )
 """For tests: seconds."""
 
@@ -207,20 +204,22 @@ class Run:
             self.label(source, band, weights)
             weights = self.fit(source, f"weights-{band.first:02}", weights, band.fit_first, band.fit_last)
         final = self.folder / "weights.xz"
-        shutil.copyfile(weights, final)
-        shutil.copyfile(weights.with_suffix(".json"), final.with_suffix(".json"))
+        if not plan.probcut_searches:
+            shutil.copyfile(weights, final)
+            shutil.copyfile(weights.with_suffix(".json"), final.with_suffix(".json"))
+            return final
         cuts = self.folder / "probcut.json"
         if self._missing(cuts):
             probcut.run(
                 source,
-                final,
+                weights,
                 cuts,
-                count=plan.probcut_positions,
-                deepest=plan.probcut_depth,
+                count=plan.probcut_searches,
                 seed=self.seed,
                 workers=self.workers,
                 command=self.command,
             )
+        probcut.install(cuts, weights, final)
         return final
 
 

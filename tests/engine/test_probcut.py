@@ -1,35 +1,61 @@
-"""The table that ProbCut works with says what the error model says."""
+"""The table that ProbCut works with says what the error model says, and the search heeds it."""
+
+import math
+from itertools import pairwise
 
 import pytest
 
-from desdaemon.engine.probcut import DEPTHS, ErrorModel, stand_in, table
+from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.probcut import (
+    CONFIDENCE,
+    CONFIDENCE_TO_THE_END,
+    DEFAULT,
+    DEPTHS,
+    ErrorModel,
+    cut,
+    model_of,
+    stand_in,
+    table,
+)
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.traits import Traits
+from desdaemon.engine.weights import Weights
 
-MODEL = ErrorModel(floor=1.25, start=2.0, decay=0.5, gap=0.25, late=0.0625, turn=40.0, odd=-1.5, even=0.75)
+MODEL = ErrorModel(
+    size=18.0, gap=0.3, start=5.0, decay=0.7, calm=0.015, end_size=30.0, end_calm=0.03, odd=-1.5, even=0.75
+)
 
 
-def read(empties: int, depth: int) -> tuple[float, float, float, int]:
-    """As the kernels do: both errors and the bias in discs, and the depth of the stand-in."""
-    words = table(MODEL)
-    row = 4 * (depth + (DEPTHS if depth == empties else 0))
-    late = words[8 * DEPTHS + empties]
-    return (words[row] + late) / 128, (words[row + 1] + late) / 128, words[row + 2] / 128, words[row + 3]
-
-
+@pytest.mark.parametrize("selectivity", range(len(SELECTIVITIES) - 1))
 @pytest.mark.parametrize(
     ("empties", "depth"), [(60, 3), (44, 10), (30, 12), (30, 29), (20, 7), (13, 13), (24, 24), (60, 60)]
 )
-def test_the_table_holds_the_model(empties: int, depth: int) -> None:
-    error, rough, bias, shallow = read(empties, depth)
-    assert shallow == stand_in(empties, depth)
-    assert error == pytest.approx(MODEL.sigma(empties, depth, shallow), abs=1 / 128)
-    assert rough == pytest.approx(MODEL.sigma(empties, depth, 0), abs=1 / 128)
-    assert bias == MODEL.bias(empties, depth)
+def test_the_table_holds_the_model(empties: int, depth: int, selectivity: int) -> None:
+    asked = cut(table(MODEL), empties, depth, selectivity)
+    end = depth == empties
+    shallow = stand_in(empties, depth)
+    assert asked.shallow == shallow
+    # Once more, by the formula that is documented.
+    size, calm = (30.0, 0.03) if end else (18.0, 0.015)
+    confidence = (CONFIDENCE_TO_THE_END if end else CONFIDENCE)[selectivity]
+    error, rough = (size * (depth - s) ** 0.3 * (5.0 + s) ** -0.7 * math.exp(-calm * empties) for s in (shallow, 0))
+    assert MODEL.sigma(empties, depth, shallow) == pytest.approx(error)
+    bias = (-1.5 if empties % 2 else 0.75) if end else 0.0
+    assert MODEL.bias(empties, depth) == bias
+    assert asked.above == pytest.approx(confidence * error + bias, abs=0.6)
+    assert asked.below == pytest.approx(confidence * error - bias, abs=0.6)
+    assert -0.2 <= asked.rough - confidence * rough <= 1.2
 
 
-def test_only_searches_to_the_end_are_biased() -> None:
-    assert MODEL.bias(31, 12) == 0
-    assert MODEL.bias(21, 21) == -1.5
-    assert MODEL.bias(22, 22) == 0.75
+def test_more_certain_searches_ask_for_more() -> None:
+    words = table(DEFAULT)
+    for empties, depth in ((50, 3), (40, 16), (30, 10), (20, 20), (13, 13)):
+        asked = [cut(words, empties, depth, selectivity) for selectivity in range(len(SELECTIVITIES) - 1)]
+        for less, more in pairwise(asked):
+            assert less.above <= more.above
+            assert less.below <= more.below
+            assert less.rough <= more.rough
+        assert asked[0].above < asked[-1].above
 
 
 def test_a_stand_in_is_shallower_and_inside_the_game() -> None:
@@ -38,3 +64,46 @@ def test_a_stand_in_is_shallower_and_inside_the_game() -> None:
             assert 1 <= stand_in(empties, depth) < depth
             if empties > depth:
                 assert (depth - stand_in(empties, depth)) % 2 == 0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [],
+        {"ceiling": 1},
+        {"size": "3"},
+        {"size": True},
+        {"size": 3000},
+        {"calm": -1},
+        {"start": -20},
+        {"start": -3, "decay": 2},
+        {"gap": float("nan")},
+        {"decay": float("-inf")},
+        {"size": 10**400},
+    ],
+)
+def test_what_cannot_be_a_model_is_refused(fields: object) -> None:
+    with pytest.raises(ValueError, match="the record's probcut"):
+        model_of(fields)
+
+
+def test_a_model_comes_back_from_its_fields() -> None:
+    assert model_of(MODEL._asdict()) == MODEL
+    assert model_of({}) == DEFAULT
+
+
+def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search reads the model of its weights: where nothing is ever certain, selectivity changes nothing."""
+    player, opponent = 0x00003C7830000000, 0x0008000408040000
+    hopeless = ErrorModel(size=128, gap=0, decay=0, calm=0, end_size=128, end_calm=0, odd=0, even=0)
+    monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless))
+    answers = []
+    for percent in (73, 100):
+        found = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, percent))
+        answers.append((found.lines[0].move, found.lines[0].score, found.nodes))
+    # Asking and never cutting costs an evaluation a node, no more.
+    assert answers[0][:2] == answers[1][:2]
+    assert answers[1][2] <= answers[0][2] < 1.1 * answers[1][2]
+    monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless._replace(size=0.25)))
+    hasty = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, 73))
+    assert hasty.nodes < answers[1][2] / 2

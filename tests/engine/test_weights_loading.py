@@ -11,7 +11,7 @@ import plain_weights
 import pytest
 
 from desdaemon.engine import library, weights
-from desdaemon.engine.probcut import ErrorModel, model, table
+from desdaemon.engine.probcut import DEFAULT, ErrorModel, table
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.traits import Traits
 from desdaemon.engine.weights import SHIPPED, Weights, WeightsError
@@ -139,7 +139,7 @@ def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
     refused(path, "truncated")
 
 
-ERRORS = ErrorModel(floor=1.25, odd=-0.5)
+ERRORS = ErrorModel(size=21.25, odd=-0.5)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ ERRORS = ErrorModel(floor=1.25, odd=-0.5)
         ({"name": "any", "curve": None, "probcut": None}, Traits()),
         ({"curve": 90}, Traits(90.0)),
         ({"curve": 82.5, "probcut": ERRORS._asdict()}, Traits(82.5, ERRORS)),
-        ({"probcut": {"floor": 1.25, "odd": -0.5}}, Traits(None, ERRORS)),
+        ({"probcut": {"size": 21.25, "odd": -0.5}}, Traits(None, ERRORS)),
     ],
 )
 def test_traits_come_with_the_weights_also_from_the_cache(
@@ -169,7 +169,7 @@ def test_traits_come_with_the_weights_also_from_the_cache(
         patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
         mapped = Weights.load(path)
     assert mapped.traits == traits
-    assert Searcher(hash_bits=10, weights=mapped)._sigmas == table(traits.probcut or model())
+    assert Searcher(hash_bits=10, weights=mapped)._sigmas == table(traits.probcut or DEFAULT)
     # Traits that another version of the program has kept are made again.
     del mapped
     content = kept.read_bytes()
@@ -185,10 +185,10 @@ def test_traits_come_with_the_weights_also_from_the_cache(
         *[({"curve": bad}, "curve") for bad in ("90", 29.9, 1001, 0, -90, True, [90], float("nan"), float("inf"))],
         ({"probcut": 3}, "probcut"),
         ({"probcut": {"ceiling": 3}}, "probcut"),
-        ({"probcut": {"floor": "3"}}, "probcut"),
-        ({"probcut": {"floor": float("nan")}}, "probcut"),
-        ({"probcut": {"floor": 10**400}}, "probcut"),
-        ({"probcut": {"floor": 300}}, "probcut"),
+        ({"probcut": {"size": "3"}}, "probcut"),
+        ({"probcut": {"size": float("nan")}}, "probcut"),
+        ({"probcut": {"size": 10**400}}, "probcut"),
+        ({"probcut": {"size": 30000}}, "probcut"),
     ],
 )
 def test_traits_that_make_no_sense_are_refused(
