@@ -16,12 +16,12 @@ FACTORS = 8
 CONFIDENCE = (1.5, 1.75, 2.05, 2.6, 3.1)
 """Standard errors of the margin before the end, by selectivity index.
 
-A cut whose stand-in only just reaches what is asked is wrong with the probability of one tail of the errors: 0.6, 1.1,
-1.65, 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins before the end, whole searches
-that have to come out right as often as their percentage says want them at the end (docs/performance.md).
+A cut whose stand-in only just reaches what is asked is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,
+2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins before the end, and whole searches to
+the end, which have to come out right as often as their percentage says, want a little more (docs/performance.md).
 """
 
-CONFIDENCE_TO_THE_END = (0.85, 1.2, 1.75, 2.35, 2.8)
+CONFIDENCE_TO_THE_END = (0.75, 1.13, 1.65, 2.2, 2.7)
 """The same for searches to the end of the game."""
 
 _ROW = 4
@@ -33,25 +33,26 @@ class ErrorModel(NamedTuple):
 
     size * (depth - shallow)^gap * (start + shallow)^-decay * exp(-calm * empties).
 
-    Searches that stand for one to the end have `end_size` and `end_calm` instead. Besides, those miss the score by
-    `odd` or `even` discs on average, as the empties are: the evaluation does not know all that the last move is worth.
+    The error of a search that stands for one to the end is `end`, whatever the empties: a single one errs less where
+    there are more, but then there are more of them. Besides, such a search misses the score by `odd` or `even` discs
+    on average, as the empties are: the evaluation does not know all that the last move is worth.
     """
 
-    size: float = 25.2
-    gap: float = 0.341
-    start: float = 5.555
-    decay: float = 0.899
-    calm: float = 0.01965
-    end_size: float = 45.5
-    end_calm: float = 0.0463
-    odd: float = -1.3
-    even: float = 0.2
+    size: float = 106.0
+    gap: float = 0.273
+    start: float = 12.0
+    decay: float = 1.226
+    calm: float = 0.0184
+    end: float = 5.5
+    odd: float = -2.2
+    even: float = -0.9
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
         """The standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) for one of ``depth``."""
-        size, calm = (self.end_size, self.end_calm) if depth >= empties else (self.size, self.calm)
+        if depth >= empties and shallow:
+            return self.end
         far = math.pow(depth - shallow, self.gap) * math.pow(self.start + shallow, -self.decay)
-        return size * far * math.exp(-calm * empties)
+        return self.size * far * math.exp(-self.calm * empties)
 
     def bias(self, empties: int, depth: int) -> float:
         """Discs by which the stand-in for a search of ``depth`` plies comes out too high on average."""
@@ -99,11 +100,11 @@ def table(errors: ErrorModel) -> array[int]:
     """
     values = array("h", bytes(2 * _ROW * 3))
     far = errors._replace(calm=0.0)
-    for to_the_end in (False, True):
+    for to_the_end, at in ((False, far), (True, errors)):
         for depth in range(3, DEPTHS):
             empties = depth if to_the_end else DEPTHS
             shallow = stand_in(empties, depth)
-            discs = far.sigma(empties, depth, shallow), far.sigma(empties, depth, 0), far.bias(empties, depth)
+            discs = at.sigma(empties, depth, shallow), at.sigma(empties, depth, 0), at.bias(empties, depth)
             values.extend([*(round(128 * value) for value in discs), shallow])
         if not to_the_end:
             values.extend([0] * _ROW * 3)

@@ -18,9 +18,7 @@ from desdaemon.engine.traits import of_record
 from desdaemon.engine.weights import SHIPPED, Weights
 from desdaemon.engine.weights_file import read_packed
 
-TRUE = ErrorModel(
-    size=20.0, gap=0.3, start=4.0, decay=0.8, calm=0.015, end_size=35.0, end_calm=0.03, odd=-2.0, even=1.0
-)
+TRUE = ErrorModel(size=20.0, gap=0.3, start=4.0, decay=0.8, calm=0.015, end=4.5, odd=-2.0, even=1.0)
 
 
 def boards_of(empties, dice):

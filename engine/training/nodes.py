@@ -60,8 +60,6 @@ TO_THE_END = {
     20: (120, 99),
     21: (80, 98),
     22: (60, 98),
-    23: (30, 98),
-    24: (24, 98),
 }
 """The same by empties for searches to the end."""
 

@@ -33,6 +33,9 @@ NEAR = 10.0
 FEWEST = 60
 """Nodes near their bounds that a fit needs, before the end and for each parity of empties at the end."""
 
+PROVED_TO = 18
+"""Empties to which searches to the end are full ones in the sample: beyond, the truth itself was found with cuts."""
+
 EDGE = 2.0
 """Cuts made by a shallow score that reaches so many discs beyond what was asked are cuts at the edge of the margin."""
 
@@ -42,7 +45,7 @@ BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
 REGIONS = {"4-20": (4, 20), "21-30": (21, 30), "31-40": (31, 40), "41-52": (41, 52)}
 """The same of empties."""
 
-ENDS = {"end 13-16": (13, 16), "end 17-20": (17, 20), "end 21-24": (21, 24)}
+ENDS = {"end 13-16": (13, 16), "end 17-18": (17, 18), "end 19-22": (19, 22)}
 """The same of empties, of searches to the end."""
 
 
@@ -85,18 +88,17 @@ def fit(found: Measured) -> ErrorModel:
         columns = np.stack(
             [np.ones(len(gaps)), gaps, -np.log(start + before.stand_ins), -before.nodes.empties.astype(float)], axis=1
         )
-        solved, deviance = _gamma(columns, squares, _weights(before.nodes.depths), np.zeros(len(gaps)))
+        solved, deviance = _gamma(columns, squares, _weights(before.nodes.depths))
         if best is None or deviance < best[0]:
             best = (deviance, float(start), solved)
     assert best is not None
     _, start, (size, gap, decay, calm) = best
     differences = end.deep - end.shallow
     bias = {1: -float(differences[odd].mean()), 0: -float(differences[~odd].mean())}
-    squares = (differences + np.where(odd, bias[1], bias[0])) ** 2
-    known = gap * np.log(end.nodes.empties - end.stand_ins) - decay * np.log(start + end.stand_ins)
-    columns = np.stack([np.ones(len(known)), -end.nodes.empties.astype(float)], axis=1)
-    (end_size, end_calm), _ = _gamma(columns, squares, _weights(end.nodes.depths), known)
-    fields = (np.exp(size), gap, start, decay, calm, np.exp(end_size), end_calm, bias[1], bias[0])
+    proved = end.nodes.empties <= PROVED_TO
+    squares = (differences + np.where(odd, bias[1], bias[0]))[proved] ** 2
+    at_the_end = float(np.sqrt(np.average(squares, weights=_weights(end.nodes.depths[proved]))))
+    fields = (np.exp(size), gap, start, decay, calm, at_the_end, bias[1], bias[0])
     return ErrorModel(*(round(float(field), 5) for field in fields))
 
 
@@ -109,16 +111,15 @@ def _gamma(
     columns: NDArray[np.float64],
     squares: NDArray[np.float64],
     weights: NDArray[np.float64],
-    known: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """The x for which exp(2 (columns x + known)) is the likeliest mean of ``squares``, and the deviance."""
+    """The x for which exp(2 columns x) is the likeliest mean of ``squares``, and the deviance."""
     root = np.sqrt(weights)[:, None]
     logs = np.full(len(squares), np.log(np.average(squares, weights=weights)))
     solved = np.zeros(columns.shape[1])
     for _ in range(50):
-        step = (logs + squares / np.exp(logs) - 1) / 2 - known
+        step = (logs + squares / np.exp(logs) - 1) / 2
         solved, *_ = np.linalg.lstsq(root * columns, root[:, 0] * step, rcond=None)
-        logs = 2 * (columns @ solved + known)
+        logs = 2 * columns @ solved
     return solved, float(np.average(squares / np.exp(logs) + logs, weights=weights))
 
 

@@ -21,9 +21,7 @@ from desdaemon.engine.search import Searcher
 from desdaemon.engine.traits import Traits
 from desdaemon.engine.weights import Weights
 
-MODEL = ErrorModel(
-    size=18.0, gap=0.3, start=5.0, decay=0.7, calm=0.015, end_size=30.0, end_calm=0.03, odd=-1.5, even=0.75
-)
+MODEL = ErrorModel(size=18.0, gap=0.3, start=5.0, decay=0.7, calm=0.015, end=4.5, odd=-1.5, even=0.75)
 
 
 @pytest.mark.parametrize("selectivity", range(len(SELECTIVITIES) - 1))
@@ -36,9 +34,10 @@ def test_the_table_holds_the_model(empties: int, depth: int, selectivity: int) -
     shallow = stand_in(empties, depth)
     assert asked.shallow == shallow
     # Once more, by the formula that is documented.
-    size, calm = (30.0, 0.03) if end else (18.0, 0.015)
     confidence = (CONFIDENCE_TO_THE_END if end else CONFIDENCE)[selectivity]
-    error, rough = (size * (depth - s) ** 0.3 * (5.0 + s) ** -0.7 * math.exp(-calm * empties) for s in (shallow, 0))
+    error, rough = (18.0 * (depth - s) ** 0.3 * (5.0 + s) ** -0.7 * math.exp(-0.015 * empties) for s in (shallow, 0))
+    if end:
+        error = 4.5
     assert MODEL.sigma(empties, depth, shallow) == pytest.approx(error)
     bias = (-1.5 if empties % 2 else 0.75) if end else 0.0
     assert MODEL.bias(empties, depth) == bias
@@ -95,7 +94,7 @@ def test_a_model_comes_back_from_its_fields() -> None:
 def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search reads the model of its weights: where nothing is ever certain, selectivity changes nothing."""
     player, opponent = 0x00003C7830000000, 0x0008000408040000
-    hopeless = ErrorModel(size=128, gap=0, decay=0, calm=0, end_size=128, end_calm=0, odd=0, even=0)
+    hopeless = ErrorModel(size=128, gap=0, decay=0, calm=0, end=128, odd=0, even=0)
     monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless))
     answers = []
     for percent in (73, 100):
