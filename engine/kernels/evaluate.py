@@ -16,7 +16,7 @@ from llvmlite import ir
 from desdaemon.engine import patterns
 from desdaemon.engine.jit import kernel
 
-from .bits import U, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, u2i
+from .bits import U, ctz, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, st64, u2i
 from .context import CURVE, WEIGHTS
 from .emit import (
     AVX2,
@@ -183,24 +183,23 @@ def _emit_sum(b, features, weights):
 sum_weights = simple(_emit_sum, s64, u64, u64)
 """(features, address of a row of weights) -> their sum, 128 a disc."""
 
-_powers_at = simple(lambda b: table_address(b, "pattern_powers", _POWER_TABLE, i16), u64)
+_EMPTY_BOARD = [3 ** len(table.instances[0]) - 1 for table in patterns.TABLES for _ in table.instances]
+_EMPTY_BOARD += [0] * (16 * _GROUPS - FEATURES)
+_empty_board_at = simple(lambda b: table_address(b, "empty_board", _EMPTY_BOARD, i16), u64)
 
 
 @kernel("void(u64,u64,u64)")
 def set_features(p, o, target):
     """The features from scratch; ``p`` is side 0."""
-    powers = _powers_at()
-    for f in range(16 * _GROUPS):
-        total = 0
-        for s in range(64):
-            place = i2u(s)
-            if (p >> place) & U(1):
-                continue
-            digit = 2
-            if (o >> place) & U(1):
-                digit = 1
-            total += digit * ldi16(powers + place * U(FEATURE_BYTES) + i2u(2 * f))
-        st16(target + i2u(2 * f), total)
+    source = _empty_board_at()
+    for k in range(FEATURE_BYTES // 8):
+        st64(target + i2u(8 * k), ld64(source + i2u(8 * k)))
+    while p:
+        update_features(target, target, ctz(p), U(0), U(0))
+        p &= p - U(1)
+    while o:
+        update_features(target, target, ctz(o), U(0), U(1))
+        o &= o - U(1)
 
 
 @kernel("u64(u64,u64,i64)", inline=True)
