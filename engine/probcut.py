@@ -13,15 +13,15 @@ DEPTHS = 64
 FACTORS = 8
 """Room of the table for the factors of each kind, by selectivity index."""
 
-CONFIDENCE = (1.5, 1.75, 2.05, 2.6, 3.1)
+CONFIDENCE = (1.3, 1.6, 2.05, 2.6, 3.1)
 """Standard errors of the margin before the end, by selectivity index.
 
 A cut whose stand-in only just reaches what is asked is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,
-2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins before the end, and whole searches to
-the end, which have to come out right as often as their percentage says, want a little more (docs/performance.md).
+2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins than that, and so do whole searches,
+which have to come out right as often as their percentage says (docs/performance.md).
 """
 
-CONFIDENCE_TO_THE_END = (0.75, 1.13, 1.65, 2.2, 2.7)
+CONFIDENCE_TO_THE_END = (1.05, 1.3, 1.7, 2.25, 2.75)
 """The same for searches to the end of the game."""
 
 _ROW = 4
