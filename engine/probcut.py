@@ -21,7 +21,7 @@ A cut whose stand-in only just reaches what is asked is wrong as often as one ta
 which have to come out right as often as their percentage says (docs/performance.md).
 """
 
-CONFIDENCE_TO_THE_END = (0.9, 1.2, 1.75, 2.3, 2.8)
+CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
 """The same for searches to the end of the game."""
 
 _ROW = 4
