@@ -9,10 +9,13 @@ import referee
 from test_training import label, late_positions
 
 from desdaemon.engine import patterns
+from desdaemon.engine.limits import Limits
 from desdaemon.engine.patterns import PACKED_SIZE
+from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import calibration, cli, curves, dataset, features, fit, ridge, store
 from desdaemon.engine.training.calibration import Coefficients, Samples
 from desdaemon.engine.traits import Traits, of_record
+from desdaemon.engine.weights import Weights
 from desdaemon.engine.weights_file import read_packed, write_shipped
 
 # ------------------------------------------------------------------------------------------------ the curve
@@ -221,6 +224,28 @@ def test_the_stage_measures_labels_against_exact_scores(tmp_path, monkeypatch, c
     assert record["calibration"]["54"] == list(calibration.read(tmp_path / "cal.json")[54])
     assert cli.main([*line[:-1], "--labels", str(tmp_path / "shallow.npz")]) == 1
     assert "no search labels of depth 3 or more" in capsys.readouterr().err
+
+
+def test_labels_may_be_measured_against_the_mean_of_two_searches(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibration, "FEWEST", 20)
+    path, rows = late_positions(tmp_path)
+    label(path, tmp_path / "labels.npz", depth=3, first=52, last=53)
+    write_shipped(tmp_path / "plain.xz", NOTHING, {})
+    line = ["calibrate", str(path), "--labels", str(tmp_path / "labels.npz"), "--out", str(tmp_path / "cal.json")]
+    line += ["--weights", str(tmp_path / "plain.xz"), "--plies", "52-53", "--count", "15", "--depth", "1", "4"]
+    assert cli.main(line) == 0
+    told = json.loads((tmp_path / "cal.json").read_text())
+    assert told["depths"] == [1, 4]
+    searcher = Searcher(hash_bits=12, weights=Weights.load(tmp_path / "plain.xz"))
+    known = set()
+    found, _ = store.load(tmp_path / "labels.npz")
+    for row, value in zip(found["rows"].tolist(), found["values"].tolist(), strict=True):
+        board = int(rows["players"][row]), int(rows["opponents"][row])
+        scores = [searcher.search(*board, Limits(depth)).lines[0].score for depth in (1, 4)]
+        known.add((int(rows["plies"][row]), value, sum(scores) / 2))
+    samples = told["samples"]
+    assert len(samples["plies"]) == 30
+    assert set(zip(samples["plies"], samples["labels"], samples["exact"], strict=True)) <= known
 
 
 @pytest.mark.parametrize(
