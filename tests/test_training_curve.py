@@ -222,6 +222,12 @@ def test_the_stage_measures_labels_against_exact_scores(tmp_path, monkeypatch, c
     record = read_packed(out)[1]
     assert of_record(record) == Traits(90.0, None)
     assert record["calibration"]["54"] == list(calibration.read(tmp_path / "cal.json")[54])
+    other = {"coefficients": {ply: {"odd": 1, "even": 2, "linear": 1, "cubic": 0} for ply in ("51", "54")}}
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    line_of_fit.insert(line_of_fit.index("--curve"), str(tmp_path / "other.json"))
+    assert cli.main([*line_of_fit, "--plies", "52-54", "--iterations", "3", "--workers", "1"]) == 0
+    assert read_packed(out)[1]["calibration"] == {**record["calibration"], "51": [1, 2, 1, 0]}
+    capsys.readouterr()
     assert cli.main([*line[:-1], "--labels", str(tmp_path / "shallow.npz")]) == 1
     assert "no search labels of depth 3 or more" in capsys.readouterr().err
 

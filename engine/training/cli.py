@@ -353,7 +353,9 @@ def _parser() -> argparse.ArgumentParser:
     made.add_argument("--name", required=True, help="kept in the weights' record")
     made.add_argument("--start", type=Path, help="begin from these weights; plies outside --plies are kept")
     made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
-    made.add_argument("--calibration", type=Path, help="correct search labels by this file of stage `calibrate`")
+    made.add_argument(
+        "--calibration", type=Path, nargs="*", default=[], help="correct search labels by files of stage `calibrate`"
+    )
     made.add_argument("--patterns", choices=("all", "edax"), default="all", help="edax: those that eval.dat has only")
     made.add_argument(
         "--curve",

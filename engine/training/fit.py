@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def run(
     mixture: Mixture,
     options: ridge.Options,
     start: Path | None = None,
-    calibrated: Path | None = None,
+    calibrated: Sequence[Path] = (),
     first: int = 0,
     last: int = ridge.PLIES - 1,
     truth_files: list[Path],
@@ -48,10 +49,12 @@ def run(
     """Fit and write the shipped format, its record telling data, options and validation figures.
 
     With `start`, plies outside first..last are taken from that file, and the others begin from it. Search labels are
-    corrected by the coefficients in the file `calibrated`, where there is one.
+    corrected by the coefficients in the files `calibrated`, the first of them that has the ply.
     """
     progress = Progress("fit")
-    corrections = calibration.read(calibrated) if calibrated else None
+    corrections: calibration.Calibration = {}
+    for path in reversed(calibrated):
+        corrections |= calibration.read(path)
     data = Datasets(sources, label_files, mixture, corrections)
     begin: features.Weights | None = None
     origin: dict[str, Any] = {}
@@ -78,7 +81,7 @@ def run(
         "positions": [part.record for part in data.parts],
         "labels": data.label_records,
         "labelled_rows_by_depth": data.labelled_by_depth(),
-        "calibration": {str(ply): list(fields) for ply, fields in corrections.items()} if corrections else None,
+        "calibration": {str(ply): list(fields) for ply, fields in sorted(corrections.items())} or None,
         "mixture": mixture._asdict(),
         "options": options._asdict(),
         "plies": [first, last],
