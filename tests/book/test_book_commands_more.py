@@ -171,7 +171,7 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
     silent = dialogue.lines("book deviate 0 2")
     assert len(silent) == 1
     assert dialogue.say("book verbose 2") == ""
-    shown = dialogue.lines("book deviate 1 3")
+    shown = dialogue.lines("book deviate 4 6")
     searches = int(shown[-1].split(" searches")[0].split()[-1])
     assert searches > 3
     assert shown.count("  A B C D E F G H") == 2 * searches
@@ -180,4 +180,4 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
     assert any("turn (O)" in line for line in shown)
     assert any("turn (*)" in line for line in shown)
     dialogue.say("book verbose 1")
-    assert len(dialogue.lines("book deviate 2 4")) == 1
+    assert len(dialogue.lines("book deviate 6 8")) == 1

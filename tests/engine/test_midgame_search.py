@@ -73,12 +73,12 @@ def test_many_positions_in_one_call_are_negamax(searcher_by_lot: Searcher) -> No
     assert found == [negamax(searcher_by_lot, board, 2) for board in boards]
 
 
-def test_depth_0_is_the_evaluation(searcher: Searcher) -> None:
+def test_depth_0_is_the_evaluation(searcher_by_lot: Searcher) -> None:
     for board in judge.positions(21, 60, range(1, 60)):
         if not judge.moves(*board):
             continue
-        [line] = searcher.search(*board, Limits(0)).lines
-        assert line.score == negamax(searcher, board, 0)
+        [line] = searcher_by_lot.search(*board, Limits(0)).lines
+        assert line.score == negamax(searcher_by_lot, board, 0)
         assert line.depth == 0
         assert judge.moves(*board) >> line.move & 1
 
