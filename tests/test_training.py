@@ -273,6 +273,20 @@ def test_plausible_positions_follow_the_moves_that_the_weights_like(tmp_path):
     assert corners(greedy) > corners(anything) + 0.05
 
 
+def test_plausible_positions_need_weights(tmp_path, capsys):
+    made = made_games(tmp_path)
+    line = ["positions", str(made), "--out", str(tmp_path / "p.npz"), "--perturbed", "0", "--openings", "-1"]
+    line += ["--plausible", "40", "--plies", "1-6"]
+    assert cli.main(line) == 1
+    assert "plausible positions need weights to judge moves by: --weights FILE" in capsys.readouterr().err
+    assert not (tmp_path / "p.npz").exists()
+    assert cli.main([*line, "--weights", str(SHIPPED)]) == 0
+    rows, record = store.load(tmp_path / "p.npz")
+    assert set(np.unique(rows["plies"])) == set(range(1, 7))
+    assert set(np.unique(rows["kinds"])) == {positions.HUMAN, positions.PLAUSIBLE}
+    assert record["plies"] == [1, 6]
+
+
 def test_results_of_training_positions_leave_held_out_games_out():
     players = np.array([1, 1, 1, 2, 2], np.uint64)
     opponents = np.zeros(5, np.uint64)
