@@ -62,7 +62,7 @@ class ErrorModel(NamedTuple):
 
 
 DEFAULT = ErrorModel()
-"""For weights whose file tells no model: the one fitted to the weights that come with the program."""
+"""For weights whose file tells no model: about the one fitted to the weights v6 (docs/training.md)."""
 
 
 class Cut(NamedTuple):

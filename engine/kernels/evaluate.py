@@ -211,14 +211,20 @@ def weights_row(ctx, side, empties):
     return ld64(ctx + U(WEIGHTS)) + i2u(ply * (2 * ROW)) + side * U(ROW)
 
 
+@kernel("i64(i64)", inline=True)
+def curve_step(value):
+    """Where a sum, 128 a disc, is in the tables of the score curve."""
+    step = abs(value) >> _UNIT
+    if step > CURVE_STEPS - 1:
+        step = CURVE_STEPS - 1
+    return step
+
+
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
     """The static score of the side to move, rounded to discs, -63..63."""
     value = sum_weights(features, weights_row(ctx, side, empties))
-    step = abs(value) >> _UNIT
-    if step > CURVE_STEPS - 1:
-        step = CURVE_STEPS - 1
-    score = ldi8(ld64(ctx + U(CURVE)) + i2u(step))
+    score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:
         return -score
     return score
@@ -345,9 +351,7 @@ def static_sum(ctx, p, o, features):
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     value = sum_weights(features, weights_row(ctx, U(0), empties))
-    step = abs(value) >> _UNIT
-    if step > CURVE_STEPS - 1:
-        step = CURVE_STEPS - 1
+    step = curve_step(value)
     border = ld64(ctx + U(CURVE)) + U(CURVE_STEPS) + i2u(2 * step)
     low = ldi16(border)
     rest = abs(value) - (step << _UNIT)

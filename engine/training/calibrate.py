@@ -10,8 +10,6 @@ before and after, and the samples.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ import numpy as np
 
 from . import calibration, labels
 from .dataset import EXACT, NO_LABEL, Datasets, Mixture
-from .store import Progress, TrainingError
+from .store import Progress, TrainingError, save_json
 
 
 def run(
@@ -93,9 +91,7 @@ def run(
         "selectivity": selectivity,
         "samples": {name: column.tolist() for name, column in samples._asdict().items()},
     }
-    beside = out.with_name(f"{out.name}.{os.getpid()}.tmp")
-    beside.write_text(json.dumps(told) + "\n")
-    beside.replace(out)
+    save_json(out, told)
     for ply in range(first, last + 1):
         progress.say(f"ply {ply}: {fitted[ply]}")
     for row in told["errors"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from desdaemon.engine.weights_file import read_packed, write_shipped
 from . import calibration, curves, features, ridge
 from .dataset import Datasets, Mixture
 from .positions import read_truth
-from .store import Progress
+from .store import Progress, save_json
 from .validate import openings, table
 
 
@@ -92,7 +91,7 @@ def run(
     }
     write_shipped(out, packed, record)
     # The same record to read without the program.
-    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
+    save_json(out.with_suffix(".json"), record, indent=1)
     for row in validation:
         progress.say(
             f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"

@@ -244,6 +244,7 @@ def plausible(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, see
         chosen.append((players, opponents, games))
     players, opponents, games = (np.concatenate(column) for column in zip(*chosen, strict=True))
     alive = np.empty(len(players), np.bool_)
+    # No steps: those are left where the game goes on.
     boards.wander(players, opponents, np.zeros(len(players), np.uint8), 0, alive)
     players, opponents, games = players[alive], opponents[alive], games[alive]
     boards.canonize(players, opponents)

@@ -11,7 +11,6 @@ how many of the cuts that the search would make the deep search contradicts.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from desdaemon.engine.weights_file import read_packed, write_shipped
 
 from . import nodes
 from .nodes import Measured
-from .store import Arrays, Progress, TrainingError, digest, load, save, write_line
+from .store import Arrays, Progress, TrainingError, digest, load, save, save_json, write_line
 
 NEAR = 10.0
 """A node tells something about cuts when the shallow score lies within so many discs of its bound."""
@@ -229,9 +228,7 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
         "nodes": len(found.deep),
         "check": [entry._asdict() for entry in checks],
     }
-    beside = out.with_name(f"{out.name}.{os.getpid()}.tmp")
-    beside.write_text(json.dumps(told, indent=1) + "\n")
-    beside.replace(out)
+    save_json(out, told, indent=1)
     write_line(" ".join(f"{name}={value:g}" for name, value in model._asdict().items()))
     write_line("within: differences within the margin, of nodes near their bounds; wrong: cuts that the deep search")
     write_line("contradicts, of all and of those at the edge of the margin; of held-out nodes")
@@ -257,4 +254,4 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     record |= {"probcut": fitted._asdict(), "probcut_command": told.get("command")}
     write_shipped(out, packed, record, small=small)
     # The same record to read without the program.
-    out.with_suffix(".json").write_text(json.dumps(record, indent=1) + "\n")
+    save_json(out.with_suffix(".json"), record, indent=1)

@@ -34,6 +34,17 @@ def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool =
         raise
 
 
+def save_json(path: Path, told: dict[str, Any], *, indent: int | None = None) -> None:
+    """Write a JSON object, beside and renamed."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text(json.dumps(told, indent=indent) + "\n")
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     """Arrays and record of a file written by `save`; TrainingError when it is not one."""
     try:
