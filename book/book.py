@@ -13,15 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book.formats.edax import Links
+from desdaemon.book.storage.observers import Recorder
+
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
-from .edax import Links
+from .compiled import kernels
 from .errors import within
-from .going import Going, Stopped, silent, slices
-from .links import negamax, negamax_from
-from .native import kernels
+from .negamax import negamax, negamax_from
 from .options import Options
+from .progress import Going, Stopped, silent, slices
 from .record import HUMAN, HUMAN_LEVEL, PASS, Entry, mirror_move, unmirror_move
-from .recorder import Recorder
 from .table import Table
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]

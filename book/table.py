@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .chunks import CHUNK_BITS, CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
-from .going import Going, silent, slices
-from .native import kernels
+from .compiled import kernels
+from .progress import Going, silent, slices
 from .record import COUNTS, RECORD, RESULT, STATE, WIDE, Entry
 
 SEGMENTS = 1024
@@ -483,7 +483,7 @@ class Table:
         return bool(self._results)
 
     def results(self, row: int) -> tuple[float, float, float]:
-        """Games won, drawn and lost by the side to move here (weights, see `desdaemon.book.results`)."""
+        """Games won, drawn and lost by the side to move here (weights, see `desdaemon.book.growth.game_results`)."""
         if not self._results:
             return 0.0, 0.0, 0.0
         won, drawn, lost = self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.options import whole_number
 
 from .blocking import Client
 

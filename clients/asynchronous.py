@@ -23,7 +23,7 @@ from typing import Any, TypeVar, Unpack
 
 import zmq
 
-from desdaemon.protocol import wire
+from desdaemon.protocol.wire import codec
 
 from . import results
 from .connection import CONNECTED, Link, Target, equip, find
@@ -51,11 +51,11 @@ def _as_it_is(data: Data) -> Data:
 
 def _body(number: int, op: str, args: Data) -> bytes:
     try:
-        body = wire.encode({"v": wire.VERSION, "id": number, "op": op, "args": dict(args)})
-    except wire.WireError as error:
+        body = codec.encode({"v": codec.VERSION, "id": number, "op": op, "args": dict(args)})
+    except codec.WireError as error:
         raise DaemonError("bad_request", str(error)) from None
-    if len(body) > wire.MAX_BODY:
-        raise DaemonError("too_large", f"a request of {len(body)} bytes: expected at most {wire.MAX_BODY}")
+    if len(body) > codec.MAX_BODY:
+        raise DaemonError("too_large", f"a request of {len(body)} bytes: expected at most {codec.MAX_BODY}")
     return body
 
 
@@ -240,7 +240,7 @@ class AsyncClient:
                 topic_frame, body = await socket.recv_multipart()
                 topic = topic_frame.decode()
                 if not topics or topic in topics:
-                    yield topic, wire.decode(body)
+                    yield topic, codec.decode(body)
         finally:
             socket.close(linger=0)
 
@@ -293,7 +293,7 @@ class AsyncClient:
             return
         for body in link.received():
             try:
-                reply = wire.decode(body)
+                reply = codec.decode(body)
             except ValueError:
                 continue
             number = reply.get("id")

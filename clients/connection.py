@@ -11,8 +11,8 @@ from typing import NamedTuple
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from desdaemon.protocol.connection import connection_path, events_endpoint, read_connection
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.connection import connection_path, events_endpoint, read_connection
 
 from .errors import DaemonError, NoDaemon
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.notation import START, parse_board, parse_moves, play_moves
+from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 
 # Sent again after a lost connection: they change nothing, neither in the book nor in the client's own game.
 REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs"))

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from desdaemon.protocol.book_commands import BOOK_COMMANDS
-from desdaemon.protocol.commands import COMMANDS, find_command, split_line
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.protocol.commands.text import COMMANDS, find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.options import OPTIONS
 
 from .arguments import Parser, add_daemon, connected
 from .blocking import Client, Handle

@@ -10,15 +10,14 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.protocol.commands.options import find_option, whole_number
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.options import find_option, whole_number
-
-from .protocols import NAMES as PROTOCOLS
-from .settings import Settings, read_option_file
+from desdaemon.session.settings import Settings, read_option_file
 
 if TYPE_CHECKING:
-    from .books import Books
-    from .session import Session
+    from desdaemon.books.service import Books
+    from desdaemon.session.session import Session
 
 OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 
@@ -65,13 +64,13 @@ class SubCommand(NamedTuple):
 
 SUB_COMMANDS = (
     SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
-    SubCommand("bench book", "measure the opening book", "desdaemon.book.bench"),
-    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench"),
-    SubCommand("serve", "answer clients over sockets", "desdaemon.server"),
-    SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.keys"),
+    SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
+    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
+    SubCommand("serve", "answer clients over sockets", "desdaemon.server.server"),
+    SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
-    SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analyze"),
-    SubCommand("match", "two programs play each other", "desdaemon.clients.match"),
+    SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
+    SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
 )
@@ -140,14 +139,14 @@ def _run(program: str, arguments: list[str]) -> int:
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
-        from .weights_head import wrong_head
+        from desdaemon.search.weights_sniff import wrong_head
 
         wrong = wrong_head(invocation.settings.eval_file)
         if wrong:
             raise UnusableFile(f"-eval-file {wrong}")
 
-    from .loader import EngineSource, build_engine
-    from .stdio import carry_out, serve, solve
+    from desdaemon.dialects.stdio import carry_out, serve, solve
+    from desdaemon.search.loader import EngineSource, build_engine
 
     engines = EngineSource(build_engine)
     if invocation.solve:
@@ -158,7 +157,7 @@ def _run(program: str, arguments: list[str]) -> int:
 
 
 def _tell(what: str) -> int:
-    from .game_commands import option_help, version_text
+    from desdaemon.commands.game import option_help, version_text
 
     print(version_text() if what == "version" else usage() + "\n" + "\n".join(option_help()))  # noqa: T201
     return OK
@@ -166,8 +165,8 @@ def _tell(what: str) -> int:
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
     """The arguments that are not about sockets, and what opens these beside a dialogue."""
-    from .serve_options import split_options
-    from .server import beside_dialogue
+    from desdaemon.server.serve_options import split_options
+    from desdaemon.server.server import beside_dialogue
 
     try:
         given, insecure, rest = split_options([argument for argument in arguments if argument not in ("--zmq", "-zmq")])
@@ -297,7 +296,7 @@ def _perft(arguments: list[str]) -> int:
     depth = _number(words, "perft", 0, 60)
 
     from desdaemon.engine.counting import perft
-    from desdaemon.protocol.rules import START
+    from desdaemon.protocol.othello.rules import START
 
     print(perft(*START, depth, mode))  # noqa: T201
     return OK
@@ -307,8 +306,8 @@ def _count(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] in _MOST_PLIES:
         plies = _number(arguments[1:], f"count {arguments[0]}", 0, _MOST_PLIES[arguments[0]])
 
-        from .loader import EngineSource, build_engine
-        from .stdio import carry_out
+        from desdaemon.dialects.stdio import carry_out
+        from desdaemon.search.loader import EngineSource, build_engine
 
         return carry_out(Settings(), EngineSource(build_engine), f"count {arguments[0]} {plies}")
     if not 2 <= len(arguments) <= 3 or arguments[0] != "positions":

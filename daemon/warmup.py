@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 def main(argv: Sequence[str]) -> int:
     """As `desdaemon.engine.warmup.main`, for both libraries."""
-    from desdaemon.book.entries import SPEC as BOOK
-    from desdaemon.engine.entries import SPEC as ENGINE
+    from desdaemon.book.exports import SPEC as BOOK
+    from desdaemon.engine.exports import SPEC as ENGINE
     from desdaemon.engine.warmup import main as warm_up
 
     return warm_up(argv, (ENGINE, BOOK))

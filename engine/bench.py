@@ -23,12 +23,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import library
-from .entries import SPEC
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
+
+from .exports import SPEC
 from .limits import Limits, level_limits
 from .result import Line
 from .search import Control, Searcher
-from .weights import SHIPPED, Weights, WeightsError
 
 _START = (0x0000000810000000, 0x0000001008000000)
 _MAX = 64
@@ -110,7 +111,7 @@ class Prototype:
     def __init__(self, folder: Path, weights: Weights) -> None:
         import numpy
 
-        from .weights_file import read_packed, write_edax
+        from desdaemon.engine.evaluation.weights_file import read_packed, write_edax
 
         before, words = sys.path.copy(), sys.argv
         sys.path.insert(0, str(folder))
@@ -347,7 +348,7 @@ class Bench:
 
     def selectivity(self) -> list[Row]:
         """How often selective searches of many positions come within a disc of the score of the full one."""
-        from . import honesty
+        from . import selectivity_check
 
         return [
             Row(
@@ -357,8 +358,8 @@ class Bench:
                 f"{100 * share.right / share.positions:.2f} % right",
             )
             for what, shares in (
-                ("to the end", honesty.measure(self.weights)),
-                (f"{honesty.DEPTH} plies", honesty.measure_early(self.weights)),
+                ("to the end", selectivity_check.measure(self.weights)),
+                (f"{selectivity_check.DEPTH} plies", selectivity_check.measure_early(self.weights)),
             )
             for share in shares
         ]
@@ -387,7 +388,7 @@ def _text(problem: Problem) -> str:
 
 
 def _machine() -> dict[str, Any]:
-    from .target import host_target
+    from desdaemon.engine.compiler.target import host_target
 
     return {"cpu": host_target().cpu, "cores": os.cpu_count(), "python": platform.python_version()}
 

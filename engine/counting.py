@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .entries import SPEC
-from .library import load
+from desdaemon.engine.compiler.library import load
+
+from .exports import SPEC
 from .memory import Block
 
 OPENING = (0x0000000810000000, 0x0000001008000000)

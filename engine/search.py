@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from . import curve, library, probcut
-from .entries import SPEC
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation import curve
+from desdaemon.engine.evaluation.weights import Weights
+
+from . import probcut
+from .exports import SPEC
 from .limits import SELECTIVITIES, Limits
 from .memory import Block
 from .result import PASS, Line, Result
-from .weights import Weights
 
 __all__ = ["Control", "Known", "Searcher"]
 

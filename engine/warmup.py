@@ -7,9 +7,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-from . import library
-from .entries import SPEC
-from .weights import Weights, WeightsError
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation.weights import Weights, WeightsError
+
+from .exports import SPEC
 
 
 class _Bar:

@@ -1,6 +1,6 @@
 """Edax's book.dat (version 4) records: reading with every check, comparing and writing their links."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,

@@ -1,6 +1,6 @@
 """Walking the book: children, links, and the order from the end of the game backwards."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,

@@ -1,6 +1,6 @@
 """The kernels that Python calls: those of the other modules here, and a few that stand for inlined ones."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, ld64, moves
 
 from . import dat, graph, leaves, negamax, retro, table, walks

@@ -1,6 +1,6 @@
 """Leaves that are not as they should be, and counts of what there is."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, bit, i2u, ld64, ldi8, ldu8, moves, popc, st8, st64, stack_buf, sts64, u2i
 
 from .graph import barren, list_links

@@ -1,6 +1,6 @@
 """Scores, bounds and counts from the leaves backwards."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     atomic_add64,

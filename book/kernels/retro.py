@@ -1,6 +1,6 @@
 """Backwards: the positions of the book that a move, or a forced pass, leads from to a given one."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, i2u, ld64, lds64, moves, st64, stack_buf, sts64, u2i
 
 from .table import canonical, find_row, row_at

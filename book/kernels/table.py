@@ -6,7 +6,7 @@ A segment is ``capacity`` one-byte tags (0: free) and as many 32-bit row numbers
 reads tags only.
 """
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     byte_swap,

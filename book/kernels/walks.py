@@ -1,6 +1,6 @@
 """What is reached from some positions, and what is to be grown or loses a link."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,

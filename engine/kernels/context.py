@@ -1,6 +1,6 @@
 """The block of words that a search thread works with, and the transposition table it shares with the others."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import U, clz, folded_product, i2u, ld64, st64, u2i
 

@@ -4,7 +4,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from desdaemon.engine.target import host_target
+from desdaemon.engine.compiler.target import host_target
 
 TARGET = host_target()
 AVX512 = all(TARGET.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))

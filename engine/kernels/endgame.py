@@ -6,7 +6,7 @@ out; up to `PARITY_TO` ordered by quadrant parity; above with a transposition ta
 mobility, from `ETC_FROM` with enhanced transposition cutoff.
 """
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import (
     U,

@@ -8,13 +8,14 @@ The weights in memory, int8, 8 a disc, from the mover's view: [61 plies][2 sides
 stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
 
 The sum becomes a score by the tables at CURVE: CURVE_STEPS bytes, whole discs for each eighth of a disc that the sum is
-in size, then as many 16-bit numbers and one more, 128 a disc, at the eighths' borders (`desdaemon.engine.curve`).
+in size, then as many 16-bit numbers and one more, 128 a disc, at the eighths' borders
+(`desdaemon.engine.evaluation.curve`).
 """
 
 from llvmlite import ir
 
-from desdaemon.engine import patterns
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.evaluation import patterns
 
 from .bits import U, ctz, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, st64, u2i
 from .context import CURVE, WEIGHTS

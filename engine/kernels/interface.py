@@ -1,6 +1,6 @@
 """The kernels that Python calls."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import (
     U,

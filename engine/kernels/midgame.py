@@ -8,7 +8,7 @@ The order of work in a node: table cutoff, stability, moves with their flips (a 
 transposition cutoff, ProbCut, then the table's moves before all others, and the rest in order of a shallow look.
 """
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import (
     U,
@@ -56,13 +56,7 @@ from .context import (
 )
 from .endgame import INFINITE, solve
 from .evaluate import FEATURE_BYTES, evaluate, update_features
-from .ordering import (
-    corner_stability,
-    odd_quadrants,
-    potential_mobility,
-    square_rank,
-    weighted_mobility,
-)
+from .ordering import corner_stability, odd_quadrants, potential_mobility, square_rank, weighted_mobility
 from .stability import stability_bound, stability_threshold
 
 SOLVE_TO = 12

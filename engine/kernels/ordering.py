@@ -1,6 +1,6 @@
 """What makes a move worth trying first, as small cheap terms."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import CORNERS, INNER_COLUMNS, U, blsr, ctz, popc
 from .emit import lookup8, lookup64

@@ -7,7 +7,7 @@ all of them, and their answers found in the same go: either to be filed in turn 
 
 from llvmlite import ir
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import (
     DOWN_RAYS,

@@ -3,7 +3,7 @@
 A set is a power of two of slots of two words, (mover, opponent), all zero where it is empty.
 """
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import (
     U,

@@ -4,7 +4,7 @@ A lower bound of the stable discs: edges from a table of all 3^8 edges, discs wi
 whose every line is full or leans on a stable neighbour, to a fixed point.
 """
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 
 from .bits import DIRECTIONS, U, i2u, ld64, ldu8, popc, st8, u2i
 from .context import EDGES

@@ -30,7 +30,7 @@ def _plies(text: str) -> tuple[int, int]:
 
 
 def _depth(text: str) -> int:
-    from .dataset import EXACT
+    from desdaemon.engine.training.fitting.dataset import EXACT
 
     if text == "exact":
         return EXACT
@@ -40,7 +40,7 @@ def _depth(text: str) -> int:
 
 
 def _calibrate(options: argparse.Namespace, command: str) -> None:
-    from . import calibrate
+    from desdaemon.engine.training.labelling import calibrate
 
     calibrate.run(
         options.positions,
@@ -60,7 +60,7 @@ def _calibrate(options: argparse.Namespace, command: str) -> None:
 
 
 def _curve(text: str) -> float:
-    from desdaemon.engine.traits import GREATEST_CURVE, LEAST_CURVE, of_record
+    from desdaemon.engine.evaluation.weights_metadata import GREATEST_CURVE, LEAST_CURVE, of_record
 
     try:
         curve = float(text)
@@ -71,19 +71,19 @@ def _curve(text: str) -> float:
 
 
 def _games(options: argparse.Namespace, _command: str) -> None:
-    from . import games
+    from desdaemon.engine.training.games import files
 
-    games.run(options.sources, options.out, sample=options.sample, seed=options.seed)
+    files.run(options.sources, options.out, sample=options.sample, seed=options.seed)
 
 
 def _make_games(options: argparse.Namespace, _command: str) -> None:
-    from . import games
+    from desdaemon.engine.training.games import files
 
-    games.make(options.count, options.out, opening=options.random, noise=options.noise, seed=options.seed)
+    files.make(options.count, options.out, opening=options.random, noise=options.noise, seed=options.seed)
 
 
 def _self_play(options: argparse.Namespace, _command: str) -> None:
-    from . import self_play
+    from desdaemon.engine.training.games import self_play
 
     self_play.run(
         options.out,
@@ -99,7 +99,7 @@ def _self_play(options: argparse.Namespace, _command: str) -> None:
 
 
 def _positions(options: argparse.Namespace, _command: str) -> None:
-    from . import positions
+    from desdaemon.engine.training.labelling import positions
 
     positions.run(
         options.games,
@@ -117,7 +117,7 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
 
 
 def _label(options: argparse.Namespace, command: str) -> None:
-    from . import labels
+    from desdaemon.engine.training.labelling import labels
 
     labels.run(
         options.positions,
@@ -137,15 +137,15 @@ def _label(options: argparse.Namespace, command: str) -> None:
 
 
 def _adjudicate(options: argparse.Namespace, _command: str) -> None:
-    from . import labels
+    from desdaemon.engine.training.labelling import labels
 
     labels.adjudicate(options.games, options.positions, options.labels, options.out)
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
     """The one asked for; else that of the weights to start from, but for patterns that eval.dat has, none."""
-    from desdaemon.engine.traits import of_record
-    from desdaemon.engine.weights_file import read_packed
+    from desdaemon.engine.evaluation.weights_file import read_packed
+    from desdaemon.engine.evaluation.weights_metadata import of_record
 
     if options.curve is not None:
         return options.curve or None
@@ -155,8 +155,8 @@ def _fitted_curve(options: argparse.Namespace) -> float | None:
 
 
 def _fit(options: argparse.Namespace, command: str) -> None:
-    from . import fit, ridge
-    from .dataset import Mixture
+    from desdaemon.engine.training.fitting import fit, ridge
+    from desdaemon.engine.training.fitting.dataset import Mixture
 
     fit.run(
         options.positions,
@@ -206,7 +206,7 @@ def _match(options: argparse.Namespace, _command: str) -> None:
 
 
 def _probcut(options: argparse.Namespace, command: str) -> None:
-    from . import probcut
+    from desdaemon.engine.training.probcut import fit as probcut
 
     probcut.run(
         options.positions,
@@ -220,7 +220,7 @@ def _probcut(options: argparse.Namespace, command: str) -> None:
 
 
 def _install(options: argparse.Namespace, _command: str) -> None:
-    from . import probcut
+    from desdaemon.engine.training.probcut import fit as probcut
 
     probcut.install(options.model, options.weights, options.out, small=options.small)
 
@@ -240,14 +240,14 @@ def _all(options: argparse.Namespace, command: str) -> None:
 
 
 def _export(options: argparse.Namespace, _command: str) -> None:
-    from desdaemon.engine.weights_file import read_packed, write_edax
+    from desdaemon.engine.evaluation.weights_file import read_packed, write_edax
 
     write_edax(options.out, *read_packed(options.weights))
 
 
 def _import(options: argparse.Namespace, command: str) -> None:
-    from desdaemon.engine.traits import of_record, to_record
-    from desdaemon.engine.weights_file import read_packed, write_shipped
+    from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
+    from desdaemon.engine.evaluation.weights_metadata import of_record, to_record
 
     packed, record = read_packed(options.weights)
     told = {"name": options.name, "command": command, "imported": record}
@@ -423,7 +423,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     """Run one stage; 0 when it is done, 1 when its input can't be used, 2 for a bad command line."""
-    from desdaemon.engine.weights_file import WeightsError
+    from desdaemon.engine.evaluation.weights_file import WeightsError
 
     try:
         options = _parser().parse_args(argv)

@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import PASS
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
+from desdaemon.engine.training.games import simple
+from desdaemon.engine.training.labelling import boards
 
-from . import boards, simple
 from .store import Progress, write_line
 
 DECIDED_AT = 12

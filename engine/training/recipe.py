@@ -11,8 +11,13 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import fit, games, labels, match, positions, probcut, ridge, validate
-from .dataset import EXACT, Mixture
+from desdaemon.engine.training.fitting import fit, ridge
+from desdaemon.engine.training.fitting.dataset import EXACT, Mixture
+from desdaemon.engine.training.games import files
+from desdaemon.engine.training.labelling import labels, positions
+from desdaemon.engine.training.probcut import fit as probcut
+
+from . import match, validate
 from .store import Progress, TrainingError, load, write_line
 
 
@@ -128,7 +133,7 @@ class Run:
                 load(sources[0])
                 shutil.copyfile(sources[0], out)
             else:
-                games.run(sources, out, sample=self.plan.sample, seed=self.seed)
+                files.run(sources, out, sample=self.plan.sample, seed=self.seed)
         return out
 
     def positions(self, source: Path, name: str) -> Path:

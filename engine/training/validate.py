@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.evaluation.weights_file import read_packed
+from desdaemon.engine.evaluation.weights_metadata import of_record
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.traits import of_record
-from desdaemon.engine.weights import Weights
-from desdaemon.engine.weights_file import read_packed
+from desdaemon.engine.training.fitting import curves, features, ridge
+from desdaemon.engine.training.labelling import boards
+from desdaemon.engine.training.labelling.positions import HUMAN, Truth, read_truth
 
-from . import boards, curves, features, ridge
-from .positions import HUMAN, Truth, read_truth
 from .store import Arrays, load, write_line
 
 LINES = ("", "f5", "f5d6", "f5f6", "f5f4", "f5d6c3d3c4", "f5d6c4d3c3", "f5f6e6f4")

@@ -1,14 +1,10 @@
 """What the book's tests share."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
-
-from book_dialogue import BookDialogue  # noqa: E402
+from book_dialogue import BookDialogue
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from desdaemon.book import bench
 from desdaemon.book.errors import OutOfRange
+from desdaemon.book.reports import bench
 
 
 def test_every_figure_is_there(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from test_book_edax import undated
 from test_book_grow import children, reference_deviate
 from toys import canonical, contents
 
-from desdaemon.book import edax
 from desdaemon.book.book import Book
+from desdaemon.book.formats import edax
 from desdaemon.book.record import START, Entry
-from desdaemon.protocol.book_commands import BOOK_COMMANDS
-from desdaemon.protocol.commands import find_command
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.text import find_command
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 

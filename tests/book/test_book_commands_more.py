@@ -6,8 +6,8 @@ import pytest
 from book_dialogue import BookDialogue
 from toys import contents
 
+from desdaemon.book.growth.schedule import RECIPES
 from desdaemon.book.record import START
-from desdaemon.book.schedule import RECIPES
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 

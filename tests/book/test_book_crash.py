@@ -9,26 +9,27 @@ import time
 from pathlib import Path
 
 import pytest
+from checkout import SUPPORT
 from toys import contents, small_book, toy
 
-from desdaemon.book.check import verify
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
-from desdaemon.book.learn import Window, learn
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.learn import Window, learn
+from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START
-from desdaemon.book.store import create_store, open_store
+from desdaemon.book.reports.check import verify
+from desdaemon.book.storage.store import create_store, open_store
 
 HEAD = """
 import resource, signal, sys
-sys.path[:0] = sys.argv[2:4]
-import conftest
+sys.path.insert(0, sys.argv[2])
+import checkout
 from pathlib import Path
 from desdaemon.book.errors import WriteFailed, ReadOnly
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
-from desdaemon.book.learn import Window, learn
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.growth.learn import Window, learn
 from desdaemon.book.record import START, Entry
-from desdaemon.book.store import open_store
+from desdaemon.book.storage.store import open_store
 from toys import toy
 
 store = open_store(Path(sys.argv[1]))
@@ -51,7 +52,7 @@ def tell(report):
 
 print("open", flush=True)
 worker = Worker(slow, threads=2, tell=tell)
-if sys.argv[4] == "deviate":
+if sys.argv[3] == "deviate":
     deviate(store.book, START, worker, 5, 12)
 else:
     learn(store.book, START, worker, Window(6, 6, 14), 8, 3)
@@ -64,7 +65,7 @@ FULL = (
     HEAD
     + """
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-limit = (Path(sys.argv[1] + ".journal").stat().st_size) + int(sys.argv[4])
+limit = (Path(sys.argv[1] + ".journal").stat().st_size) + int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 number = 0
 try:
@@ -85,8 +86,7 @@ except ReadOnly as error:
 
 
 def start(script: str, path: Path, *more: str) -> subprocess.Popen[str]:
-    here = Path(__file__).parent
-    arguments = [sys.executable, "-c", script, str(path), str(here), str(here.parent), *more]
+    arguments = [sys.executable, "-c", script, str(path), str(SUPPORT), *more]
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 from toys import contents
 
-from desdaemon.book.check import verify
-from desdaemon.book.formats import load
-from desdaemon.book.store import open_store
+from desdaemon.book.formats.registry import load
+from desdaemon.book.reports.check import verify
+from desdaemon.book.storage.store import open_store
 
-ROOT = Path(__file__).parent.parent.parent
 POSITIONS = re.compile(rb"(\d+) positions[,\n]|(\d+) in all")
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import canonical, contents, dat_file, dat_record, small_book, toy
 
-from desdaemon.book import edax
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.going import Stopped
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
+from desdaemon.book.formats import edax
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.progress import Stopped
 from desdaemon.book.record import START, Entry
 
 DATE = slice(10, 17)

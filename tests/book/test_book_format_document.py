@@ -8,14 +8,14 @@ import pytest
 import referee
 from toys import contents, small_book, toy
 
-from desdaemon.book import snapshot
-from desdaemon.book.add import fix
 from desdaemon.book.book import Book
-from desdaemon.book.check import verify
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
+from desdaemon.book.growth.add import fix
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, Entry
-from desdaemon.book.store import create_store, open_store
+from desdaemon.book.reports.check import verify
+from desdaemon.book.storage import snapshot
+from desdaemon.book.storage.store import create_store, open_store
 
 WORD = (1 << 64) - 1
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import canonical, contents, dat_file, dat_record, small_book, toy
 
-from desdaemon.book import edax, egaroucid, formats, text
-from desdaemon.book.add import add_positions, fix, game_positions
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
+from desdaemon.book.formats import edax, egaroucid, registry, text
+from desdaemon.book.growth.add import add_positions, fix, game_positions
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.record import HUMAN, NO_MOVE, START, unmirror_move
-from desdaemon.book.store import create_store
+from desdaemon.book.storage.store import create_store
 
 PASSING_GAME = "f5f6d3g5h5h4f7h6"
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
@@ -185,7 +185,7 @@ def test_edax_to_egaroucid_and_back_keeps_every_value(tmp_path: Path) -> None:
     loaded = egaroucid.read(first)
     assert loaded.passes > 0
     assert scores(loaded.book) == scores(book)
-    formats.save(second, loaded.book)
+    registry.save(second, loaded.book)
     again = read_dat(second)
     assert scores(again) == scores(book)
     egaroucid.write(third, again)
@@ -193,10 +193,10 @@ def test_edax_to_egaroucid_and_back_keeps_every_value(tmp_path: Path) -> None:
 
 
 def test_finished_games_from_egaroucid_have_their_leaf_in_edaxs_file(edax_books: Path, tmp_path: Path) -> None:
-    edaxs = formats.load(edax_books / "E1_pass.dat").book
-    formats.save(tmp_path / "a.egbk3", edaxs)
-    assert formats.save(tmp_path / "b.dat", formats.load(tmp_path / "a.egbk3").book).notes == []
-    back = formats.load(tmp_path / "b.dat").book
+    edaxs = registry.load(edax_books / "E1_pass.dat").book
+    registry.save(tmp_path / "a.egbk3", edaxs)
+    assert registry.save(tmp_path / "b.dat", registry.load(tmp_path / "a.egbk3").book).notes == []
+    back = registry.load(tmp_path / "b.dat").book
     finished = [entry for entry in contents(edaxs) if entry.leaf_move == NO_MOVE and entry.leaf_score >= -64]
     assert len(finished) == 3
     for entry in contents(edaxs):
@@ -292,7 +292,7 @@ def test_egbk_stores_the_other_sides_value(tmp_path: Path) -> None:
     path = tmp_path / "b.egbk"
     mirrored = START[1], START[0]
     path.write_bytes(struct.pack("<i", 1) + struct.pack("<QQB", *mirrored, 64 + 5))
-    book = formats.load(path, level=7).book
+    book = registry.load(path, level=7).book
     assert scores(book) == {START: -5}
     assert book.entry(*START).level == 7
     path.write_bytes(path.read_bytes() + b"\0")
@@ -307,7 +307,7 @@ def test_any_bytes_are_a_book_or_a_message(tmp_path_factory: pytest.TempPathFact
     for head in (b"", b"DICUORAGE\x03\x02\0\0\0", b"DICUORAGE\x02\x01\0\0\0", b"DESBOOK\n"):
         path.write_bytes(head + content)
         try:
-            formats.load(path)
+            registry.load(path)
         except Unreadable:
             continue
 
@@ -317,45 +317,45 @@ def test_formats_are_told_apart_by_content_and_written_by_name(tmp_path: Path) -
     deviate(book, START, Worker(toy), 2, 6)
     for name, kind in (("a.dat", "edax"), ("a.egbk3", "egaroucid"), ("a.txt", "text"), ("a.book", "native")):
         path = tmp_path / name
-        assert formats.save(path, book) == (kind, [])
+        assert registry.save(path, book) == (kind, [])
         elsewhere = tmp_path / f"{kind}.any"
         elsewhere.write_bytes(path.read_bytes())
-        loaded = formats.load(elsewhere)
+        loaded = registry.load(elsewhere)
         assert loaded.format == kind
         assert scores(loaded.book) == scores(book)
     (tmp_path / "x").write_bytes(b"hello")
     with pytest.raises(Unreadable, match="not a book"):
-        formats.load(tmp_path / "x")
+        registry.load(tmp_path / "x")
     with pytest.raises(Unreadable, match="No such file"):
-        formats.load(tmp_path / "y")
-    loaded = formats.load(dat_file(tmp_path / "d.dat", 2 * dat_record(*START), 2))
+        registry.load(tmp_path / "y")
+    loaded = registry.load(dat_file(tmp_path / "d.dat", 2 * dat_record(*START), 2))
     assert loaded.notes
     with create_store(tmp_path / "s.book", book), pytest.raises(WriteFailed, match="journal"):
-        formats.save(tmp_path / "s.book", book)
+        registry.save(tmp_path / "s.book", book)
 
 
 def test_a_book_with_open_leaves_is_completed_for_edax(tmp_path: Path) -> None:
     path = egbk3(tmp_path / "a.egbk3", record3(*START, leaf=b"\x82\x7d\xff"))
-    book = formats.load(path).book
-    assert "1 positions have no leaf" in formats.save(tmp_path / "a.dat", book).notes[0]
+    book = registry.load(path).book
+    assert "1 positions have no leaf" in registry.save(tmp_path / "a.dat", book).notes[0]
     book.options = book.options._replace(rule=Rule.EDAX)
     fix(book, Worker(toy))
-    assert formats.save(tmp_path / "a.dat", book).notes == []
+    assert registry.save(tmp_path / "a.dat", book).notes == []
     assert not len(read_dat(tmp_path / "a.dat").faults())
 
 
 def test_opening_any_book(tmp_path: Path) -> None:
     book = small_book()
-    formats.save(tmp_path / "a.dat", book)
-    opened = formats.open_any(tmp_path / "a.dat")
+    registry.save(tmp_path / "a.dat", book)
+    opened = registry.open_any(tmp_path / "a.dat")
     assert (opened.store, opened.format) == (None, "edax")
     assert contents(opened.book) == contents(book)
     path = tmp_path / "a.book"
     create_store(path, book).close()
-    first = formats.open_any(path)
+    first = registry.open_any(path)
     assert first.store is not None
     assert first.notes == []
-    second = formats.open_any(path)
+    second = registry.open_any(path)
     assert second.store is not None
     assert second.store.read_only
     assert f"process {os.getpid()} writes it" in second.notes[0]
@@ -363,4 +363,4 @@ def test_opening_any_book(tmp_path: Path) -> None:
     first.store.close()
     (tmp_path / "x").write_bytes(b"hello")
     with pytest.raises(Unreadable):
-        formats.open_any(tmp_path / "x")
+        registry.open_any(tmp_path / "x")

@@ -11,21 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy, worth
 
-from desdaemon.book import edax
-from desdaemon.book.add import Game, add_games, add_positions, fix, game_positions, new_book
-from desdaemon.book.again import correct, deepen
 from desdaemon.book.book import OPEN, Book
-from desdaemon.book.check import verify
 from desdaemon.book.chunks import address
+from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.grow import Mode, deviate, deviate_rows, enhance, extend, fill, fill_positions, play_out, select
-from desdaemon.book.jobs import Report, Worker
-from desdaemon.book.links import Order, leaf_bound, margins_of, negamax, negamax_from
-from desdaemon.book.native import kernels
+from desdaemon.book.formats import edax
+from desdaemon.book.growth.add import Game, add_games, add_positions, fix, game_positions, new_book
+from desdaemon.book.growth.game_results import add_result
+from desdaemon.book.growth.grow import (
+    Mode,
+    deviate,
+    deviate_rows,
+    enhance,
+    extend,
+    fill,
+    fill_positions,
+    play_out,
+    select,
+)
+from desdaemon.book.growth.research import correct, deepen
+from desdaemon.book.growth.rounds import Report, Worker
+from desdaemon.book.growth.shrink import cut, prune, prune_marks, subtree
+from desdaemon.book.negamax import Order, leaf_bound, margins_of, negamax, negamax_from
 from desdaemon.book.options import Options, Rule, default_depth
 from desdaemon.book.record import NO_SCORE, START, Entry
-from desdaemon.book.results import add_result
-from desdaemon.book.shrink import cut, prune, prune_marks, subtree
+from desdaemon.book.reports.check import verify
 from desdaemon.book.table import Table
 
 
@@ -656,7 +666,7 @@ def test_an_illegal_move_ends_its_game_and_is_named() -> None:
 
 
 def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desdaemon.book.add._GAMES", 2)
+    monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 2)
     games = [Game(bytes(moves), score) for moves, score in some_games(6)]
     book = new_book(Options(level=1, min_empties=40), toy)
     outcome, _ = add_games(book, games, Worker(toy, tell=lambda report: report.total < 4))

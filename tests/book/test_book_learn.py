@@ -8,12 +8,10 @@ import referee
 from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.check import verify
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.grade import GUESSED, LETTERS, READ, SOLVED, egaroucid_reading, flags, grade, reading
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Report, Worker
-from desdaemon.book.learn import (
+from desdaemon.book.growth.game_results import add_result, adjust, weight
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.learn import (
     NO_LIMIT,
     Window,
     expansions,
@@ -23,11 +21,13 @@ from desdaemon.book.learn import (
     repair_level,
     walk,
 )
+from desdaemon.book.growth.rounds import Report, Worker
+from desdaemon.book.growth.schedule import RECIPES, parse, run
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.record import MAX_LEVEL, START, Entry
-from desdaemon.book.results import add_result, adjust, weight
-from desdaemon.book.schedule import RECIPES, parse, run
-from desdaemon.book.store import create_store, open_store
+from desdaemon.book.reports.check import verify
+from desdaemon.book.reports.grade import GUESSED, LETTERS, READ, SOLVED, egaroucid_reading, flags, grade, reading
+from desdaemon.book.storage.store import create_store, open_store
 
 WINDOW = Window(6, 6, 14)
 

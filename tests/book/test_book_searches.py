@@ -7,16 +7,16 @@ import pytest
 import referee
 from toys import contents
 
-from desdaemon.book.add import add_positions, new_book
 from desdaemon.book.book import Book
-from desdaemon.book.check import verify
 from desdaemon.book.errors import NotInBook
-from desdaemon.book.feed import known_scores
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
+from desdaemon.book.growth.add import add_positions, new_book
+from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.hash_seeding import known_scores
+from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Options
 from desdaemon.book.record import START
-from desdaemon.book.searches import Searches
+from desdaemon.book.reports.check import verify
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
 

@@ -11,11 +11,11 @@ from book_dialogue import BookDialogue
 from toys import contents
 
 from desdaemon.book import book
-from desdaemon.book.check import verify
-from desdaemon.book.formats import load
-from desdaemon.books import DUE
-from desdaemon.jobs import Job
-from desdaemon.protocol.book_commands import BOOK_COMMANDS
+from desdaemon.book.formats.registry import load
+from desdaemon.book.reports.check import verify
+from desdaemon.books.jobs import Job
+from desdaemon.books.service import DUE
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
 STOPS = (1, 2, 4, 9)
 
@@ -216,7 +216,7 @@ def test_a_negamax_that_takes_too_long_is_due_and_done_by_the_next_command(
     dialogue: BookDialogue, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = everything(dialogue)
-    monkeypatch.setattr("desdaemon.book.jobs.SETTLE_S", -1.0)
+    monkeypatch.setattr("desdaemon.book.growth.rounds.SETTLE_S", -1.0)
     stopper = Stopper(monkeypatch)
     stopper.after = 1
     answer = dialogue.lines("book negamax")

@@ -11,19 +11,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checkout import SUPPORT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from toys import contents, small_book, toy
 
-from desdaemon.book import journal, snapshot
 from desdaemon.book.book import Book
 from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.record import START, Entry
-from desdaemon.book.salvage import salvage
-from desdaemon.book.store import GROUP_SECONDS, Store, create_store, journal_path, lock_path, open_store
+from desdaemon.book.storage import journal, snapshot
+from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.storage.store import GROUP_SECONDS, Store, create_store, journal_path, lock_path, open_store
 
 
 def grown() -> Book:
@@ -238,7 +239,7 @@ def test_changes_that_belong_together_wait_for_their_end(tmp_path: Path) -> None
 
 
 def test_a_long_journal_is_called_bloated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desdaemon.book.store.BLOATED", 1000)
+    monkeypatch.setattr("desdaemon.book.storage.store.BLOATED", 1000)
     path = tmp_path / "b.book"
     with create_store(path, small_book()) as store:
         assert not store.bloated
@@ -292,7 +293,7 @@ def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: py
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("desdaemon.book.journal.os.write", full)
+        patched.setattr("desdaemon.book.storage.journal.os.write", full)
         store.book.put(Entry(99, 1 << 50))
         with pytest.raises(WriteFailed, match="No space left"):
             store.commit()
@@ -315,7 +316,7 @@ def test_a_full_disk_while_saving_leaves_the_old_book(tmp_path: Path, monkeypatc
             def full(handle: int) -> None:
                 raise OSError(28, "No space left on device")
 
-            patched.setattr("desdaemon.book.files.os.fsync", full)
+            patched.setattr("desdaemon.book.storage.files.os.fsync", full)
             with pytest.raises(WriteFailed, match="No space left"):
                 store.save()
         assert not store.read_only
@@ -448,13 +449,13 @@ def _store_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 WRITER = """
 import sys
 sys.path[:0] = sys.argv[2:]
-import conftest
+import checkout
 from pathlib import Path
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Job, Worker
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Job, Worker
 from desdaemon.book.record import START, Entry
-from desdaemon.book.salvage import salvage
-from desdaemon.book.store import open_store
+from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.storage.store import open_store
 from toys import toy
 
 store = open_store(Path(sys.argv[1]))
@@ -473,12 +474,11 @@ while True:
 def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     create_store(path, small_book()).close()
-    here = Path(__file__).parent
     rng = random.Random(2)
     acknowledged = 0
     for _ in range(15):
         writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), str(here), str(here.parent)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(path), str(SUPPORT)], stdout=subprocess.PIPE, text=True
         )
         assert writer.stdout is not None
         assert writer.stdout.readline() == "open\n"

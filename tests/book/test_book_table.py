@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from toys import canonical
 
-from desdaemon.book.add import enumerate_book
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import OutOfRange
+from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import Options
 from desdaemon.book.record import RECORD, STATE, Entry, mirror_move, unmirror_move
 from desdaemon.book.table import Table

@@ -10,20 +10,28 @@ import pytest
 import referee
 from toys import canonical, contents, small_book, toy
 
-from desdaemon.book import edax
-from desdaemon.book.add import fix, game_positions
 from desdaemon.book.book import Book
-from desdaemon.book.check import repair, verify
 from desdaemon.book.choose import Choice, Settings, candidates, caution, checked, choose, line
-from desdaemon.book.compare import better, diff, merge
 from desdaemon.book.errors import NotInBook, OutOfRange
-from desdaemon.book.grow import deviate
-from desdaemon.book.jobs import Worker
+from desdaemon.book.formats import edax
+from desdaemon.book.formats.text import parse_board
+from desdaemon.book.growth.add import fix, game_positions
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.growth.shrink import delete
 from desdaemon.book.options import Options
 from desdaemon.book.record import HUMAN, START, Entry
-from desdaemon.book.report import best_lines, check_games, entry_text, info_lines, problems, show_lines, summary
-from desdaemon.book.shrink import delete
-from desdaemon.book.text import parse_board
+from desdaemon.book.reports.check import repair, verify
+from desdaemon.book.reports.compare import better, diff, merge
+from desdaemon.book.reports.report import (
+    best_lines,
+    check_games,
+    entry_text,
+    info_lines,
+    problems,
+    show_lines,
+    summary,
+)
 
 FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square("f5"))))
 

@@ -9,11 +9,11 @@ import pytest
 from toys import contents
 
 from desdaemon.book.record import START
-from desdaemon.books import Books, Caller, Forbidden
-from desdaemon.jobs import Job, Jobs
-from desdaemon.protocol.book_commands import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
+from desdaemon.books.jobs import Job, Jobs
+from desdaemon.books.service import Books, Caller, Forbidden
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
-from desdaemon.settings import Settings
+from desdaemon.session.settings import Settings
 
 ME = Caller("me", Settings())
 
@@ -135,7 +135,7 @@ def test_the_table_is_consistent() -> None:
 
 
 def test_every_command_has_its_work() -> None:
-    from desdaemon.book_commands_work import WORK
+    from desdaemon.books.commands.registry import WORK
 
     assert set(WORK) == {command.name for command in BOOK_COMMANDS}
 

@@ -12,11 +12,11 @@ import numpy as np
 import plain_weights
 import pytest
 
-from desdaemon.engine import library
-from desdaemon.engine.entries import SPEC
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation.weights import SHIPPED, Weights
+from desdaemon.engine.evaluation.weights_file import PLIES, WEIGHTS_PER_PLY
+from desdaemon.engine.exports import SPEC
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import SHIPPED, Weights
-from desdaemon.engine.weights_file import PLIES, WEIGHTS_PER_PLY
 
 HERE = Path(__file__).resolve().parent
 
@@ -32,7 +32,7 @@ def inner() -> library.Library:
     """The engine's inner kernels, compiled for these tests (see `probe`)."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HERE))
-        from probe.entries import SPEC as PROBE
+        from probe.exports import SPEC as PROBE
 
         return library.load(PROBE)
 

@@ -9,11 +9,12 @@ import numpy as np
 import plain_weights
 import pytest
 
-from desdaemon.engine import curve, library
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation import curve
+from desdaemon.engine.evaluation.patterns import CONSTANT
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.patterns import CONSTANT
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
 
 BOARDS = [
     *(board for board in judge.positions(30, 240, range(1, 60)) if judge.moves(*board)),
@@ -109,7 +110,7 @@ def test_a_curve_moves_a_search_as_the_leaves_say(searcher_of: dict[float | None
 
 
 def test_training_and_engine_mean_the_same(searcher_of: dict[float | None, Searcher], packed: np.ndarray) -> None:
-    from desdaemon.engine.training import curves, features, ridge
+    from desdaemon.engine.training.fitting import curves, features, ridge
 
     weights = ridge.unpack(packed.tobytes())
     for board in BOARDS[:200]:

@@ -10,12 +10,12 @@ import numpy as np
 import plain_weights
 import pytest
 
-from desdaemon.engine import library
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.result import PASS, Line, Result
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
 
 TO_THE_END = Limits(60)
 ALL = (1 << 64) - 1

@@ -11,8 +11,8 @@ import judge
 import pytest
 import referee
 
-from desdaemon.engine import patterns
-from desdaemon.engine.library import Library
+from desdaemon.engine.compiler.library import Library
+from desdaemon.engine.evaluation import patterns
 from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Searcher
 

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import ROOT
 
-from desdaemon.engine import library
-from desdaemon.engine.library import LibraryError, Spec
-
-ROOT = Path(__file__).resolve().parent.parent.parent
+from desdaemon.engine.compiler import library
+from desdaemon.engine.compiler.library import LibraryError, Spec
 
 # ------------------------------------------------------------------------------------------------ the compiler
 
@@ -29,7 +28,7 @@ class Compiler:
     """`jit` with a register of kernels of its own."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        from desdaemon.engine import jit
+        from desdaemon.engine.compiler import jit
 
         self.jit = jit
         patch.setattr(jit, "_registry", {})
@@ -126,8 +125,8 @@ def test_two_kernels_of_one_name(compiler: Compiler) -> None:
 def test_every_entry_is_a_kernel_of_that_signature() -> None:
     from importlib import import_module
 
-    from desdaemon.engine import jit
-    from desdaemon.engine.entries import MODULES, SPEC
+    from desdaemon.engine.compiler import jit
+    from desdaemon.engine.exports import MODULES, SPEC
 
     for module in MODULES:
         import_module(module)
@@ -137,12 +136,12 @@ def test_every_entry_is_a_kernel_of_that_signature() -> None:
 # ------------------------------------------------------------------------------------------------ the cache
 
 _ENTRIES = """
-from desdaemon.engine.library import Spec
+from desdaemon.engine.compiler.library import Spec
 MODULES = ("{package}.kernels.only",)
 SPEC = Spec("{package}", "{package}.kernels", {{"{package}_answer": "i64(i64)"}})
 """
 _KERNELS = """
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 @kernel("i64(i64)")
 def {package}_answer(x):
     return x + {answer}
@@ -158,7 +157,7 @@ class Small:
         (self.package / "kernels").mkdir(parents=True)
         for path in (self.package, self.package / "kernels"):
             (path / "__init__.py").touch()
-        (self.package / "entries.py").write_text(_ENTRIES.format(package=name))
+        (self.package / "exports.py").write_text(_ENTRIES.format(package=name))
         self.write(5)
         self.spec = Spec(name, f"{name}.kernels", {f"{name}_answer": "i64(i64)"})
 
@@ -344,7 +343,7 @@ sys.path.insert(0, {root!r})
 top = importlib.import_module("daemon")
 top.__path__.append({root!r})
 sys.modules["desdaemon"] = top
-from desdaemon.engine import library
+from desdaemon.engine.compiler import library
 compiled = []
 original = library.compile_library
 def watched(spec, tell=None):
@@ -353,7 +352,7 @@ def watched(spec, tell=None):
 library.compile_library = watched
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
+from desdaemon.engine.evaluation.weights import Weights
 """
 _SOLVE = """
 searcher = Searcher(hash_bits=12, weights=Weights.load({weights!r}))
@@ -362,7 +361,7 @@ modules = [name for name in ("numba", "numpy", "asyncio") if name in sys.modules
 print(json.dumps(dict(score=result.lines[0].score, compiled=compiled, modules=modules)))
 """
 _MOVES = """
-from desdaemon.engine.entries import SPEC
+from desdaemon.engine.exports import SPEC
 print(json.dumps(dict(moves=library.load(SPEC).board_moves(*{board}), compiled=compiled)))
 """
 

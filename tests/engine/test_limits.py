@@ -8,10 +8,10 @@ import time
 import judge
 import pytest
 
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Control, Searcher
-from desdaemon.engine.weights import Weights
 
 # Edax's levels: of each level, up to how many empties the game is read to its end with which selectivity; beyond,
 # the depth is the level, with the selectivity that stands last.

@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.evaluation.weights_metadata import Traits
 from desdaemon.engine.limits import SELECTIVITIES, Limits
 from desdaemon.engine.probcut import (
     CONFIDENCE,
@@ -18,8 +20,6 @@ from desdaemon.engine.probcut import (
     table,
 )
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.traits import Traits
-from desdaemon.engine.weights import Weights
 
 MODEL = ErrorModel(size=18.0, gap=0.3, start=5.0, decay=0.7, calm=0.015, end=4.5, odd=-1.5, even=0.75)
 

@@ -9,9 +9,9 @@ import judge
 import pytest
 import referee
 
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
 
 
 class Problem(NamedTuple):

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import judge
 import pytest
 
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
 
 TO_THE_END = Limits(60)
 OFF_ETC, OFF_EVALUATION = 1, 2

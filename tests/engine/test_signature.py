@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from desdaemon.engine.bench import Bench
-from desdaemon.engine.weights import Weights
+from desdaemon.engine.evaluation.weights import Weights
 
 KNOWN = Path(__file__).with_name("signature.json")
 

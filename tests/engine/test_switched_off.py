@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 
 from desdaemon.engine.bench import random_problems
+from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.weights import Weights
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 CHANGES = {
     "mobility": ("ordering.py", "return popc(moves_) + popc(moves_ & U(CORNERS))", "return 0"),

@@ -13,7 +13,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import pytest
 
-from desdaemon.engine.library import Library
+from desdaemon.engine.compiler.library import Library
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -27,10 +27,11 @@ sys.path[:0] = [root, here]
 top = importlib.import_module("daemon")
 top.__path__.append(root)
 sys.modules["desdaemon"] = top
-from probe.entries import SPEC
-from desdaemon.engine import library, search
+from probe.exports import SPEC
+from desdaemon.engine import search
+from desdaemon.engine.compiler import library
 from desdaemon.engine.limits import Limits
-from desdaemon.engine import weights as loading
+from desdaemon.engine.evaluation import weights as loading
 search.SPEC = loading.SPEC = SPEC
 lib = library.load(SPEC)
 library.cache_folder = lambda: None
@@ -141,8 +142,8 @@ sys.modules["desdaemon"] = top
 import llvmlite.binding as llvm
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
-from desdaemon.engine import jit
-from desdaemon.engine.entries import MODULES, SPEC
+from desdaemon.engine.compiler import jit
+from desdaemon.engine.exports import MODULES, SPEC
 def machine(wanted):
     assert wanted.features == ""
     return llvm.Target.from_triple(triple).create_target_machine(cpu=target, features="", opt=3, reloc="default")

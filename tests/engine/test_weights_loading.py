@@ -10,11 +10,12 @@ import numpy as np
 import plain_weights
 import pytest
 
-from desdaemon.engine import library, weights
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation import weights
+from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
+from desdaemon.engine.evaluation.weights_metadata import Traits
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, table
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.traits import Traits
-from desdaemon.engine.weights import SHIPPED, Weights, WeightsError
 
 
 @pytest.fixture
@@ -67,8 +68,8 @@ def test_files_of_the_smaller_set(
     engine: library.Library, packed_by_lot: np.ndarray, cache: Path, tmp_path: Path
 ) -> None:
     """Edax's file is one whose other weights are 0."""
-    from desdaemon.engine import patterns
-    from desdaemon.engine.weights_file import write_edax
+    from desdaemon.engine.evaluation import patterns
+    from desdaemon.engine.evaluation.weights_file import write_edax
 
     packed = packed_by_lot.copy()
     packed[:, patterns.EDAX_SIZE :] = 0

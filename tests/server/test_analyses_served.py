@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from random_games import random_game
 from served import Served
-from test_games import random_game
 
-from desdaemon.clients import analyze
-from desdaemon.protocol.game_bases import FileGame, write_games
-from desdaemon.protocol.rules import PASS
+from desdaemon.clients.analysis import command
+from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.othello.rules import PASS
 
 
 def test_a_game_is_analysed_by_a_running_daemon(
@@ -20,7 +20,7 @@ def test_a_game_is_analysed_by_a_running_daemon(
     path = str(tmp_path / "game.ggf")
     game = random_game(3, 99)
     write_games(path, [FileGame(game._replace(black="a", white="b"))])
-    assert analyze.main([path, "--depth", "2", "--server", daemon.ipc, "--json", "-"]) == 0
+    assert command.main([path, "--depth", "2", "--server", daemon.ipc, "--json", "-"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["steps"]) == len(game.moves)
     assert all(step["sure"] for step, played in zip(found["steps"], game.moves, strict=True) if played.move != PASS)
@@ -29,7 +29,7 @@ def test_a_game_is_analysed_by_a_running_daemon(
 def test_no_daemon_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "game.txt"
     path.write_text("f5d6c3\n")
-    assert analyze.main([str(path), "--server", f"ipc://{tmp_path}/none"]) == 1
+    assert command.main([str(path), "--server", f"ipc://{tmp_path}/none"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("desdaemon analyze: ")
     assert err.count("\n") == 1

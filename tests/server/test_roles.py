@@ -11,10 +11,10 @@ import zmq
 from served import PATIENCE_S, REAL, ROOT, Peer, Served, serving, until
 
 from desdaemon.clients import Client, DaemonError
-from desdaemon.protocol.book_commands import BOOK_COMMANDS
-from desdaemon.protocol.commands import COMMANDS
-from desdaemon.protocol.messages import OPERATIONS
-from desdaemon.protocol.options import OPTIONS
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.protocol.commands.text import COMMANDS
+from desdaemon.protocol.wire.messages import OPERATIONS
 
 
 def keys(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -7,18 +7,18 @@ import json
 import pytest
 from served import REAL, ROOT
 
-from desdaemon.clients import bench, bench_daemon
+from desdaemon.clients.bench import command, daemon
 
 
 @pytest.fixture(autouse=True)
 def checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """The daemon of this checkout, whatever is installed."""
-    monkeypatch.setattr(bench_daemon, "PROGRAM", REAL)
+    monkeypatch.setattr(daemon, "PROGRAM", REAL)
     monkeypatch.chdir(ROOT)
 
 
 def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.main(["--quick", "--json", "--only", "ping", "--only", "idle", "--minutes", "0.04"]) in (0, 1)
+    assert command.main(["--quick", "--json", "--only", "ping", "--only", "idle", "--minutes", "0.04"]) in (0, 1)
     found = json.loads(capsys.readouterr().out)
     assert found["machine"]["processors"] >= 1
     names = [figure["name"] for figure in found["figures"]]
@@ -31,13 +31,13 @@ def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_table_says_what_was_missed() -> None:
     figures = [
-        bench.Figure("ping p50", 0.2, "ms", 0.3),
-        bench.Figure("ping p99", 6.0, "ms", 5),
-        bench.Figure("look-ups", 30_000, "/s", 20_000, True),
-        bench.Figure("for information", 1, "MB"),
+        command.Figure("ping p50", 0.2, "ms", 0.3),
+        command.Figure("ping p99", 6.0, "ms", 5),
+        command.Figure("look-ups", 30_000, "/s", 20_000, True),
+        command.Figure("for information", 1, "MB"),
     ]
     assert [figure.reached for figure in figures] == [True, False, True, True]
-    table = bench.table(figures, [(60.0, 100.0)])
+    table = command.table(figures, [(60.0, 100.0)])
     assert table.count("missed") == 1
     assert "<= 5 ms  missed" in table
     assert table.endswith("    1.0         100.0\n")
@@ -45,15 +45,15 @@ def test_the_table_says_what_was_missed() -> None:
 
 def test_percentiles() -> None:
     values = [float(value) for value in range(100, 0, -1)]
-    assert bench.percentile(values, 50) == 51
-    assert bench.percentile(values, 99) == 100
-    assert bench.percentile([5.0], 99) == 5
+    assert command.percentile(values, 50) == 51
+    assert command.percentile(values, 99) == 100
+    assert command.percentile([5.0], 99) == 5
 
 
 def test_a_daemon_that_does_not_start_is_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_daemon, "PROGRAM", (*REAL, "no-such-command"))
-    assert bench.main(["--only", "ping"]) == 1
+    monkeypatch.setattr(daemon, "PROGRAM", (*REAL, "no-such-command"))
+    assert command.main(["--only", "ping"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)

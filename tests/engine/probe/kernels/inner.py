@@ -1,6 +1,6 @@
 """Entries into kernels that Python otherwise never calls."""
 
-from desdaemon.engine.jit import kernel
+from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import final_score, last_flips, popc, stack_buf
 from desdaemon.engine.kernels.endgame import solve
 from desdaemon.engine.kernels.evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features

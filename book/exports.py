@@ -1,0 +1,42 @@
+"""The compiled book kernels' C functions, by name and signature; see the kernels for what they do."""
+
+from __future__ import annotations
+
+from desdaemon.engine.compiler.library import Spec
+
+MODULES = ("desdaemon.book.kernels.interface",)
+
+SPEC = Spec(
+    "book",
+    "desdaemon.book.kernels",
+    {
+        "find_row": "i64(u64,u64,u64)",
+        "find_rows": "i64(u64,u64,i64,u64)",
+        "insert_row": "i64(u64,u64,u64)",
+        "insert_records": "i64(u64,u64,i64,i64,i64,u64)",
+        "rehash_segment": "void(u64,u64,u64,u64,u64)",
+        "remove_rows": "i64(u64,u64,i64,i64)",
+        "board_moves_of": "u64(u64,u64)",
+        "board_flips_of": "u64(u64,u64,u64)",
+        "canonical_of": "i64(u64,u64,u64)",
+        "canonicalise": "i64(u64,i64,u64)",
+        "list_links": "i64(u64,u64,u64,u64)",
+        "count_layers": "void(u64,i64,i64,u64)",
+        "place_rows": "void(u64,i64,i64,u64,u64)",
+        "negamax_rows": "i64(u64,u64,i64,i64,u64,i64,u64)",
+        "select_rows": "i64(u64,u64,u64,i64,i64,u64)",
+        "count_positions": "void(u64,u64,i64,i64,u64,u64)",
+        "list_kinds": "void(u64,i64,i64,u64)",
+        "list_lost": "i64(u64,i64,i64,u64,u64,u64)",
+        "count_empties": "void(u64,i64,i64,u64)",
+        "insert_children": "i64(u64,i64,i64,u64)",
+        "tally_rows": "void(u64,i64,i64,u64,u64)",
+        "list_parents": "i64(u64,i64,u64,i64)",
+        "replay_game": "i64(u64,u64,u64,i64,u64,i64,u64)",
+        "list_faults": "i64(u64,i64,i64,u64,i64,u64,u64)",
+        "reach_rows": "i64(u64,u64,u64,i64,i64,i64,u64)",
+        "dat_load": "i64(u64,u64,i64,i64,i64,u64)",
+        "dat_compare": "i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)",
+        "dat_write": "i64(u64,i64,i64,u64,i64,u64,i64,u64,u64)",
+    },
+)

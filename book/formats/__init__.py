@@ -1,0 +1,1 @@
+"""Files of other programs' books, read and written."""

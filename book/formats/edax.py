@@ -1,0 +1,211 @@
+"""Edax's book.dat, version 4, byte for byte.
+
+Edax keeps the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Here
+links are computed, so `read` keeps, beside the table, the links of those records that computing would write
+otherwise; `write` uses them as long as the book has not changed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.chunks import address
+from desdaemon.book.compiled import kernels
+from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.options import Options
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import MAX_LEVEL
+from desdaemon.book.storage.files import content, replacing
+from desdaemon.book.table import Table
+
+MAGIC = b"XADEKOOB"
+VERSION = 4
+RELEASE = 6
+HEADER = struct.Struct("<8sBBhBBBBBBiiiiii")
+RECORD_BYTES = 42
+
+_PROBLEMS = {
+    1: "the file ends in the middle of this record",
+    2: "a square holds discs of both sides",
+    3: "a centre square is empty",
+    4: "the board is not the canonical one of its eight images",
+    5: "the value or a bound is out of range",
+    6: f"the level is not 0..{MAX_LEVEL}",
+    7: "more links than legal moves",
+    8: "a link is not a legal move",
+    9: "two links have the same move",
+    10: "a link's score is out of range",
+    11: "the leaf is not a legal move",
+    12: "the leaf's score is not -64..64",
+    13: "the leaf is also a link",
+}
+_NOTES = 4096
+_SLICE = 1 << 14
+
+
+class Links(NamedTuple):
+    """Links as a file had them, for the rows (ascending) where computing gives others: for each, a count byte and
+    (score, move) pairs, one after another in ``data``."""
+
+    rows: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.uint64]
+    data: npt.NDArray[np.uint8]
+
+    def addresses(self) -> npt.NDArray[np.uint64]:
+        """(row, address) pairs for the writer."""
+        return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
+
+
+class Loaded(NamedTuple):
+    """A book.dat in memory; ``duplicates`` records of known positions were dropped, as Edax does."""
+
+    table: Table
+    options: Options
+    links: Links
+    duplicates: int
+
+
+def _header(path: Path, data: bytes) -> tuple[Options, int]:
+    if len(data) < HEADER.size:
+        raise Unreadable(
+            path, len(data), f"an Edax book has a header of {HEADER.size} bytes; the file ends before it does"
+        )
+    fields = HEADER.unpack_from(data)
+    magic, version = fields[0], fields[1]
+    if magic != MAGIC:
+        raise Unreadable(path, 0, f"not an Edax book: begins with {magic!r}, not {MAGIC!r}")
+    if version != VERSION:
+        raise Unreadable(path, 8, f"an Edax book of version {version}; only version {VERSION} can be read")
+    level, min_empties, midgame_error, endcut_error, verbosity, count = fields[10:]
+    for offset, name, value, low, high in (
+        (18, "level", level, 0, MAX_LEVEL),
+        (22, "number of empties", min_empties, 0, 61),
+        (26, "midgame error", midgame_error, 0, 129),
+        (30, "endcut error", endcut_error, 0, 129),
+        (38, "number of positions", count, 0, (1 << 31) - 1),
+    ):
+        if not low <= value <= high:
+            raise Unreadable(path, offset, f"the {name} is {value}, not {low}..{high}")
+    return Options(level, min_empties, midgame_error, endcut_error, verbosity), count
+
+
+def _note_links(table: Table, data: npt.NDArray[np.uint8], going: Going) -> Links:
+    notes = np.empty((_NOTES, 2), np.uint64)
+    stats = np.zeros(1, np.uint64)
+    empties = table.by_empties(going)
+    found: list[npt.NDArray[np.uint64]] = []
+    at, base = HEADER.size, address(data)
+    while at < len(data):
+        at = int(
+            kernels().dat_compare(
+                table.context,
+                base,
+                len(data),
+                at,
+                _SLICE,
+                address(notes),
+                _NOTES,
+                address(stats),
+                address(empties),
+            )
+        )
+        found.append(notes[: int(stats[0])].copy())
+        going("links", at, len(data))
+    noted = np.concatenate(found) if found else notes[:0]
+    # A repeated record is dropped, so only the first one of a row counts.
+    rows, first = np.unique(noted[:, 0], return_index=True)
+    places = noted[first, 1].astype(np.int64)
+    lengths = 1 + 2 * data[places + 38].astype(np.int64)
+    offsets = np.cumsum(lengths) - lengths
+    kept = data[np.repeat(places + 39 - offsets, lengths) + np.arange(int(lengths.sum()))]
+    kept[offsets] = data[places + 38]
+    return Links(rows, offsets.astype(np.uint64), kept)
+
+
+def read(path: Path, going: Going = silent) -> Loaded:
+    """Read a book.dat. Raises Unreadable, naming the byte and what is wrong there."""
+    data = content(path, going)
+    options, count = _header(path, bytes(data[: HEADER.size]))
+    size = len(data)
+    table = Table()
+    table.reserve(min(count, size // RECORD_BYTES))
+    out = np.zeros(3, np.int64)
+    at = HEADER.size
+    while at < size:
+        at = int(kernels().dat_load(table.context, address(data), size, at, _SLICE, address(out)))
+        reason = int(out[0])
+        if reason > 0:
+            raise Unreadable(path, at + int(out[1]), f"the record at byte {at}: {_PROBLEMS[reason]}")
+        if reason < 0:
+            table.make_room(reason)
+        going("load", at, size)
+    records = len(table) + int(out[2])
+    if records != count:
+        raise Unreadable(path, size, f"the header says {count} positions, the file ends after {records}")
+    links = _note_links(table, data, going)
+    return Loaded(table, options, links, int(out[2]))
+
+
+def _now() -> tuple[int, ...]:
+    now = datetime.datetime.now().astimezone()
+    return now.year, now.month, now.day, now.hour, now.minute, now.second
+
+
+def write(
+    path: Path,
+    table: Table,
+    options: Options,
+    links: Links | None = None,
+    going: Going = silent,
+) -> int:
+    """Write a book.dat beside ``path`` and put it in its place; answers the bytes written.
+
+    Counts saturate at 2^32 - 1, a human's level becomes the leaf's or 60, unknown levels 0. ``links`` are written
+    instead of the computed ones. Raises WriteFailed.
+    """
+    if len(table) >= 1 << 31:
+        raise WriteFailed(f"{path}: Edax's format counts at most {(1 << 31) - 1} positions; this book has {len(table)}")
+    header = HEADER.pack(
+        MAGIC,
+        VERSION,
+        RELEASE,
+        *_now(),
+        0,
+        options.level,
+        options.min_empties,
+        options.midgame_error,
+        options.endcut_error,
+        options.verbosity,
+        len(table),
+    )
+    special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
+    buffer: npt.NDArray[Any] = np.empty(_SLICE * 176, np.uint8)
+    stats = np.zeros(2, np.uint64)
+    empties = table.by_empties(going)
+    written = len(header)
+    with replacing(path) as stream:
+        stream.write(header)
+        while int(stats[1]) < len(table):
+            size = int(
+                kernels().dat_write(
+                    table.context,
+                    int(stats[1]),
+                    min(len(table), int(stats[1]) + _SLICE),
+                    address(buffer),
+                    len(buffer),
+                    address(special),
+                    len(special),
+                    address(stats),
+                    address(empties),
+                )
+            )
+            stream.write(buffer[:size].data)
+            written += size
+            going("write", int(stats[1]), len(table))
+    return written

@@ -1,0 +1,150 @@
+"""Any file of a book, by its content when read and by its name when written."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.book import OPEN, Book
+from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.storage import snapshot
+from desdaemon.book.storage.store import Store, journal_path, open_store
+from desdaemon.book.table import FINISHED
+
+from . import edax, egaroucid, text
+
+NATIVE = "native"
+EDAX = "edax"
+EGAROUCID = "egaroucid"
+TEXT = "text"
+
+_NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
+
+
+def format_by_name(path: Path) -> str:
+    """The format a file of this name is written in: .dat, .egbk3, .txt; anything else is our own."""
+    return _NAMES.get(path.suffix.lower(), NATIVE)
+
+
+def format_by_content(path: Path) -> str:
+    """The format of an existing file. Raises Unreadable when it cannot be opened."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(128)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+    if head.startswith(snapshot.MAGIC):
+        return NATIVE
+    if head.startswith(edax.MAGIC):
+        return EDAX
+    if head.startswith(egaroucid.MAGIC):
+        return EGAROUCID
+    line = head.partition(b"\n")[0]
+    if len(line) >= 66 and line[64:].lstrip()[:2] in (b"X,", b"O,"):
+        return TEXT
+    by_name = {".egbk": EGAROUCID, ".egbk2": EGAROUCID, **_NAMES}.get(path.suffix.lower())
+    if by_name is None:
+        raise Unreadable(path, 0, "not a book: neither our own, nor Edax's, nor Egaroucid's, nor a text export")
+    return by_name
+
+
+class Loaded(NamedTuple):
+    """A book in memory, its file's format, and what its reader remarked."""
+
+    book: Book
+    format: str
+    notes: list[str]
+
+
+def load(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
+    """Read a book of any format into memory, without its journal and lock; ``level`` is for files without levels.
+
+    To work on a book of our own use `store.open_store`. Raises Unreadable; nothing else is touched.
+    """
+    kind = format_by_content(path)
+    notes: list[str] = []
+    if kind == NATIVE:
+        return Loaded(snapshot.book_of(snapshot.read(path, going=going)), kind, notes)
+    if kind == EDAX:
+        read = edax.read(path, going)
+        if read.duplicates:
+            notes.append(f"{path}: {read.duplicates} repeated positions were dropped")
+        return Loaded(Book(read.options, read.table, read.links), kind, notes)
+    if kind == EGAROUCID:
+        other = egaroucid.read(path, level=level, going=going)
+        if other.duplicates:
+            notes.append(f"{path}: {other.duplicates} repeated positions were merged")
+        if other.passes:
+            notes.append(f"{path}: {other.passes} forced passes were made positions")
+        return Loaded(other.book, kind, notes)
+    imported = text.read(path, going)
+    if imported.duplicates:
+        notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
+    return Loaded(imported.book, kind, notes)
+
+
+class Opened(NamedTuple):
+    """A book to work on: with a store when the file is our own, in memory alone otherwise."""
+
+    book: Book
+    store: Store | None
+    format: str
+    notes: list[str]
+
+
+def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
+    """Open a book of any format; our own for writing, or for reading when another process writes it.
+
+    ``level`` is for files without levels. Raises Unreadable; nothing else is touched.
+    """
+    if format_by_content(path) != NATIVE:
+        loaded = load(path, level=level, going=going)
+        return Opened(loaded.book, None, loaded.format, loaded.notes)
+    store = open_store(path, read_only=None, going=going)
+    notes = list(store.notes)
+    if store.read_only:
+        notes.append(f"{path}: opened for reading: process {store.holder} writes it")
+    return Opened(store.book, store, NATIVE, notes)
+
+
+class Saved(NamedTuple):
+    """The format that was written, and what its users should know about the file."""
+
+    format: str
+    notes: list[str]
+
+
+def save(path: Path, book: Book, going: Going = silent) -> Saved:
+    """Write a book in the format of the file's name, replacing what is there only when it is whole.
+
+    A native file gets one backup and no journal. Raises WriteFailed.
+    """
+    kind = format_by_name(path)
+    notes: list[str] = []
+    if kind == EDAX:
+        # Counted first: what is written is not to be undone by a stop.
+        rows = book.faults(going)
+        rows = rows[rows[:, 1] == OPEN, 0]
+        missing = int(np.count_nonzero(book.table.kinds(going)[rows] != FINISHED)) if len(rows) else 0
+        edax.write(path, book.table, book.options, book.file_links, going)
+        if missing:
+            notes.append(f"{path}: {missing} positions have no leaf, which Edax reports as wrong: fix the book first")
+    elif kind == EGAROUCID:
+        egaroucid.write(path, book, going)
+    elif kind == TEXT:
+        text.write(path, book, going)
+    else:
+        write_native(path, book, going)
+    return Saved(kind, notes)
+
+
+def write_native(path: Path, book: Book, going: Going = silent) -> None:
+    """Write our own file for a book that has none of its own, with a new identity. Raises WriteFailed, also when
+    a journal lies there: then it is somebody's open or opened book."""
+    if journal_path(path).exists():
+        raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
+    snapshot.write(path, book, secrets.randbits(64), 0, backups=1, going=going)

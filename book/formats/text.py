@@ -1,0 +1,182 @@
+"""Edax's text form of a book: a line for each position with its board, level and leaf.
+
+    ---------------------------OX------XO--------------------------- X,6,D3,2
+
+The board from A1 to H8 (X: side to move), the side, level, leaf move (PA: pass, --: none) and leaf score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.book import Book, final_score
+from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.errors import Unreadable
+from desdaemon.book.options import Options
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry, mirror_move
+from desdaemon.book.storage.files import replacing
+
+_FIRST = "Xx*Bb#"
+_SECOND = "Oo0Ww"
+_FREE = "-._"
+_STEP = 1 << 12
+
+
+def move_name(move: int) -> str:
+    """A square as text (A1..H8), PA for a pass, -- for no move."""
+    if move == PASS:
+        return "PA"
+    return "ABCDEFGH"[move & 7] + str((move >> 3) + 1) if move < PASS else "--"
+
+
+_NAMES = [move_name(move) for move in range(NO_MOVE + 1)]
+
+
+def parse_move(text: str) -> int:
+    """The inverse of `move_name`, in either case, also PS and PASS. Raises ValueError."""
+    name = text.strip().upper()
+    if name in ("PA", "PS", "PASS"):
+        return PASS
+    if name == "--":
+        return NO_MOVE
+    if len(name) != 2 or name[0] not in "ABCDEFGH" or name[1] not in "12345678":
+        raise ValueError(f"{text.strip()!r} is not a move")
+    return "ABCDEFGH".index(name[0]) + 8 * (int(name[1]) - 1)
+
+
+def board_text(player: int, opponent: int) -> str:
+    """64 characters from A1 to H8: X side to move, O the other, - empty."""
+    return "".join("X" if player >> k & 1 else "O" if opponent >> k & 1 else "-" for k in range(64))
+
+
+def parse_board(text: str, side: str) -> tuple[int, int]:
+    """(player, opponent) of a board of 64 characters and the side to move. Raises ValueError."""
+    if len(text) != 64:
+        raise ValueError(f"the board has {len(text)} squares, not 64")
+    first = second = 0
+    for k, disc in enumerate(text):
+        if disc in _FIRST:
+            first |= 1 << k
+        elif disc in _SECOND:
+            second |= 1 << k
+        elif disc not in _FREE:
+            raise ValueError(f"{disc!r} on {move_name(k)} is neither a disc nor an empty square")
+    if side in _FIRST and len(side) == 1:
+        return first, second
+    if side in _SECOND and len(side) == 1:
+        return second, first
+    raise ValueError(f"{side!r} is not a side")
+
+
+class Imported(NamedTuple):
+    """A book from text; ``duplicates`` lines repeated a position and were dropped."""
+
+    book: Book
+    duplicates: int
+
+
+def _number(text: str, name: str, low: int, high: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise ValueError(f"the {name} {text.strip()!r} is not a number") from None
+    if not low <= value <= high and value != NO_SCORE:
+        raise ValueError(f"the {name} {value} is not {low}..{high}")
+    return value
+
+
+def _entry(book: Book, line: str) -> Entry:
+    fields = line.split(",")
+    if len(fields) != 4:
+        raise ValueError(f"{len(fields)} fields between commas, not 4: board side, level, move, score")
+    player, opponent = parse_board(fields[0][:64], fields[0][64:].strip())
+    level = _number(fields[1], "level", 0, MAX_LEVEL)
+    move = parse_move(fields[2])
+    score = _number(fields[3], "score", -64, 64)
+    p, o, symmetry = book.table.canonical(player, opponent)
+    legal = [known for known, _ in book.table.links(player, opponent)]
+    if move == NO_MOVE:
+        if score != NO_SCORE and (legal or score != final_score(player, opponent)):
+            raise ValueError("a score without a move, and not that of a finished game")
+    elif move not in legal:
+        raise ValueError(f"{fields[2].strip()} is not a legal move")
+    elif score == NO_SCORE:
+        raise ValueError("a move without a score")
+    known = score != NO_SCORE
+    return Entry(
+        p,
+        o,
+        level=level,
+        leaf_move=mirror_move(move, symmetry),
+        leaf_score=score,
+        leaf_level=level if known else NO_LEVEL,
+    )
+
+
+def read(path: Path, going: Going = silent) -> Imported:
+    """Read Edax's text form, boards in any orientation; then negamax.
+
+    The book's level is the highest one found and its least number of empties the smallest. Leaves given as ``--`` stay
+    open. Raises Unreadable, naming the line.
+    """
+    book = Book()
+    duplicates = 0
+    least, level = 61, 0
+    at = 0
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            for number, raw in enumerate(stream, 1):
+                try:
+                    line = raw.decode("ascii").rstrip("\r\n")
+                    if line:
+                        entry = _entry(book, line)
+                        if book.table.find_canonical(entry.player, entry.opponent) >= 0:
+                            duplicates += 1
+                        else:
+                            book.put(entry)
+                            least, level = min(least, entry.empties), max(level, entry.level)
+                except UnicodeDecodeError:
+                    raise Unreadable(path, at, f"line {number}: not text") from None
+                except ValueError as error:
+                    raise Unreadable(path, at, f"line {number}: {error}") from None
+                at += len(raw)
+                if number % _STEP == 0:
+                    going("load", at, size)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+    if not len(book):
+        raise Unreadable(path, 0, "no positions")
+    book.options = Options(level=level, min_empties=least)
+    book.negamax(going=going)
+    return Imported(book, duplicates)
+
+
+def lines(book: Book, going: Going = silent) -> Iterator[str]:
+    """The text form, a line for each position in the order of rows, without line ends."""
+    for number, chunk in enumerate(book.table.chunks()):
+        going("write", number * CHUNK_ROWS, len(book))
+        board = np.full((len(chunk), 64), ord("-"), np.uint8)
+        for name, disc in (("player", "X"), ("opponent", "O")):
+            discs = np.ascontiguousarray(chunk[name]).view(np.uint8).reshape(-1, 8)
+            board[np.unpackbits(discs, axis=1, bitorder="little").astype(bool)] = ord(disc)
+        text = board.tobytes().decode("ascii")
+        known = (chunk["leaf_move"] <= NO_MOVE) & (chunk["leaf_score"] >= -64)
+        moves = np.where(known, chunk["leaf_move"], NO_MOVE).tolist()
+        scores = np.where(known, chunk["leaf_score"], NO_SCORE).tolist()
+        levels = np.clip(chunk["level"], 0, MAX_LEVEL).tolist()
+        for k, (level, move, score) in enumerate(zip(levels, moves, scores, strict=True)):
+            yield f"{text[64 * k : 64 * k + 64]} X,{level},{_NAMES[move]},{score}"
+
+
+def write(path: Path, book: Book, going: Going = silent) -> int:
+    """Write the text form; answers the number of positions. Raises WriteFailed."""
+    with replacing(path) as stream:
+        for line in lines(book, going):
+            stream.write(line.encode() + b"\n")
+    return len(book)

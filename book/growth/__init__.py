@@ -1,0 +1,1 @@
+"""What adds positions to a book or searches them again."""

@@ -1,0 +1,192 @@
+"""Adding positions and games to a book."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.book import Book, Evaluate
+from desdaemon.book.chunks import Words
+from desdaemon.book.errors import within
+from desdaemon.book.options import Options
+from desdaemon.book.progress import Going, Stopped, silent
+from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, RESULT, START
+
+from .rounds import Job, Outcome, Position, Worker
+
+_GAMES = 1 << 10
+_UNKNOWN = 3
+
+
+def _canonical(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
+    """The canonical forms of positions that are not deeper than the book goes."""
+    least = book.options.min_empties - 1
+    for player, opponent in positions:
+        if 64 - (player | opponent).bit_count() >= least:
+            yield book.table.canonical(player, opponent)[:2]
+
+
+def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> Outcome:
+    """Add positions, in any orientation, down to the book's depth; search what is open; negamax.
+
+    This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
+    afterwards. Positions once added stay after a stop.
+    """
+    job = Job(book, worker, command)
+    return job.run(begin=lambda: job.add((position, NO_SCORE) for position in _canonical(book, positions)))
+
+
+def new_book(options: Options, evaluate: Evaluate) -> Book:
+    """A book of the initial position, searched at the book's level."""
+    book = Book(options)
+    add_positions(book, [START], Worker(evaluate))
+    return book
+
+
+class Game(NamedTuple):
+    """A game from the initial position: its moves (squares 0..63; passes may be left out), and the final score in discs
+    for the first mover where it is known."""
+
+    moves: bytes
+    score: int | None = None
+
+
+def add_games(
+    book: Book, games: Iterable[Game], worker: Worker, *, keep_results: bool = False, search: bool = True
+) -> tuple[Outcome, list[str]]:
+    """Add the positions of many games down to the book's depth, then search what is open (unless told not to) and
+    negamax.
+
+    With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
+    command that was stopped and given again counts them once; ``games`` is then gone through a second time. The
+    second answer names the games with an illegal move, which are used up to it.
+    """
+    job = Job(book, worker, "add")
+    problems: list[str] = []
+
+    def begin() -> None:
+        first = 1
+        for batch in _batches(games):
+            _add_batch(job, batch, first, problems)
+            first += len(batch)
+            job.going("add", first - 1, 0)
+
+    outcome = job.run(begin=begin) if search else job.outcome(begin)
+    if outcome.finished and keep_results:
+        try:
+            _count_results(job, games)
+        except Stopped:
+            outcome = outcome._replace(finished=False)
+    return outcome, problems
+
+
+def _batches(games: Iterable[Game]) -> Iterator[list[Game]]:
+    waiting = iter(games)
+    while batch := list(itertools.islice(waiting, _GAMES)):
+        yield batch
+
+
+def _replayed(book: Book, games: list[Game]) -> tuple[list[Words], list[int | None]]:
+    """The positions of games down to the book's depth, and the number (from 0) of an illegal move."""
+    least = max(0, book.options.min_empties - 1)
+    found = [book.table.replay(*START, game.moves, least) for game in games]
+    return [positions for positions, _ in found], [illegal for _, illegal in found]
+
+
+def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> None:
+    book = job.book
+    replayed, illegal = _replayed(book, batch)
+    problems += [
+        f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
+    ]
+    keys = np.concatenate(replayed)
+    missing = keys[book.table.find_many(keys) < 0]
+    records = np.zeros(len(missing), RECORD)
+    records["player"], records["opponent"] = missing.T
+    records["level"] = book.options.level
+    records["score"] = records["lower"] = records["leaf_score"] = NO_SCORE
+    records["upper"] = -NO_SCORE
+    records["leaf_move"], records["leaf_level"] = NO_MOVE, NO_LEVEL
+    before = len(book)
+    book.put_new(records)
+    job.added += len(book) - before
+
+
+def _count_results(job: Job, games: Iterable[Game]) -> None:
+    """Count the results of games, all at once at the end."""
+    book = job.book
+    found = [np.empty(0, np.int64)]
+    counted = 0
+    for batch in _batches(games):
+        replayed, _ = _replayed(book, batch)
+        # A position's side to move is the first mover's after an even number of plies.
+        own = np.concatenate([_signs(game.score, len(played)) for played, game in zip(replayed, batch, strict=True)])
+        rows = book.table.find_many(np.concatenate(replayed))
+        known = (own < _UNKNOWN) & (rows >= 0)
+        found.append(3 * rows[known] + own[known])
+        counted += len(batch)
+        job.going("results", counted, 0)
+    outcomes, times = np.unique(np.concatenate(found), return_counts=True)
+    rows, places = np.unique(outcomes // 3, return_inverse=True)
+    results = np.zeros(len(rows), RESULT)
+    for outcome, name in enumerate(("won", "drawn", "lost")):
+        here = outcomes % 3 == outcome
+        results[name][places[here]] = times[here]
+    book.add_results(rows, results)
+
+
+def _signs(score: int | None, positions: int) -> npt.NDArray[np.int64]:
+    """For the side to move in so many positions of a game: 0 it won, 1 drew, 2 lost; `_UNKNOWN` without a score."""
+    first = _UNKNOWN if score is None else 1 - (score > 0) + (score < 0)
+    return np.resize([first, _UNKNOWN if score is None else 2 - first], positions)
+
+
+def fix(book: Book, worker: Worker) -> Outcome:
+    """Drop leaves that are links or illegal, search what is open, and bring all scores up to date."""
+    return Job(book, worker, "fix").run()
+
+
+def enumerate_book(plies: int, options: Options, going: Going = silent) -> Book:
+    """A new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
+
+    Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
+    some seven times the positions of the one before.
+    """
+    within("plies", plies, 0, 12)
+    book = Book(options)
+    book.table.insert(*START)
+    first = 0
+    for _ in range(plies):
+        last = len(book)
+        book.table.insert_children(first, last, going)
+        first = last
+    return book
+
+
+def game_positions(book: Book, moves: Sequence[int], start: Position | None = None) -> list[Position]:
+    """The positions of a game after each of its moves (squares 0..63; forced passes are put in), with the start.
+
+    Raises ValueError at an illegal move, naming its number.
+    """
+    table = book.table
+    player, opponent = start or START
+    positions = [(player, opponent)]
+    for number, move in enumerate(moves, 1):
+        if move == PASS and not table.moves(player, opponent):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            continue
+        legal = table.moves(player, opponent)
+        if not legal and table.moves(opponent, player):
+            player, opponent = opponent, player
+            positions.append((player, opponent))
+            legal = table.moves(player, opponent)
+        if not (0 <= move < PASS and legal >> move & 1):
+            raise ValueError(f"move {number} is not legal")
+        player, opponent = table.play(player, opponent, move)
+        positions.append((player, opponent))
+    return positions

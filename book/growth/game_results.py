@@ -1,0 +1,72 @@
+"""The results of games through each position, and learning from lost ones (AI Factory's method).
+
+Results are weights, not whole numbers: a lost game scales them. They are kept for the side to move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from desdaemon.book.book import Book
+from desdaemon.book.errors import within
+
+SHRINK = 0.8
+"""What the wins of the loser are multiplied by at the end of a lost line."""
+
+GROW = 1.2
+"""What its losses are multiplied by there."""
+
+
+def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> int:
+    """Count a game for every position of it that is in the book; answers how many those are.
+
+    ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
+    ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.
+    """
+    within("final score", score, -64, 64)
+    counted = 0
+    for ply, (player, opponent) in enumerate(positions):
+        row = book.table.find(player, opponent)
+        if row < 0:
+            continue
+        own = score if ply % 2 == 0 else -score
+        won, drawn, lost = book.table.results(row)
+        book.set_results(row, (won + (own > 0), drawn + (own == 0), lost + (own < 0)))
+        counted += 1
+    return counted
+
+
+def weight(ply: int, plies: int) -> float:
+    """How much of the blame for a lost game falls on the position after ``ply`` of ``plies`` moves.
+
+    0 at the start, 1 at the end, rising with the square.
+    """
+    return (ply / plies) ** 2 if plies else 1.0
+
+
+def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
+    """Make the line of a lost game less attractive to its loser; answers how many positions changed.
+
+    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position the
+    loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight never
+    becomes 0, so that a line can come back. Raises OutOfRange.
+    """
+    within("loser", loser, 0, 1)
+    changed = 0
+    last = len(positions) - 1
+    for ply, (player, opponent) in enumerate(positions):
+        row = book.table.find(player, opponent)
+        if row < 0:
+            continue
+        won, drawn, lost = book.table.results(row)
+        if not (won or lost):
+            continue
+        share = weight(ply, last)
+        if ply % 2 == loser:
+            scaled = won * SHRINK**share, drawn, lost * GROW**share
+        else:
+            scaled = won * GROW**share, drawn, lost * SHRINK**share
+        if scaled != (won, drawn, lost):
+            book.set_results(row, scaled)
+            changed += 1
+    return changed

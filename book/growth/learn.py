@@ -1,0 +1,359 @@
+"""Egaroucid's learning with its four settings, and what goes with it: reducing, and searching leaves again.
+
+A walk goes from a position down the links, losing against each position's score at most so much a move and so much in
+all. For each position the largest budget with which any line reaches it counts, so that the order of visits does
+not matter. (Egaroucid keeps the budget of its first visit.)
+
+A round's searches are pure questions. Their answers are remembered beside the book and go into it together at the end
+of the round; a stopped command repeats its round from the answers it has, and ends with the same book.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from desdaemon.book.book import Book, final_score
+from desdaemon.book.errors import within
+from desdaemon.book.negamax import reach
+from desdaemon.book.progress import Going, Stopped, silent
+from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
+
+from .rounds import Course, Outcome, Position, Task, Worker
+from .shrink import Shrunk, keep_only, root_row
+
+NO_LIMIT = 129
+"""As an error: no limit."""
+
+MAX_LEARNING_DEPTH = 60
+
+_STEP = 1 << 10
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Window(NamedTuple):
+    """How far to walk: ``depth`` moves from the initial position; at most ``per_move`` discs lost by any move and
+    ``cumulative`` discs by all moves of a line together (`NO_LIMIT`: any number)."""
+
+    depth: int
+    per_move: int
+    cumulative: int
+
+    def checked(self) -> Window:
+        """The same. Raises OutOfRange."""
+        within("depth", self.depth, 0, MAX_LEARNING_DEPTH)
+        within("error per move", self.per_move, 0, NO_LIMIT)
+        within("cumulative error", self.cumulative, 0, NO_LIMIT)
+        return self
+
+
+class Visit(NamedTuple):
+    """A position of a walk: what may still be lost from here on."""
+
+    row: int
+    remaining: int
+    own: bool
+    """Whether the side to move is that of the root."""
+
+
+def _layer(book: Book, entry: Entry) -> int:
+    """Falls along every link."""
+    return 2 * entry.empties + (not book.table.moves(entry.player, entry.opponent))
+
+
+def _too_deep(entry: Entry, depth: int) -> bool:
+    return 64 - entry.empties >= depth + 4
+
+
+def walk(book: Book, root: Position, window: Window, best_only: bool | None = None) -> Iterator[Visit]:
+    """The positions within a window, each as soon as its budget is known; the deepest are those of ``depth`` moves.
+
+    ``best_only`` True: the side to move at ``root`` follows only its best links (no link where the leaf is better);
+    False: the other side does; None: neither. Raises NotInBook.
+    """
+    start = root_row(book, root)
+    budgets: dict[tuple[int, bool], int] = {(start, True): window.cumulative}
+    heap = [(-_layer(book, book.table.entry(start)), start, True)]
+    while heap:
+        _, row, own = heapq.heappop(heap)
+        remaining = budgets[row, own]
+        yield Visit(row, remaining, own)
+        entry = book.table.entry(row)
+        if _too_deep(entry, window.depth):
+            continue
+        known = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
+        best = known[0].score if known else NO_SCORE
+        for move in known:
+            error = max(0, entry.score - move.score)
+            follows = move.linked and error <= window.per_move and error <= remaining
+            if not follows or (own is best_only and move.score < best):
+                continue
+            left = remaining - error if window.cumulative < NO_LIMIT else remaining
+            key = move.row, not own
+            if key not in budgets:
+                heapq.heappush(heap, (-_layer(book, book.table.entry(move.row)), *key))
+            budgets[key] = max(budgets.get(key, 0), left)
+
+
+class _Rounds(Course):
+    """Searches with a memory, spread over threads."""
+
+    def __init__(self, book: Book, worker: Worker, command: str) -> None:
+        super().__init__(book, worker, command)
+        self._stopping = False
+        self._lock = threading.Lock()
+
+    def ask(self, player: int, opponent: int, level: int, excluded: int = 0) -> tuple[int, int]:
+        """The best move and its score; from memory where the question was asked before."""
+        question = player, opponent, level, excluded
+        answer = self.book.memo.get(question)
+        if answer is None:
+            answer = None if self._stopping else self.worker.evaluate(*question)
+            if answer is None:
+                raise Stopped
+            with self._lock:
+                self.searches += 1
+                self.book.remember(question, answer)
+        return answer
+
+    def each(self, work: Callable[[Item], Answer], items: list[Item]) -> list[Answer]:
+        """``work`` done for every item, on all threads; the answers in the order of the items."""
+        answers: list[Answer] = []
+        with ThreadPoolExecutor(self.worker.threads) as pool:
+            running = [pool.submit(work, item) for item in items]
+            try:
+                for future in running:
+                    answers.append(future.result())
+                    self.going("search", len(answers), len(items))
+            except BaseException:
+                # Lines under way end with the search that they are in.
+                self._stopping = True
+                self.worker.halt()
+                for future in running:
+                    future.cancel()
+                raise
+        return answers
+
+    def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
+        """The visits of a walk, with a report now and then. Raises Stopped."""
+        for number, visit in enumerate(visits, 1):
+            if number % _STEP == 0:
+                self.going("walk", number, 0)
+            yield visit
+
+    def leaf(self, task: Task) -> tuple[int, int]:
+        """The answer to a leaf's task, seen from its own board."""
+        move, score = self.ask(task.player, task.opponent, task.level, task.excluded)
+        return (PASS, -score) if task.passed else (move, score)
+
+    def finish_round(self, entries: Iterable[Entry]) -> None:
+        """Put entries into the book as one step, and negamax it; what was remembered has done its duty."""
+        with self.book.together():
+            for entry in entries:
+                if self.book.table.find_canonical(entry.player, entry.opponent) < 0:
+                    self.added += 1
+                self.book.put(entry)
+            self.book.forget()
+        self.negamax()
+
+
+def _leaf_task(book: Book, row: int, level: int) -> Task | Entry | None:
+    """The search for a position's leaf, its entry when none is needed, None when that changes nothing."""
+    entry = book.table.entry(row)
+    links = book.table.links(entry.player, entry.opponent)
+    if links and links[0][0] == PASS and links[0][1] < 0:
+        return Task(row, entry.opponent, entry.player, level, 0, True)
+    excluded = sum(1 << move for move, child in links if child >= 0 and move < PASS)
+    if any(child < 0 for _, child in links):
+        return Task(row, entry.player, entry.opponent, level, excluded, False)
+    bare = entry.without_leaf()
+    if not links:
+        bare = bare._replace(leaf_score=final_score(entry.player, entry.opponent), leaf_level=max(entry.level, 0))
+    return bare if bare != entry else None
+
+
+def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
+    """Search the leaves of rows at ``level``; whether anything changed."""
+    book = rounds.book
+    tasks = [(row, _leaf_task(book, row, level)) for row in rows]
+    searched = [task for _, task in tasks if isinstance(task, Task)]
+    answers = rounds.each(rounds.leaf, searched)
+    changed = [task for _, task in tasks if isinstance(task, Entry)]
+    for task, (move, score) in zip(searched, answers, strict=True):
+        entry = book.table.entry(task.row)
+        changed.append(entry._replace(leaf_move=move, leaf_score=score, leaf_level=level))
+    if changed:
+        rounds.finish_round(changed)
+    return bool(changed)
+
+
+def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, going: Going) -> list[int]:
+    """Rows of a walk, above its depth, whose leaf is missing, illegal or a link; ascending."""
+    rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
+    found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), going)[:, 0].tolist()
+    return found
+
+
+def repair_level(level: int) -> int:
+    """The level at which learning at ``level`` searches leaves that only have to be there: Egaroucid's choice."""
+    return min(20 + (level & 1), max(1, level - 2))
+
+
+class Expansion(NamedTuple):
+    """A leaf to be followed: where it leads, its score seen from there, and what may still be lost."""
+
+    player: int
+    opponent: int
+    score: int
+    remaining: int
+
+
+def expansions(
+    book: Book,
+    root: Position,
+    window: Window,
+    leaf_error: int,
+    seen: Callable[[Iterable[Visit]], Iterable[Visit]] = iter,
+) -> list[Expansion]:
+    """What a round of learning follows: leaves at most ``leaf_error`` below their position's score, in the walk where
+    one side plays only best moves or in that of the other; of the side that plays only best moves, best leaves alone.
+
+    Each position once, with its largest budget; ``seen`` passes the visits of the walks on. Raises NotInBook.
+    """
+    found: dict[Position, Expansion] = {}
+    for best_only in (True, False):
+        for visit in seen(walk(book, root, window, best_only)):
+            entry = book.table.entry(visit.row)
+            if _too_deep(entry, window.depth) or not entry.has_leaf or entry.score - entry.leaf_score > leaf_error:
+                continue
+            known = book.known_moves(entry)
+            if all(move.linked for move in known):
+                continue
+            if visit.own is best_only and entry.leaf_score < known[0].score:
+                continue
+            p, o, _ = book.table.canonical(*book.table.play(entry.player, entry.opponent, entry.leaf_move))
+            old = found.get((p, o))
+            if old is None or (visit.remaining, -entry.leaf_score) > (old.remaining, old.score):
+                found[p, o] = Expansion(p, o, -entry.leaf_score, visit.remaining)
+    return [found[key] for key in sorted(found)]
+
+
+def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list[Entry]:
+    """The best line from where a leaf leads, until it meets the book, its depth, or a score that changed too much."""
+    table = rounds.book.table
+    entries: list[Entry] = []
+    player, opponent, expected, remaining = start
+    while True:
+        p, o, _ = table.canonical(player, opponent)
+        if table.find_canonical(p, o) >= 0 or 64 - (p | o).bit_count() < 60 - window.depth:
+            return entries
+        if not table.moves(p, o):
+            if not table.moves(o, p):
+                score = final_score(p, o)
+                done = Entry(p, o, level=MAX_LEVEL, leaf_score=score, leaf_level=MAX_LEVEL)
+                return [*entries, done._replace(score=score, lower=score, upper=score)]
+            # The position after the pass follows; with no leaf of its own, this one gets its score from there.
+            passing = Entry(p, o, level=level, leaf_move=PASS, leaf_level=level)
+            entries.append(passing._replace(score=expected, lower=expected, upper=expected, leaf_score=expected))
+            player, opponent, expected = o, p, -expected
+            continue
+        move, score = rounds.ask(p, o, level)
+        entry = Entry(p, o, level=level, leaf_move=move, leaf_score=score, leaf_level=level)
+        entries.append(entry._replace(score=score, lower=score, upper=score))
+        change = abs(score - expected)
+        if _too_deep(entry, window.depth) or change > window.per_move or change > remaining:
+            return entries
+        if window.cumulative < NO_LIMIT:
+            remaining -= change
+        player, opponent = table.play(p, o, move)
+        expected = -score
+
+
+def learn(
+    book: Book,
+    root: Position,
+    worker: Worker,
+    window: Window,
+    leaf_error: int,
+    level: int,
+    *,
+    loops: int = 0,
+) -> Outcome:
+    """Learn from ``root`` on, in rounds, until a round finds nothing (or ``loops`` rounds are done).
+
+    Each round first searches the leaves in the window that are missing, then follows every `expansions` leaf along its
+    best line. A root that is not in the book is searched and added. Raises OutOfRange.
+    """
+    window.checked()
+    within("leaf error", leaf_error, 0, NO_LIMIT)
+    within("level", level, 1, MAX_LEVEL)
+    rounds = _Rounds(book, worker, f"learn {window.depth} {window.per_move} {window.cumulative} {leaf_error} {level}")
+
+    def work() -> None:
+        rounds.negamax()
+        p, o, _ = book.table.canonical(*root)
+        rounds.rounds = 1
+        if book.table.find_canonical(p, o) < 0:
+            start = Expansion(p, o, NO_SCORE, -1)
+            rounds.finish_round(_line(rounds, window._replace(depth=MAX_LEARNING_DEPTH), level, start))
+        while True:
+            while True:
+                walks = (walk(book, root, window, best_only) for best_only in (True, False))
+                visits = [visit for visits in walks for visit in rounds.seen(visits)]
+                bad = _bad_leaves(book, visits, window.depth, rounds.going)
+                if not bad or not _search_leaves(rounds, bad, repair_level(level)):
+                    break
+            todo = expansions(book, root, window, leaf_error, rounds.seen)
+            if not todo or (loops and rounds.rounds > loops):
+                return
+            lines = rounds.each(lambda start: _line(rounds, window, level, start), todo)
+            entries = {entry[:2]: entry for line in lines for entry in line}
+            rounds.finish_round(entries[key] for key in sorted(entries))
+            rounds.rounds += 1
+
+    return rounds.outcome(work)
+
+
+def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Window, level: int) -> Outcome:
+    """Search again, at ``level``, the leaves in a window that were searched at less, or are missing or illegal.
+
+    Raises NotInBook and OutOfRange.
+    """
+    window.checked()
+    within("level", level, 1, MAX_LEVEL)
+    root_row(book, root)
+    rounds = _Rounds(book, worker, f"recalculate-leaves {level}")
+
+    def work() -> None:
+        rounds.negamax()
+        rounds.rounds = 1
+        visited = list(rounds.seen(walk(book, root, window)))
+        rows = set(_bad_leaves(book, visited, window.depth, rounds.going))
+        for visit in visited:
+            entry = book.table.entry(visit.row)
+            if entry.has_leaf and NO_LEVEL <= entry.leaf_level < level and not _too_deep(entry, window.depth):
+                rows.add(visit.row)
+        _search_leaves(rounds, sorted(rows), level)
+
+    return rounds.outcome(work)
+
+
+def reduce(book: Book, root: Position, window: Window, going: Going = silent) -> Shrunk:
+    """Remove what ``root`` leads to but the window does not reach; positions that it does not lead to stay.
+
+    A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
+    """
+    window.checked()
+    keep = reach(book.table, {root_row(book, root): 1}, going=going) == 0
+    for number, visit in enumerate(walk(book, root, window)):
+        keep[visit.row] = True
+        if number % _STEP == 0:
+            going("walk", number, 0)
+    return keep_only(book, keep, going)

@@ -1,0 +1,88 @@
+"""Searching again what a book knows already: deepen and correct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.errors import within
+from desdaemon.book.progress import Stopped
+from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, PASS, Entry
+from desdaemon.engine.limits import level_limits
+
+from .rounds import Job, Outcome, Worker
+
+
+def deepen(book: Book, worker: Worker, level: int) -> Outcome:
+    """Search again, at ``level``, every leaf that would be searched deeper or surer so, and raise its position's
+    level. Human scores stay. Raises OutOfRange."""
+    within("level", level, 0, MAX_LEVEL)
+    job = Job(book, worker, f"deepen {level}")
+
+    def deeper(leaf_level: int, empties: int) -> bool:
+        return leaf_level < level and level_limits(level, empties) != level_limits(max(leaf_level, 0), empties)
+
+    def work() -> None:
+        job.rounds = 1
+        job.complete()
+        found = [task for row in _leaves(job, deeper) if (task := job.leaf_task(row, level)) is not None]
+        job.search(found, len(found), raise_level=True)
+
+    return job.outcome(work)
+
+
+def _leaves(job: Job, wanted: Callable[[int, int], bool]) -> Iterator[int]:
+    """The rows whose leaf's level and empty squares are as ``wanted``."""
+    table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
+    for number, chunk in enumerate(job.book.table.chunks()):
+        job.going("scan", number * CHUNK_ROWS, len(job.book))
+        leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
+        levels = np.clip(chunk["leaf_level"].astype(np.int64), NO_LEVEL, MAX_LEVEL) - NO_LEVEL
+        empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
+        yield from (np.flatnonzero(leaf & table[levels, empties]) + number * CHUNK_ROWS).tolist()
+
+
+class Correction(NamedTuple):
+    """A solved leaf that a new search sees otherwise."""
+
+    entry: Entry
+    move: int
+    score: int
+
+
+def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
+    """Solve every exactly solved leaf again; answers which scores were wrong, as they were before."""
+    job = Job(book, worker, "correct")
+    wrong: list[Correction] = []
+
+    def solved(level: int, empties: int) -> bool:
+        limits = level_limits(max(level, 0), empties)
+        return limits.depth == empties and limits.selectivity == 100
+
+    def work() -> None:
+        job.rounds = 1
+        tasks = []
+        for row in _leaves(job, solved):
+            level = min(max(book.table.entry(row).leaf_level, 0), MAX_LEVEL)
+            task = job.leaf_task(row, level)
+            if task is not None:
+                tasks.append((task, book.table.entry(row)))
+        before = {task.row: entry for task, entry in tasks}
+        for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
+            if answer is None:
+                raise Stopped
+            move, score = answer
+            if task.passed:
+                move, score = PASS, -score
+            entry = before[task.row]
+            if score != entry.leaf_score:
+                wrong.append(Correction(entry, move, score))
+                book.put(entry._replace(leaf_move=move, leaf_score=score))
+            job.searches += 1
+            job.going("search", done + 1, len(tasks))
+
+    return job.outcome(work), wrong

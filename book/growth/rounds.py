@@ -1,0 +1,244 @@
+"""Long commands: rounds of searching, negamaxing and adding, spread over threads, stopped and gone on with.
+
+Every command repeats one round: search the open leaves; negamax; choose the positions to add, by the scores alone;
+add them. A round's searches are independent of each other and of how they are spread over threads. A stop between
+any two searches leaves a negamaxed book with some leaves open, and the next run of the command searches them first:
+so it ends with the same book.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from desdaemon.book.book import Book, Evaluate, final_score
+from desdaemon.book.errors import within
+from desdaemon.book.progress import Stopped
+from desdaemon.book.record import HUMAN, NO_MOVE, NO_SCORE, PASS, Entry
+
+Position = tuple[int, int]
+
+_ADDED = 1 << 11
+
+SETTLE_S = 0.5
+"""After a stop the scores are brought up to date as far as that can be done in this time."""
+
+
+class Report(NamedTuple):
+    """How far a long command is: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
+
+    The stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk``
+    (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others of `going.Going`
+    (positions of the whole book).
+    """
+
+    command: str
+    stage: str
+    round: int
+    done: int
+    total: int
+    added: int
+    positions: int
+
+
+Tell = Callable[[Report], bool]
+"""Told after every search, and between parts of the other stages; answers whether to go on."""
+
+
+class Outcome(NamedTuple):
+    """How a command ended: ``finished`` is False after a stop. ``searches`` were done, ``added`` positions are new."""
+
+    finished: bool
+    rounds: int
+    searches: int
+    added: int
+
+
+class Task(NamedTuple):
+    """A search to be done for the position in ``row``; ``passed`` when the board is seen from after a forced pass."""
+
+    row: int
+    player: int
+    opponent: int
+    level: int
+    excluded: int
+    passed: bool
+
+
+class Worker:
+    """Runs searches in parallel, one thread for each, and hands out the results in the order of the tasks."""
+
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        *,
+        threads: int = 1,
+        tell: Tell | None = None,
+        halt: Callable[[], None] | None = None,
+    ) -> None:
+        """``halt`` is called once ``tell`` has stopped a command: it should end the searches under way."""
+        self.evaluate = evaluate
+        self.threads = within("threads", threads, 1, 1024)
+        self.tell = tell or (lambda report: True)
+        self.halt = halt or (lambda: None)
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
+        """Each task with its (move, score), None when the search was stopped."""
+
+        def search(task: Task) -> tuple[int, int] | None:
+            return self.evaluate(task.player, task.opponent, task.level, task.excluded)
+
+        if self.threads == 1:
+            for task in tasks:
+                yield task, search(task)
+            return
+        waiting = iter(tasks)
+        with ThreadPoolExecutor(self.threads) as pool:
+            running: list[tuple[Task, Future[tuple[int, int] | None]]] = []
+            try:
+                for task in itertools.islice(waiting, 2 * self.threads):
+                    running.append((task, pool.submit(search, task)))
+                while running:
+                    task, future = running.pop(0)
+                    answer = future.result()
+                    for following in itertools.islice(waiting, 1):
+                        running.append((following, pool.submit(search, following)))
+                    yield task, answer
+            finally:
+                if running:
+                    self.halt()
+                for _, future in running:
+                    future.cancel()
+
+
+class Course:
+    """A long command under way on a book: its reports, its counts, and its end."""
+
+    def __init__(self, book: Book, worker: Worker, command: str) -> None:
+        self.book = book
+        self.worker = worker
+        self.command = command
+        self.rounds = 0
+        self.searches = 0
+        self.added = 0
+
+    def going(self, stage: str, done: int, total: int) -> None:
+        """Report, and leave when told to stop."""
+        report = Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))
+        if not self.worker.tell(report):
+            raise Stopped
+
+    def negamax(self) -> None:
+        """Bring all scores up to date."""
+        self.book.negamax(threads=self.worker.threads, going=self.going)
+
+    def outcome(self, work: Callable[[], None]) -> Outcome:
+        """Do the work of the command and bring the scores up to date. After a stop that is done as far as it does not
+        take long; what is left of it is due."""
+        try:
+            work()
+            self.negamax()
+            finished = True
+        except Stopped:
+            self.book.settle(self.worker.threads, SETTLE_S)
+            finished = False
+        return Outcome(finished, self.rounds, self.searches, self.added)
+
+
+class Job(Course):
+    """A command that searches leaves, and adds positions, in rounds."""
+
+    def leaf_task(self, row: int, level: int | None = None) -> Task | None:
+        """What to search for the leaf of a position; None when no search is needed: its leaf is then set."""
+        book = self.book
+        entry = book.table.entry(row)
+        if level is None:
+            level = book.options.level if entry.flags & HUMAN or entry.level < 0 else entry.level
+        links = book.table.links(entry.player, entry.opponent)
+        if not links:
+            score = final_score(entry.player, entry.opponent)
+            self._set_leaf(row, NO_MOVE, score, max(entry.level, 0))
+            return None
+        if links[0][0] == PASS:
+            if links[0][1] >= 0:
+                self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
+                return None
+            return Task(row, entry.opponent, entry.player, level, 0, True)
+        excluded = sum(1 << move for move, child in links if child >= 0)
+        if excluded.bit_count() == len(links):
+            self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
+            return None
+        return Task(row, entry.player, entry.opponent, level, excluded, False)
+
+    def _set_leaf(self, row: int, move: int, score: int, level: int, *, raise_level: bool = False) -> None:
+        entry = self.book.table.entry(row)
+        changed = entry._replace(leaf_move=move, leaf_score=score, leaf_level=level)
+        if raise_level and not entry.human:
+            changed = changed._replace(level=level)
+        if not entry.human and (entry.score == NO_SCORE or score > entry.score):
+            # Good enough until the next negamax.
+            changed = changed._replace(score=score)
+        if changed != entry:
+            self.book.put(changed)
+
+    def search(self, tasks: Iterable[Task], total: int, *, raise_level: bool = False) -> None:
+        """Do the tasks (at most ``total``) and store the leaves; ``raise_level``: the position gets their level."""
+        for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
+            if answer is None:
+                raise Stopped
+            move, score = answer
+            if task.passed:
+                move, score = PASS, -score
+            self._set_leaf(task.row, move, score, task.level, raise_level=raise_level)
+            self.searches += 1
+            self.going("search", done, total)
+
+    def complete(self) -> None:
+        """Search every open leaf; leaves that are links or illegal are dropped first."""
+        suspects = self.book.suspects()
+        found = self.book.faults(self.going) if suspects is None else self.book.faults_among(suspects, self.going)
+        # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
+        rows = found[:, 0].tolist()
+        self.search((task for row in rows if (task := self._open_task(row)) is not None), len(rows))
+        self.book.checked()
+
+    def _open_task(self, row: int) -> Task | None:
+        entry = self.book.table.entry(row)
+        if entry.leaf_move != NO_MOVE or entry.leaf_score != NO_SCORE:
+            self.book.put(entry.without_leaf())
+        return self.leaf_task(row)
+
+    def add(self, positions: Iterable[tuple[Position, int]]) -> int:
+        """Add canonical positions with a provisional score (`NO_SCORE` if there is none); answers how many are new."""
+        new = 0
+        level = self.book.options.level
+        for number, ((player, opponent), score) in enumerate(positions, 1):
+            if self.book.table.find_canonical(player, opponent) < 0:
+                self.book.put(Entry(player, opponent, level=level, score=score, lower=score, upper=score))
+                new += 1
+                self.added += 1
+            if number % _ADDED == 0:
+                self.going("add", number, 0)
+        return new
+
+    def run(
+        self,
+        choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
+        begin: Callable[[], object] = lambda: None,
+    ) -> Outcome:
+        """What ``begin`` does, then rounds of completing, negamaxing, and adding what ``choose`` gives, until it gives
+        nothing new."""
+
+        def work() -> None:
+            begin()
+            self.rounds = 1
+            while True:
+                self.complete()
+                self.negamax()
+                if not self.add(choose()):
+                    return
+                self.rounds += 1
+
+        return self.outcome(work)

@@ -1,0 +1,97 @@
+"""Lists of learning steps, and the recipes that Egaroucid's author recommends.
+
+A schedule is a text of one step a line, done in order: ``learn depth per-move cumulative leaf level``. Blank lines and
+what follows a # are passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from desdaemon.book.book import Book
+from desdaemon.book.errors import within
+from desdaemon.book.record import MAX_LEVEL
+
+from .learn import MAX_LEARNING_DEPTH, NO_LIMIT, Window, learn
+from .rounds import Outcome, Position, Worker
+
+
+class Step(NamedTuple):
+    """One run of `learn.learn`."""
+
+    window: Window
+    leaf_error: int
+    level: int
+
+    def __str__(self) -> str:
+        return (
+            f"learn {self.window.depth} {self.window.per_move} {self.window.cumulative} {self.leaf_error} {self.level}"
+        )
+
+
+def parse(text: str) -> list[Step]:
+    """The steps of a schedule. Raises ValueError and OutOfRange, naming the line."""
+    steps = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if words[0] != "learn" or len(words) != 6:
+            raise ValueError(f"line {number}: expected 'learn depth per-move cumulative leaf level'")
+        try:
+            depth, per_move, cumulative, leaf, level = map(int, words[1:])
+        except ValueError:
+            raise ValueError(f"line {number}: the five settings are whole numbers") from None
+        where = f"line {number}: "
+        within(where + "depth", depth, 0, MAX_LEARNING_DEPTH)
+        within(where + "error per move", per_move, 0, NO_LIMIT)
+        within(where + "cumulative error", cumulative, 0, NO_LIMIT)
+        within(where + "leaf error", leaf, 0, NO_LIMIT)
+        within(where + "level", level, 1, MAX_LEVEL)
+        steps.append(Step(Window(depth, per_move, cumulative), leaf, level))
+    return steps
+
+
+def run(book: Book, root: Position, steps: Iterable[Step], worker: Worker) -> list[Outcome]:
+    """Do steps in order from ``root``, as far as nothing stops them; how each one ended.
+
+    Given again after a stop, it goes on with the step that was stopped. Raises what `learn` raises.
+    """
+    steps = list(steps)
+    name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))
+    number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    done = book.steps.get(number, 0)
+    outcomes = [Outcome(True, 0, 0, 0)] * done
+    for step in steps[done:]:
+        outcomes.append(learn(book, root, worker, step.window, step.leaf_error, step.level))
+        if not outcomes[-1].finished:
+            return outcomes
+        done += 1
+        book.step(number, done)
+    if done:
+        book.step(number, 0)
+    return outcomes
+
+
+RECIPES = {
+    "accurate-32": """\
+# Broad first, then narrow and deep. Grade A at the start where it goes well: 28 empties are solved completely.
+learn 31 4 4 4 19
+learn 31 4 4 0 19
+learn 32 0 0 2 27
+""",
+    "fast-32": """\
+# Grade C at most: at depth 32 level 21 reads to the end with selectivity.
+learn 31 4 4 4 17
+learn 32 1 1 2 21
+""",
+    "deep-40": """\
+# The last 24 moves are solved: perfect from move 36 on.
+learn 30 3 3 3 8
+learn 36 2 2 2 9
+learn 40 1 1 1 21
+""",
+}
+"""Schedules by name."""

@@ -1,0 +1,102 @@
+"""Making a book smaller: Edax's prune and subtree, and cutting its depth.
+
+Each walks the positions once. A link that is lost becomes the leaf of its position when it is better than the leaf
+that is there, so that no score is lost with it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.book import OPEN, Book
+from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.errors import NotInBook, within
+from desdaemon.book.negamax import reach
+from desdaemon.book.options import MAX_DEPTH
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import START
+
+Marks = npt.NDArray[np.uint8]
+
+
+class Shrunk(NamedTuple):
+    """What a command did: ``removed`` positions are gone, ``leaves`` lost links became leaves.
+
+    ``open`` positions that lost a link have an unlinked move and no leaf.
+    """
+
+    removed: int
+    leaves: int
+    open: int
+
+
+def root_row(book: Book, position: tuple[int, int]) -> int:
+    """The row of a position in any orientation. Raises NotInBook."""
+    row = book.table.find(*position)
+    if row < 0:
+        raise NotInBook("the position is not in the book")
+    return row
+
+
+def keep_only(book: Book, keep: npt.NDArray[np.bool_], going: Going = silent) -> Shrunk:
+    """Remove every row that is not to be kept, with the leaf rule of this module; then negamax."""
+    removed = book.remove(~keep, going)
+    book.negamax(going=going)
+    faults = book.faults_among(removed.rows, going)
+    return Shrunk(removed.positions, removed.leaves, int(np.count_nonzero(faults[:, 1] == OPEN)))
+
+
+def prune_marks(book: Book, root: tuple[int, int] = START, going: Going = silent) -> Marks:
+    """For each row: 1 reached with its side to move playing only best moves, 2 with the other side, 3 both, 0 neither.
+
+    Raises NotInBook.
+    """
+    if root == START and book.table.find(*START) < 0:
+        raise NotInBook("the initial position is not in the book")
+    return reach(book.table, {root_row(book, root): 3}, best_only=True, going=going)
+
+
+def prune(book: Book, root: tuple[int, int] = START, going: Going = silent) -> Shrunk:
+    """Keep what can be reached while at least one side always plays a best move; remove the rest.
+
+    Positions that the root does not reach at all go too, as with Edax. Raises NotInBook.
+    """
+    return keep_only(book, prune_marks(book, root, going) != 0, going)
+
+
+def subtree(book: Book, root: tuple[int, int], going: Going = silent) -> Shrunk:
+    """Keep the positions that ``root`` leads to, and it. Raises NotInBook."""
+    marks = reach(book.table, {root_row(book, root): 1}, going=going)
+    return keep_only(book, marks != 0, going)
+
+
+def cut(book: Book, depth: int, going: Going = silent) -> Shrunk:
+    """Remove every position deeper than ``depth`` moves and make it the book's depth.
+
+    Scores stay: what a removed position was worth becomes the leaf where it was the best. Raises OutOfRange.
+    """
+    within("depth", depth, 0, MAX_DEPTH)
+    keep = np.empty(len(book), bool)
+    for number, chunk in enumerate(book.table.chunks()):
+        discs = np.bitwise_count(chunk["player"] | chunk["opponent"])
+        keep[number * CHUNK_ROWS :][: len(chunk)] = discs <= 4 + depth
+        going("scan", number * CHUNK_ROWS, len(book))
+    shrunk = keep_only(book, keep, going)
+    book.options = book.options.at_depth(depth)
+    return shrunk
+
+
+def delete(book: Book, position: tuple[int, int], move: int | None = None, going: Going = silent) -> Shrunk:
+    """Remove ``position``, or the one that ``move`` leads to from it.
+
+    Positions that only it leads to stay. Where the lost link was better than the leaf it becomes the leaf. Raises
+    NotInBook.
+    """
+    if move is not None:
+        position = book.table.play(*position, move)
+    keep = np.ones(len(book), bool)
+    keep[root_row(book, position)] = False
+    return keep_only(book, keep, going)

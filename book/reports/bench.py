@@ -1,0 +1,135 @@
+"""`desdaemon bench book`: how fast the book is on this machine, and what a position costs.
+
+The book is that of all positions up to some plies, with made-up scores. What one thread does is timed in its processor
+time, files and threads in wall time; the figure is the median of some runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.chunks import Words
+from desdaemon.book.errors import within
+from desdaemon.book.formats import edax, egaroucid
+from desdaemon.book.growth.add import enumerate_book
+from desdaemon.book.options import Options
+from desdaemon.book.record import START
+from desdaemon.book.storage import snapshot
+
+
+class Measure(NamedTuple):
+    """One figure: of ``positions`` worked on in ``seconds``, or memory in bytes a position where that is None."""
+
+    name: str
+    positions: int
+    seconds: float | None
+    bytes_per_position: float = 0.0
+
+    def __str__(self) -> str:
+        if self.seconds is None:
+            return f"{self.name:<34} {self.bytes_per_position:8.1f} bytes a position"
+        if self.positions == 1:
+            return f"{self.name:<34} {self.seconds:8.3f} s"
+        rate = self.positions / self.seconds / 1e6
+        return f"{self.name:<34} {self.seconds:8.3f} s  {rate:8.2f} M positions/s"
+
+    def data(self) -> dict[str, str | int | float | None]:
+        """The figure for programs."""
+        if self.seconds is None:
+            return {"name": self.name, "bytes_per_position": round(self.bytes_per_position, 2)}
+        rate = round(self.positions / self.seconds) if self.positions > 1 else None
+        return {
+            "name": self.name,
+            "positions": self.positions,
+            "seconds": round(self.seconds, 6),
+            "positions_per_s": rate,
+        }
+
+
+Clock = Callable[[], float]
+
+
+class _Bench:
+    def __init__(self, plies: int, repeat: int) -> None:
+        self._repeat = repeat
+        begun = time.thread_time()
+        self.book = enumerate_book(plies, Options(level=10, min_empties=60 - plies))
+        self.enumerated = time.thread_time() - begun
+        self.count = len(self.book)
+        self._rng = np.random.default_rng(1)
+        for chunk in self.book.table.chunks():
+            chunk["level"] = chunk["leaf_level"] = 10
+
+    def timed(
+        self, name: str, clock: Clock, work: Callable[[], object], before: Callable[[], object] = lambda: None
+    ) -> Measure:
+        """The median of some runs of ``work``, each after ``before``, which is not timed."""
+        spent = []
+        for _ in range(self._repeat):
+            before()
+            begun = clock()
+            work()
+            spent.append(max(clock() - begun, 1e-9))
+        return Measure(name, self.count, statistics.median(spent))
+
+    def shuffled(self) -> Words:
+        """All positions in an order that no cache foresees."""
+        return self._rng.permutation(self.book.table.keys())
+
+    def unsettle(self) -> None:
+        """Give every position a new score, so that all have to be computed."""
+        for chunk in self.book.table.chunks():
+            chunk["score"] = self._rng.integers(-20, 20, len(chunk))
+        self.book.forget_state()
+
+
+def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
+    """Measure with the book of all positions up to ``plies`` (1..12); files are written to ``folder``."""
+    within("plies", plies, 1, 12)
+    bench = _Bench(plies, repeat)
+    book, thread, wall = bench.book, time.thread_time, time.perf_counter
+    yield Measure("enumerate", bench.count, bench.enumerated)
+    yield Measure("memory", bench.count, None, book.table.memory / bench.count)
+    keys = bench.shuffled()
+    yield bench.timed("random look-ups", thread, lambda: book.table.find_many(keys))
+    yield bench.timed("link and negamax, one thread", thread, book.negamax, bench.unsettle)
+    yield bench.timed("link and negamax, two threads", wall, lambda: book.negamax(threads=2), bench.unsettle)
+    native, dat, egbk3 = (folder / name for name in ("bench.book", "bench.dat", "bench.egbk3"))
+    save = bench.timed("save, own format", wall, lambda: snapshot.write(native, book, 1, 0, backups=0))
+    yield save
+    yield bench.timed("load, own format, all checked", wall, lambda: snapshot.read(native))
+    opened = bench.timed("open and first look-up", wall, lambda: snapshot.read(native, check=False).table.find(*START))
+    yield opened._replace(positions=1)
+    yield bench.timed("export .dat", thread, lambda: edax.write(dat, book.table, book.options))
+    yield bench.timed("import .dat", thread, lambda: edax.read(dat))
+    yield bench.timed("export .egbk3", thread, lambda: egaroucid.write(egbk3, book))
+    yield bench.timed("import .egbk3", thread, lambda: egaroucid.read(egbk3))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the figures; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="desdaemon bench book", description=__doc__)
+    parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    arguments = parser.parse_args(argv)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for measure in run(arguments.ply, Path(folder), repeat=max(1, arguments.repeat)):
+            found.append(measure.data())
+            if not arguments.json:
+                sys.stdout.write(f"{measure}\n")
+                sys.stdout.flush()
+    if arguments.json:
+        sys.stdout.write(json.dumps({"ply": arguments.ply, "repeat": arguments.repeat, "figures": found}) + "\n")
+    return 0

@@ -1,0 +1,164 @@
+"""Two books: merging one into the other, and telling how they differ."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import CHUNK_ROWS, Records
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import HUMAN, NO_LEVEL, PASS, Entry
+
+CONFLICTS = 1000
+"""So many are listed at most."""
+
+
+class Conflict(NamedTuple):
+    """A position that both books know with different scores: which was kept."""
+
+    player: int
+    opponent: int
+    ours: int
+    theirs: int
+    kept: int
+
+
+class Merged(NamedTuple):
+    """What a merge did: positions added, replaced and left alone; among the known ones ``conflicting`` with different
+    scores, the first `CONFLICTS` of which are ``conflicts``."""
+
+    added: int
+    replaced: int
+    kept: int
+    conflicts: list[Conflict]
+    conflicting: int
+
+
+def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
+    """Which of two entries of one position is kept, leaf and score taken separately.
+
+    A human's score stands before every other, ours before theirs. Then the higher level wins, ours when they are
+    equal. With ``keep_ours`` only what we do not have is taken.
+    """
+    if keep_ours:
+        return ours
+    merged = ours
+    if not ours.human and (theirs.human or theirs.level > ours.level):
+        merged = merged._replace(
+            score=theirs.score,
+            lower=theirs.lower,
+            upper=theirs.upper,
+            level=theirs.level,
+            flags=ours.flags & ~HUMAN | theirs.flags & HUMAN,
+        )
+    if theirs.has_leaf and (not ours.has_leaf or theirs.leaf_level > ours.leaf_level):
+        merged = merged._replace(leaf_move=theirs.leaf_move, leaf_score=theirs.leaf_score, leaf_level=theirs.leaf_level)
+    return merged
+
+
+_CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
+
+
+def merge(book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, going: Going = silent) -> Merged:
+    """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
+
+    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are
+    added up, at the very end: a merge that was stopped and done again adds them once.
+    """
+    replaced = kept = conflicting = 0
+    before = len(book)
+    conflicts: list[Conflict] = []
+    for number, chunk in enumerate(other.table.chunks()):
+        first = number * CHUNK_ROWS
+        rows = book.table.rows_of(chunk)
+        known = np.flatnonzero(rows >= 0)
+        mine, theirs = book.table.records(rows[known]), chunk[known]
+        differ = np.zeros(len(known), bool)
+        for name in _CONTENT:
+            differ |= mine[name] != theirs[name]
+        kept += len(known) - int(np.count_nonzero(differ))
+        for place in known[differ].tolist():
+            ours, entry = book.table.entry(int(rows[place])), other.table.entry(first + place)
+            chosen = better(ours, entry, keep_ours=keep_ours)
+            if ours.score != entry.score and min(ours.level, entry.level) > NO_LEVEL:
+                conflicting += 1
+                if len(conflicts) < CONFLICTS:
+                    conflicts.append(Conflict(entry.player, entry.opponent, ours.score, entry.score, chosen.score))
+            if chosen != ours:
+                book.put(chosen)
+                replaced += 1
+            else:
+                kept += 1
+        book.put_new(chunk[rows < 0])
+        going("merge", first + len(chunk), len(other))
+    added = len(book) - before
+    book.negamax(threads=threads, going=going)
+    if other.table.keeps_results:
+        _add_results(book, other, going)
+    return Merged(added, replaced, kept, conflicts, conflicting)
+
+
+def _add_results(book: Book, other: Book, going: Going) -> None:
+    found = []
+    for number, chunk in enumerate(other.table.chunks()):
+        first = number * CHUNK_ROWS
+        found.append(book.table.rows_of(chunk))
+        going("results", first + len(chunk), len(other))
+    rows = np.concatenate(found)
+    results = other.table.results_of(np.arange(len(other)))
+    counted = results["won"] + results["drawn"] + results["lost"] > 0
+    book.add_results(rows[counted], results[counted])
+
+
+class Difference(NamedTuple):
+    """A position that two books know differently."""
+
+    first: Entry
+    second: Entry
+
+
+class Differences(NamedTuple):
+    """How two books differ: counts, and the positions of different score, by falling difference (at most some)."""
+
+    only_first: int
+    only_second: int
+    other_score: int
+    other_leaf: int
+    other_level: int
+    same: int
+    examples: list[Difference]
+
+
+def _leaves(records: Records) -> npt.NDArray[np.int64]:
+    """Each leaf's move and score as one number, -1 where there is none."""
+    has = (records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)
+    return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
+
+
+def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent) -> Differences:
+    """Compare two books position by position; neither is changed."""
+    only_first = other_score = other_leaf = other_level = same = 0
+    widest = np.empty((0, 3), np.int64)
+    for number, chunk in enumerate(first.table.chunks()):
+        at = number * CHUNK_ROWS
+        places = second.table.rows_of(chunk)
+        both = np.flatnonzero(places >= 0)
+        mine, theirs = chunk[both], second.table.records(places[both])
+        gaps = np.abs(mine["score"].astype(np.int64) - theirs["score"])
+        leaf = _leaves(mine) != _leaves(theirs)
+        level = mine["level"] != theirs["level"]
+        only_first += len(chunk) - len(both)
+        other_score += int(np.count_nonzero(gaps))
+        other_leaf += int(np.count_nonzero(leaf))
+        other_level += int(np.count_nonzero(level))
+        same += int(np.count_nonzero((gaps == 0) & ~leaf & ~level))
+        widest = np.concatenate([widest, np.stack([-gaps, at + both, places[both]], axis=1)[gaps > 0]])
+        # Stable, so that of equal differences the first ones stay.
+        widest = widest[np.argsort(widest[:, 0], kind="stable")[:examples]]
+        going("diff", at + len(chunk), len(first))
+    only_second = len(second) - (len(first) - only_first)
+    found = [Difference(first.table.entry(row), second.table.entry(place)) for _, row, place in widest.tolist()]
+    return Differences(only_first, only_second, other_score, other_leaf, other_level, same, found)

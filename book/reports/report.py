@@ -1,0 +1,231 @@
+"""What a book contains: summaries, statistics, single entries as text, games and problems compared with it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.book import Book, Move
+from desdaemon.book.chunks import CHUNK_ROWS, address
+from desdaemon.book.compiled import kernels
+from desdaemon.book.formats.text import board_text, move_name
+from desdaemon.book.negamax import reach
+from desdaemon.book.progress import Going, silent, slices
+from desdaemon.book.record import START, Entry
+
+_SLICE = 1 << 15
+_GROUPS = 65
+_OUTCOMES = ("win", "draw", "loss")
+
+
+class Row(NamedTuple):
+    """The positions with a number of empty squares."""
+
+    empties: int
+    positions: int
+    links: int
+    leaves: int
+    finished: int
+
+
+class Summary(NamedTuple):
+    """A book at a glance; ``levels`` counts positions, ``by_empties`` lists what there is, most empties first."""
+
+    positions: int
+    links: int
+    leaves: int
+    finished: int
+    levels: dict[int, int]
+    scores: dict[int, int]
+    depth: int
+    memory: int
+    by_empties: list[Row]
+    unreachable: int
+    """Positions that no line of the book from the initial position leads to."""
+
+    @property
+    def bytes_per_position(self) -> float:
+        """Memory for each position, index included."""
+        return self.memory / self.positions if self.positions else 0.0
+
+
+def unreachable(book: Book, going: Going = silent) -> int:
+    """How many positions no line from the initial position leads to; all when that is not in the book."""
+    start = book.table.find(*START)
+    if start < 0:
+        return len(book)
+    return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}, going=going)))
+
+
+def _counted(book: Book, name: str) -> dict[int, int]:
+    """How often each value of a column of signed bytes comes, ascending."""
+    counts = np.zeros(256, np.int64)
+    for chunk in book.table.chunks():
+        counts += np.bincount(chunk[name].astype(np.int64) + 128, minlength=256)
+    return {value - 128: count for value, count in enumerate(counts.tolist()) if count}
+
+
+def summary(book: Book, going: Going = silent) -> Summary:
+    """Count everything."""
+    counts = np.zeros((4, _GROUPS), np.uint64)
+    empties = book.table.by_empties(going)
+    for start, end in slices(len(book), _SLICE, "count", going):
+        kernels().tally_rows(book.table.context, start, end, address(counts), address(empties))
+    rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
+    totals = counts.sum(axis=1).tolist()
+    return Summary(
+        totals[0],
+        totals[1],
+        totals[2],
+        totals[3],
+        _counted(book, "level"),
+        _counted(book, "score"),
+        book.options.depth,
+        book.table.memory,
+        rows,
+        unreachable(book, going),
+    )
+
+
+def moves_text(moves: Iterable[Move]) -> str:
+    """Moves as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
+    parts = []
+    for move in moves:
+        text = f"{move_name(move.move).lower()}:{move.score:+d}"
+        parts.append(f"[{text}]" if move.linked else f"<{text}>")
+    return " ".join(parts)
+
+
+def _score_text(entry: Entry) -> str:
+    return f"{entry.score:+d} [{entry.lower:+d}, {entry.upper:+d}]"
+
+
+def entry_text(book: Book, entry: Entry) -> str:
+    """An entry in a line."""
+    board = board_text(entry.player, entry.opponent)
+    moves = moves_text(book.known_moves(entry))
+    return f"{{board:{board} X; level:{entry.level}; best: {_score_text(entry)};moves: {moves}}}"
+
+
+def show_lines(book: Book, player: int, opponent: int) -> list[str]:
+    """What Edax shows of a position, under its board: level, score, moves on this board, lines; empty outside."""
+    entry = book.entry(player, opponent)
+    if entry is None:
+        return []
+    shown = [
+        f"Level: {entry.level}" + (" (set by hand)" if entry.human else ""),
+        f"Best score: {_score_text(entry)}",
+        f"Moves: {moves_text(book.moves_on(player, opponent))}",
+    ]
+    solved = entry.wins + entry.draws + entry.losses
+    if solved:
+        shares = [f"{100 * count / solved:.2f}% {name}" for count, name in zip(entry[2:5], _OUTCOMES, strict=True)]
+        shown.append(f"Lines: {solved} full games with {', '.join(shares)}")
+    if entry.lines > solved:
+        shown.append(f"       {entry.lines - solved} incomplete lines.")
+    return shown
+
+
+def info_lines(found: Summary) -> list[str]:
+    """A summary in Edax's words."""
+    return [
+        f"Positions: {found.positions} (moves = {found.links} links + {found.leaves} leaves);",
+        *(f"Level {level} : {count} nodes" for level, count in found.levels.items()),
+        f"Depth: {found.depth}",
+        f"Memory occupation: {found.memory} ({found.bytes_per_position:.1f} bytes a position)",
+    ]
+
+
+class Checked(NamedTuple):
+    """The moves of some games against the book: not known to it, among its best ones, and worse."""
+
+    missing: int
+    good: int
+    bad: int
+
+    @property
+    def bad_percent(self) -> float:
+        """Of the moves in known positions."""
+        return 100.0 * self.bad / (self.good + self.bad) if self.good + self.bad else 0.0
+
+
+def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]], going: Going = silent) -> Checked:
+    """Compare games, given as their positions one after another, with the book, each (position, move) once.
+
+    Positions deeper than the book goes do not count. Moves that are mirror images of each other are one.
+    """
+    table = book.table
+    seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
+    missing = good = bad = 0
+    for number, positions in enumerate(games, 1):
+        going("check", number, 0)
+        for before, after in itertools.pairwise(positions):
+            if 64 - (before[0] | before[1]).bit_count() < book.options.min_empties:
+                break
+            key = table.canonical(*before)[:2], table.canonical(*after)[:2]
+            if key in seen:
+                continue
+            seen.add(key)
+            entry = book.entry(*before)
+            if entry is None:
+                missing += 1
+                continue
+            best = {
+                table.canonical(*table.play(entry.player, entry.opponent, move.move))[:2]
+                for move in book.known_moves(entry)
+                if move.score >= entry.score
+            }
+            if key[1] in best:
+                good += 1
+            else:
+                bad += 1
+    return Checked(missing, good, bad)
+
+
+def problems(book: Book, empties: int, count: int, going: Going = silent) -> Iterator[str]:
+    """At most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem file."""
+    found = 0
+    for row in _rows_with(book, empties, going):
+        if found >= count:
+            return
+        entry = book.table.entry(row)
+        moves = book.known_moves(entry)
+        if len(moves) < 2 or moves[0].score == moves[1].score:
+            continue
+        best, *others = (f"{move_name(move.move)}:{move.score:+d}" for move in moves)
+        yield f"{board_text(entry.player, entry.opponent)} X % bm {best}; ba {' '.join(others)};"
+        found += 1
+
+
+def _rows_with(book: Book, empties: int, going: Going) -> Iterator[int]:
+    for number, chunk in enumerate(book.table.chunks()):
+        first = number * CHUNK_ROWS
+        going("scan", first, len(book))
+        yield from (
+            np.flatnonzero(np.bitwise_count(chunk["player"] | chunk["opponent"]) == 64 - empties) + first
+        ).tolist()
+
+
+def best_lines(book: Book, player: int, opponent: int, loss: int = 0, limit: int = 1000) -> Iterator[list[int]]:
+    """The lines through the book that lose at most ``loss`` discs at each move, as moves on the board given.
+
+    Each position is left by a move only once for all moves to the same child. At most ``limit`` lines.
+    """
+    given = 0
+    stack: list[tuple[tuple[int, int], list[int]]] = [((player, opponent), [])]
+    while stack and given < limit:
+        position, line = stack.pop()
+        moves = book.moves_on(*position)
+        follow: dict[int, int] = {}
+        for move in moves:
+            if move.linked and move.score >= moves[0].score - loss:
+                follow.setdefault(move.row, move.move)
+        if not follow:
+            yield line
+            given += 1
+            continue
+        for played in reversed(follow.values()):
+            stack.append((book.table.play(*position, played), [*line, played]))

@@ -1,0 +1,1 @@
+"""A book on the disk: its file, journal, lock and recovery."""

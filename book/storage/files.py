@@ -1,0 +1,108 @@
+"""Replacing a file so that a crash leaves the old one or the new one, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.progress import Going, silent
+
+BACKUPS = 3
+"""How many earlier versions of the book's own file are kept."""
+
+_PIECE = 1 << 23
+_SYNCED = 1 << 26
+
+
+class Output:
+    """A file that is being written. What goes in is on the disk some megabytes later, so that no sync takes long."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._waiting = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Add some bytes."""
+        self._waiting += self._stream.write(data)
+        if self._waiting >= _SYNCED:
+            self._stream.flush()
+            os.fdatasync(self._stream.fileno())
+            self._waiting = 0
+
+    def seek(self, place: int) -> None:
+        """Go on writing at a byte."""
+        self._stream.seek(place)
+
+
+def content(path: Path, going: Going = silent) -> npt.NDArray[np.uint8]:
+    """All bytes of a file. Raises Unreadable."""
+    try:
+        with path.open("rb", buffering=0) as stream:
+            data: npt.NDArray[np.uint8] = np.empty(os.fstat(stream.fileno()).st_size, np.uint8)
+            at = 0
+            while at < len(data) and (read := stream.readinto(data[at : at + _PIECE].data)):
+                at += read
+                going("read", at, len(data))
+            return data[:at]
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def keep_backups(path: Path, count: int = BACKUPS) -> None:
+    """Give the file at ``path`` the name ``path.1`` too, after moving ``path.1`` to ``path.2`` and so on."""
+    if not path.exists():
+        return
+    for number in range(count - 1, 0, -1):
+        older = path.with_name(f"{path.name}.{number}")
+        if older.exists():
+            older.replace(path.with_name(f"{path.name}.{number + 1}"))
+    first = path.with_name(f"{path.name}.1")
+    first.unlink(missing_ok=True)
+    os.link(path, first)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, backups: int = 0) -> Iterator[Output]:
+    """A stream beside ``path`` that, at the end of the block, is synced and takes the place of ``path``.
+
+    With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise WriteFailed(f"{path}: is a {'folder' if path.is_dir() else 'device'}: expected the name of a file")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    except OSError as error:
+        raise WriteFailed(f"{path}: {error.strerror}") from error
+    new = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield Output(stream)
+            stream.flush()
+            os.fchmod(stream.fileno(), path.stat().st_mode & 0o777 if path.exists() else 0o644)
+            os.fsync(stream.fileno())
+        if backups:
+            keep_backups(path, backups)
+        new.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise WriteFailed(f"{path}: {error.strerror or error}") from error
+    finally:
+        new.unlink(missing_ok=True)

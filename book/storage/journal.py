@@ -1,0 +1,237 @@
+"""The journal: what happened to a book since its file was written, in frames that prove themselves.
+
+A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all frames before) and a
+payload of fixed-size records. A crash can only cut the last frames short: the rest is replayed, the torn end kept
+aside and cut. Damage with good frames behind it is refused.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.progress import Going, silent
+
+from .files import content, sync_folder
+
+MAGIC = b"DESJRNL\n"
+VERSION = 1
+HEADER = struct.Struct("<8sIIQQ")
+FRAME = struct.Struct("<IIQII")
+MAX_PAYLOAD = 1 << 26
+
+
+class Kind(enum.IntEnum):
+    """What a frame holds."""
+
+    STATES = 1
+    """`record.STATE` records: these positions are now so."""
+
+    REMOVED = 2
+    """Pairs of 64-bit words: these positions are gone."""
+
+    FIXED = 3
+    """Nothing: scores, bounds and counts were recomputed from the leaves."""
+
+    OPTIONS = 4
+    """Six 32-bit numbers: the fields of `options.Options`."""
+
+    SEARCHED = 5
+    """Searches whose results are not in a position yet: player, opponent, excluded moves (64 bits each), level, move,
+    score (a signed byte each), five zero bytes."""
+
+    FORGOTTEN = 6
+    """Nothing: the results of earlier SEARCHED entries are of no use any more."""
+
+    STEPS = 7
+    """Two 64-bit numbers: which schedule, and how many of its steps are done; 0 when all are."""
+
+
+_RECORD_BYTES = {
+    Kind.STATES: 80,
+    Kind.REMOVED: 16,
+    Kind.FIXED: 0,
+    Kind.OPTIONS: 24,
+    Kind.SEARCHED: 32,
+    Kind.FORGOTTEN: 0,
+    Kind.STEPS: 16,
+}
+
+
+class Frame(NamedTuple):
+    """One entry of the journal."""
+
+    sequence: int
+    kind: Kind
+    payload: bytes
+
+
+class Scan(NamedTuple):
+    """What a journal holds: its frames end at byte ``end``; ``torn`` bytes behind it are the rest of a crash."""
+
+    book: int
+    base: int
+    frames: list[Frame]
+    end: int
+    torn: int
+    checksum: int
+
+
+def _header(book: int, base: int) -> bytes:
+    body = HEADER.pack(MAGIC, VERSION, 0, book, base)
+    return HEADER.pack(MAGIC, VERSION, zlib.crc32(body), book, base)
+
+
+def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: int) -> int:
+    return zlib.crc32(payload, zlib.crc32(struct.pack("<IIQ", length, kind, sequence), previous))
+
+
+def _plausible(data: bytes, at: int, sequence: int) -> bool:
+    """Whether a frame numbered ``sequence`` seems to begin at byte ``at``."""
+    if at + FRAME.size > len(data):
+        return False
+    length, kind, number, _, _ = FRAME.unpack_from(data, at)
+    return number == sequence and kind in _RECORD_BYTES and length <= MAX_PAYLOAD
+
+
+def scan(path: Path, data: bytes, *, salvage: bool = False, going: Going = silent) -> Scan:
+    """Read a journal's content. Raises Unreadable on anything but a torn end.
+
+    With ``salvage`` a damaged entry counts as the beginning of the torn end, whatever follows it.
+    """
+    if len(data) < HEADER.size:
+        raise Unreadable(path, len(data), f"the file ends inside the header of {HEADER.size} bytes")
+    magic, version, _, book, base = HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise Unreadable(path, 0, f"not a book's journal: begins with {magic!r}, not {MAGIC!r}")
+    if version != VERSION:
+        raise Unreadable(path, 8, f"a journal of version {version}; only version {VERSION} can be read")
+    if data[: HEADER.size] != _header(book, base):
+        raise Unreadable(path, 12, "the header's checksum is wrong")
+    frames: list[Frame] = []
+    at, checksum = HEADER.size, zlib.crc32(data[: HEADER.size])
+    while at + FRAME.size <= len(data):
+        length, kind, sequence, found, reserved = FRAME.unpack_from(data, at)
+        end = at + FRAME.size + length
+        expected = base + len(frames) + 1
+        payload = data[at + FRAME.size : end]
+        good = (
+            end <= len(data)
+            and kind in _RECORD_BYTES
+            and sequence == expected
+            and reserved == 0
+            and found == _checksum(length, kind, sequence, payload, checksum)
+        )
+        if not good:
+            if not salvage and end < len(data) and _plausible(data, end, expected + 1):
+                raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
+            break
+        size = _RECORD_BYTES[Kind(kind)]
+        if (length % size if size else length) != 0:
+            raise Unreadable(path, at, f"entry {sequence} of kind {kind} has {length} bytes, not a multiple of {size}")
+        frames.append(Frame(sequence, Kind(kind), payload))
+        checksum = found
+        at = end
+        going("journal", at, len(data))
+    return Scan(book, base, frames, at, len(data) - at, checksum)
+
+
+def read(path: Path, going: Going = silent) -> Scan:
+    """Read a journal file. Raises Unreadable."""
+    return scan(path, content(path, going).tobytes(), going=going)
+
+
+def set_aside(path: Path, found: Scan) -> Path:
+    """Copy the torn end of a journal to a file beside it, then cut it off; answers the copy's path."""
+    content = path.read_bytes()
+    number = 1
+    while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
+        number += 1
+    try:
+        with aside.open("xb") as stream:
+            stream.write(content[found.end :])
+            stream.flush()
+            os.fsync(stream.fileno())
+        with path.open("r+b") as stream:
+            stream.truncate(found.end)
+            os.fsync(stream.fileno())
+        sync_folder(path.parent)
+    except OSError as error:
+        raise WriteFailed(f"{path}: {error.strerror}") from error
+    return aside
+
+
+def create(path: Path, book: int, base: int) -> None:
+    """Put an empty journal in place, for the file of ``book`` that includes everything up to ``base``."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        with new.open("wb") as stream:
+            stream.write(_header(book, base))
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise WriteFailed(f"{path}: {error.strerror}") from error
+
+
+class Writer:
+    """Appends frames. Nothing is on the disk before `commit` returns; after a failure nothing is written any more."""
+
+    def __init__(self, path: Path, found: Scan) -> None:
+        self.path = path
+        self.sequence = found.base + len(found.frames)
+        self._checksum = found.checksum
+        self._pending = bytearray()
+        self.size = found.end
+        self._handle = os.open(path, os.O_WRONLY)
+        os.lseek(self._handle, found.end, os.SEEK_SET)
+
+    @property
+    def pending(self) -> bool:
+        """Whether anything waits for `commit`."""
+        return bool(self._pending)
+
+    def append(self, kind: Kind, payload: bytes) -> None:
+        """Add an entry, split where it is very long."""
+        size = _RECORD_BYTES[kind] or 1
+        step = MAX_PAYLOAD // size * size
+        for start in range(0, max(len(payload), 1), step):
+            part = payload[start : start + step]
+            self.sequence += 1
+            self._checksum = _checksum(len(part), kind, self.sequence, part, self._checksum)
+            self._pending += FRAME.pack(len(part), kind, self.sequence, self._checksum, 0)
+            self._pending += part
+
+    def take(self) -> bytes:
+        """The bytes to be written next, no longer pending; they are written by `write`."""
+        taken = bytes(self._pending)
+        self._pending.clear()
+        return taken
+
+    def write(self, content: bytes) -> None:
+        """Write and sync what `take` gave. Raises WriteFailed."""
+        view = memoryview(content)
+        try:
+            while view:
+                view = view[os.write(self._handle, view) :]
+            os.fdatasync(self._handle)
+        except OSError as error:
+            raise WriteFailed(f"{self.path}: {error.strerror}") from error
+        self.size += len(content)
+
+    def close(self) -> None:
+        """Release the file; pending entries are lost."""
+        os.close(self._handle)
+
+
+def replayed(frames: list[Frame], after: int) -> Iterator[Frame]:
+    """The frames later than sequence number ``after``."""
+    return (frame for frame in frames if frame.sequence > after)

@@ -1,0 +1,200 @@
+"""Who is told of a book's changes: nobody, one who only counts them, one who refuses them, the journal."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.chunks import Words
+from desdaemon.book.errors import ReadOnly
+from desdaemon.book.options import Options
+
+from . import journal
+from .journal import Kind
+
+if TYPE_CHECKING:
+    from desdaemon.book.book import Book, Question
+
+Rows = npt.NDArray[np.int64]
+
+OPTIONS = struct.Struct("<6i")
+SEARCHED = struct.Struct("<QQQbbb5x")
+STEPS = struct.Struct("<QQ")
+
+
+class Recorder:
+    """Asked before every change of a book, and told of it. This one allows everything and remembers nothing."""
+
+    def allow(self) -> None:
+        """Raise ReadOnly when the book must not change."""
+
+    def changed(self, row: int) -> None:
+        """The position in ``row`` is new or different."""
+
+    def changed_many(self, rows: Rows) -> None:
+        """The same of several."""
+        for row in rows.tolist():
+            self.changed(row)
+
+    def removed(self, keys: Iterable[Words]) -> None:
+        """These positions, in arrays of shape (n, 2), are about to go; rows will be renumbered."""
+
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
+        """A search was done whose result is not in any position yet."""
+
+    def forgotten(self) -> None:
+        """The remembered searches are of no use any more."""
+
+    def stepped(self, schedule: int, done: int) -> None:
+        """So many steps of a schedule are done; 0: it is forgotten."""
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """While it is held, changes are not written: afterwards they are, all or none."""
+        return contextlib.nullcontext()
+
+    def fixed(self) -> None:
+        """Scores, bounds and counts of all positions were recomputed from the leaves."""
+
+    def options_changed(self, options: Options) -> None:
+        """The options are now these."""
+
+
+class Unsaved(Recorder):
+    """The recorder of a book that is in memory alone: it knows whether a change would be lost."""
+
+    def __init__(self) -> None:
+        self.changes = False
+
+    def changed(self, row: int) -> None:
+        """See `Recorder`."""
+        self.changes = True
+
+    def changed_many(self, rows: Rows) -> None:
+        """See `Recorder`."""
+        self.changes = True
+
+    def removed(self, keys: Iterable[Words]) -> None:
+        """See `Recorder`."""
+        self.changes = True
+
+    def options_changed(self, options: Options) -> None:
+        """See `Recorder`."""
+        self.changes = True
+
+
+class Refuser(Recorder):
+    """The recorder of a book opened for reading."""
+
+    def __init__(self, path: Path, holder: int) -> None:
+        """``holder`` is the process that writes it, 0 when there is none."""
+        self._path = path
+        self._holder = holder
+
+    def allow(self) -> None:
+        """See `Recorder`."""
+        why = f": process {self._holder} writes it" if self._holder else ""
+        raise ReadOnly(f"{self._path}: opened for reading only{why}")
+
+
+class Journalist(Recorder):
+    """Turns a book's changes into journal entries; rows are read only when the group is written."""
+
+    def __init__(self, book: Book, writer: journal.Writer) -> None:
+        self._book = book
+        self._writer = writer
+        self._lock = threading.RLock()
+        self._holder = 0
+        self._rows: dict[int, None] = {}
+        self._searched = bytearray()
+        self.waiting = threading.Event()
+        self.refuse: BaseException | None = None
+
+    def _flush(self) -> None:
+        if self._rows:
+            rows = np.fromiter(self._rows, np.int64, len(self._rows))
+            self._rows.clear()
+            self._writer.append(Kind.STATES, self._book.table.states(rows).tobytes())
+        if self._searched:
+            self._writer.append(Kind.SEARCHED, bytes(self._searched))
+            self._searched.clear()
+
+    def _append(self, kind: Kind, payload: bytes = b"") -> None:
+        with self._lock:
+            self._flush()
+            self._writer.append(kind, payload)
+        self.waiting.set()
+
+    def allow(self) -> None:
+        """See `Recorder`."""
+        if self.refuse is not None:
+            raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}") from self.refuse
+
+    def changed(self, row: int) -> None:
+        """See `Recorder`."""
+        with self._lock:
+            self._rows[row] = None
+        self.waiting.set()
+
+    def changed_many(self, rows: Rows) -> None:
+        """See `Recorder`."""
+        with self._lock:
+            self._rows.update(dict.fromkeys(rows.tolist()))
+        self.waiting.set()
+
+    def removed(self, keys: Iterable[Words]) -> None:
+        """See `Recorder`."""
+        self._append(Kind.REMOVED, b"".join(part.astype("<u8").tobytes() for part in keys))
+
+    def fixed(self) -> None:
+        """See `Recorder`."""
+        self._append(Kind.FIXED)
+
+    def options_changed(self, options: Options) -> None:
+        """See `Recorder`."""
+        self._append(Kind.OPTIONS, OPTIONS.pack(*options))
+
+    def remembered(self, question: Question, answer: tuple[int, int]) -> None:
+        """See `Recorder`."""
+        with self._lock:
+            player, opponent, level, excluded = question
+            self._searched += SEARCHED.pack(player, opponent, excluded, level, *answer)
+        self.waiting.set()
+
+    def forgotten(self) -> None:
+        """See `Recorder`."""
+        self._append(Kind.FORGOTTEN)
+
+    def stepped(self, schedule: int, done: int) -> None:
+        """See `Recorder`."""
+        self._append(Kind.STEPS, STEPS.pack(schedule, done))
+
+    def hold(self) -> contextlib.AbstractContextManager[None]:
+        """See `Recorder`."""
+        return self._held()
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        with self._lock:
+            before, self._holder = self._holder, threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = before
+
+    @property
+    def held_here(self) -> bool:
+        """Whether this thread is inside `hold`."""
+        return self._holder == threading.get_ident()
+
+    def take(self) -> bytes:
+        """Everything not yet written, as journal bytes."""
+        with self._lock:
+            self._flush()
+            return self._writer.take()

@@ -1,0 +1,80 @@
+"""Applying a journal to the book as it was when its file was written."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import Records, Words, without_counts
+from desdaemon.book.errors import Unreadable
+from desdaemon.book.options import Options, Rule
+from desdaemon.book.progress import Going, silent, slices
+from desdaemon.book.record import RECORD, RESULT, STATE
+
+from . import journal
+from .journal import Kind
+from .observers import OPTIONS, SEARCHED, STEPS
+
+_STEP = 1 << 16
+
+
+def _put(book: Book, states: Records, going: Going) -> None:
+    """Positions are now so. Path counts are left to the negamax."""
+    table = book.table
+    for start, end in slices(len(states), _STEP, "replay", going):
+        part = states[start:end]
+        records = np.zeros(len(part), RECORD)
+        for name in RECORD.names or ():
+            records[name] = part[name]
+        table.insert_records(without_counts(records), overwrite=True)
+        rows = table.rows_of(part)
+        book.touch(rows.tolist())
+        results = np.zeros(len(part), RESULT)
+        for name in RESULT.names or ():
+            results[name] = part[name]
+        if table.keeps_results or results.view(np.float64).any():
+            # Of several states of a position the last one counts.
+            rows, last = np.unique(rows[::-1], return_index=True)
+            table.set_results_of(rows, results[::-1][last])
+
+
+def _remove(book: Book, keys: Words, going: Going) -> None:
+    """Positions are gone. New leaves of others follow in the journal."""
+    marked = np.zeros(len(book), bool)
+    for start, end in slices(len(keys), _STEP, "replay", going):
+        rows = book.table.find_many(keys[start:end])
+        marked[rows[rows >= 0]] = True
+    book.remove(marked, going, leaves=False)
+
+
+def replay(book: Book, frames: list[journal.Frame], path: Path, going: Going = silent) -> None:
+    """Apply journal entries. Raises Unreadable."""
+    for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
+        if kind == Kind.STATES:
+            _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), going)
+            continue
+        if kind == Kind.REMOVED:
+            _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), going)
+            continue
+        for frame in group:
+            if kind == Kind.OPTIONS:
+                values = OPTIONS.unpack(frame.payload)
+                try:
+                    book.options = Options._make((*values[:5], Rule(values[5])))
+                except ValueError:
+                    raise Unreadable(path, None, f"entry {frame.sequence}: the rule {values[5]} is not known") from None
+            elif kind == Kind.SEARCHED:
+                for player, opponent, excluded, level, move, score in SEARCHED.iter_unpack(frame.payload):
+                    book.memo[player, opponent, level, excluded] = move, score
+            elif kind == Kind.FORGOTTEN:
+                book.memo.clear()
+            elif kind == Kind.STEPS:
+                book.step(*STEPS.unpack(frame.payload))
+            elif book.options.rule is Rule.EGAROUCID:
+                # Here a position that lost its links keeps the score it had from them.
+                book.negamax(going=going)
+    # With Edax's rule scores follow from the leaves: once at the end is as good as at every FIXED.
+    book.negamax(going=going)

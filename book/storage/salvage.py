@@ -1,0 +1,81 @@
+"""Getting out of a damaged book what can still be trusted. The damaged files are only read."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import without_counts
+from desdaemon.book.errors import Unreadable
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import RECORD
+from desdaemon.book.reports.check import possible, repair
+
+from . import journal, snapshot
+from .files import content
+from .replay import replay
+from .store import journal_path
+
+
+class Salvaged(NamedTuple):
+    """A book in memory, to be saved under another name: ``lost`` positions were not to be had, ``notes`` say why."""
+
+    book: Book
+    lost: int
+    notes: list[str]
+
+
+def _bad_blocks(path: Path, data: bytes, header: snapshot.Header, notes: list[str]) -> set[int]:
+    """The blocks whose content does not match its checksum; none when the checksums are lost themselves."""
+    sums_raw = data[header.checksums_at : header.size]
+    if len(data) < header.size or zlib.crc32(sums_raw) != header.checksums_crc:
+        notes.append(f"{path}: the checksums are damaged or cut off: positions are taken as far as they are possible")
+        return set()
+    bad = set()
+    for number, expected in enumerate(np.frombuffer(sums_raw, "<u4").tolist()):
+        at = snapshot.PAGE + number * snapshot.BLOCK
+        if zlib.crc32(data[at : min(at + snapshot.BLOCK, header.checksums_at)]) != expected:
+            notes.append(f"{path}: block {number} (1 MiB at byte {at}) is damaged")
+            bad.add(number)
+    return bad
+
+
+def salvage(path: Path, going: Going = silent) -> Salvaged:
+    """Read what is whole of a book's file and its journal; path counts and game results are not kept.
+
+    Only the header has to be whole. Raises Unreadable.
+    """
+    data = content(path, going).tobytes()
+    header = snapshot.read_header(path, data, None)
+    notes: list[str] = []
+    bad = _bad_blocks(path, data, header, notes)
+    available = min(header.rows, max(0, len(data) - snapshot.PAGE) // RECORD.itemsize)
+    if available < header.rows:
+        notes.append(f"{path}: cut off after {available} of {header.rows} positions")
+    records = np.frombuffer(data, RECORD, available, snapshot.PAGE).copy()
+    first = np.arange(available, dtype=np.int64) * RECORD.itemsize
+    blocks = np.array(sorted(bad), np.int64)
+    whole = ~np.isin(first // snapshot.BLOCK, blocks)
+    whole &= ~np.isin((first + RECORD.itemsize - 1) // snapshot.BLOCK, blocks)
+    whole &= possible(records)
+    kept = without_counts(records[whole])
+    book = Book(header.options)
+    book.table.reserve(len(kept))
+    book.table.insert_records(kept)
+    lost = header.rows - len(book)
+    log = journal_path(path)
+    if log.exists():
+        try:
+            found = journal.scan(log, log.read_bytes(), salvage=True, going=going)
+            if found.book == header.book:
+                replay(book, list(journal.replayed(found.frames, header.sequence)), log, going)
+            if found.torn:
+                notes.append(f"{log}: {found.torn} bytes after byte {found.end} cannot be read")
+        except Unreadable as error:
+            notes.append(str(error))
+    repair(book, going)
+    return Salvaged(book, lost, notes)

@@ -1,0 +1,341 @@
+"""The book's own file: the table as it lies in memory, mapped to open it, every block of it under a checksum.
+
+A small book's file has no index: it is made when the file is read, in less time than it takes to see it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import CHUNK_ROWS, Records
+from desdaemon.book.errors import Unreadable
+from desdaemon.book.options import Options, Rule
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import RECORD, RESULT
+from desdaemon.book.table import SEGMENTS, Table, segment_bytes
+
+from .files import BACKUPS, Output, replacing
+
+MAGIC = b"DESBOOK\n"
+VERSION = 2
+READABLE = (1, 2)
+"""In version 1 the last chunk is filled up, the index is always there, and the state is not known."""
+
+PAGE = 4096
+BLOCK = 1 << 20
+INDEXED_FROM = 1 << 16
+"""Of fewer positions there is no index in the file."""
+
+SETTLED = 1
+"""State: scores, bounds and counts follow from the leaves."""
+
+COMPLETE = 2
+"""State: no leaf is missing, illegal or a link."""
+
+_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q")
+_SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
+
+
+class Header(NamedTuple):
+    """The fixed part of the file; offsets and sizes in bytes."""
+
+    book: int
+    sequence: int
+    rows: int
+    chunks: int
+    segments_at: int
+    wide_at: int
+    wide: int
+    results_at: int
+    checksums_at: int
+    size: int
+    checksums_crc: int
+    options: Options
+    created: int
+    version: int = VERSION
+    state: int = 0
+
+    @property
+    def stored(self) -> int:
+        """Records in the file."""
+        return self.rows if self.version > 1 else self.chunks * CHUNK_ROWS
+
+
+class _Summing:
+    """A stream that keeps the checksum of each block of what passes."""
+
+    def __init__(self, stream: Output) -> None:
+        self._stream = stream
+        self.at = PAGE
+        self._crc = 0
+        self._filled = 0
+        self.sums: list[int] = []
+
+    def write(self, data: memoryview) -> None:
+        while data:
+            part = data[: BLOCK - self._filled]
+            self._crc = zlib.crc32(part, self._crc)
+            self._stream.write(part)
+            self.at += len(part)
+            self._filled += len(part)
+            if self._filled == BLOCK:
+                self.end_block()
+            data = data[len(part) :]
+
+    def end_block(self) -> None:
+        if self._filled:
+            self.sums.append(self._crc)
+            self._crc = self._filled = 0
+
+
+def _bytes(array: npt.NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(array).view(np.uint8).reshape(-1).data
+
+
+def _pack(header: Header) -> bytes:
+    def packed(crc: int) -> bytes:
+        o = header.options
+        return _HEADER.pack(
+            MAGIC,
+            header.version,
+            crc,
+            header.book,
+            header.sequence,
+            header.rows,
+            header.segments_at,
+            header.wide_at,
+            header.wide,
+            header.results_at,
+            header.checksums_at,
+            header.size,
+            header.chunks,
+            header.checksums_crc,
+            o.level,
+            o.min_empties,
+            o.midgame_error,
+            o.endcut_error,
+            o.verbosity,
+            o.rule,
+            CHUNK_ROWS,
+            header.state,
+            header.created,
+        ).ljust(PAGE, b"\0")
+
+    return packed(zlib.crc32(packed(0)))
+
+
+def write(
+    path: Path, book: Book, identity: int, sequence: int, *, backups: int = BACKUPS, going: Going = silent
+) -> Header:
+    """Write a book beside ``path``, sync it and put it in place, keeping the previous file as ``path.1`` ...
+
+    The caller sees to it that nothing changes meanwhile. ``sequence`` is the last journal entry that the book
+    includes. Raises WriteFailed.
+    """
+    state = book.table.state()
+    rows = state.rows
+    indexed = rows >= INDEXED_FROM
+    with replacing(path, backups=backups) as stream:
+        stream.write(bytes(PAGE))
+        out = _Summing(stream)
+        total = PAGE + rows * RECORD.itemsize + indexed * sum(len(memory) for memory in state.segments)
+        chunks = -(-rows // CHUNK_ROWS)
+        for number in range(chunks):
+            out.write(_bytes(state.chunks[number][: rows - number * CHUNK_ROWS]))
+            going("save", out.at, total)
+        segments_at = out.at if indexed else 0
+        if indexed:
+            places = np.zeros(SEGMENTS, _SEGMENT)
+            at = segments_at + places.nbytes
+            for number, memory in enumerate(state.segments):
+                places[number] = (at, *state.descriptors[number, 2:].tolist())
+                at += -(-len(memory) // 8) * 8
+            out.write(_bytes(places))
+            for memory in state.segments:
+                out.write(_bytes(memory))
+                out.write(memoryview(bytes(-len(memory) % 8)))
+                going("save", out.at, total)
+        wide_at = out.at
+        out.write(_bytes(state.wide))
+        results_at = out.at if state.results else 0
+        for number, results in enumerate(state.results[:chunks]):
+            out.write(_bytes(results[: rows - number * CHUNK_ROWS]))
+            going("save", out.at, 0)
+        out.end_block()
+        checksums_at = out.at
+        sums = np.array(out.sums, "<u4").tobytes()
+        stream.write(sums)
+        header = Header(
+            identity,
+            sequence,
+            rows,
+            chunks,
+            segments_at,
+            wide_at,
+            len(state.wide),
+            results_at,
+            checksums_at,
+            checksums_at + len(sums),
+            zlib.crc32(sums),
+            book.options,
+            int(time.time()),
+            state=book.settled * SETTLED | book.complete * COMPLETE,
+        )
+        stream.seek(0)
+        stream.write(_pack(header))
+    return header
+
+
+def read_header(path: Path, data: bytes, size: int | None) -> Header:
+    """The header of a file that begins with ``data``; ``size``, if given, is to be the file's. Raises Unreadable."""
+    if len(data) < PAGE:
+        raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
+    fields = _HEADER.unpack_from(data)
+    if fields[0] != MAGIC:
+        raise Unreadable(path, 0, f"not a book: begins with {fields[0]!r}, not {MAGIC!r}")
+    if fields[1] not in READABLE:
+        raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 and {VERSION} can be read")
+    book, sequence, count, segments_at, wide_at, wide, results_at, checksums_at, whole = fields[3:12]
+    chunks, checksums_crc = fields[12:14]
+    numbers, chunk_rows, state, created = fields[14:20], *fields[20:]
+    try:
+        options = Options._make((*numbers[:5], Rule(numbers[5])))
+    except ValueError:
+        raise Unreadable(path, None, f"the rule {numbers[5]} is not known") from None
+    header = Header(
+        book,
+        sequence,
+        count,
+        chunks,
+        segments_at,
+        wide_at,
+        wide,
+        results_at,
+        checksums_at,
+        whole,
+        checksums_crc,
+        options,
+        created,
+        fields[1],
+        state,
+    )
+    if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
+        raise Unreadable(path, 12, "the header's checksum is wrong")
+    if size is not None and size != whole:
+        raise Unreadable(path, min(size, whole), f"the file has {size} bytes, its header says {whole}")
+    return header
+
+
+class Mapped(NamedTuple):
+    """A file opened by mapping: changes to ``table`` stay in memory."""
+
+    table: Table
+    header: Header
+
+
+def _compare(path: Path, header: Header, sums: bytes, going: Going) -> None:
+    """Compare all blocks of 1 MiB with their checksums. Raises Unreadable naming the first bad one.
+
+    It reads the file, not the memory, so that it may run beside changes.
+    """
+    with path.open("rb") as stream:
+        stream.seek(PAGE)
+        for number, (expected,) in enumerate(struct.iter_unpack("<I", sums)):
+            at = PAGE + number * BLOCK
+            if zlib.crc32(stream.read(min(BLOCK, header.checksums_at - at))) != expected:
+                raise Unreadable(path, at, f"block {number} (1 MiB) does not match its checksum")
+            going("check", at, header.size)
+
+
+def check(path: Path, going: Going = silent) -> None:
+    """Compare every block of a book's file with its checksum. Raises Unreadable."""
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            header = read_header(path, stream.read(PAGE), size)
+            stream.seek(header.checksums_at)
+            sums = stream.read()
+        _check_sums(path, header, sums)
+        _compare(path, header, sums, going)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+
+
+def _check_sums(path: Path, header: Header, sums: bytes) -> None:
+    if zlib.crc32(sums) != header.checksums_crc:
+        raise Unreadable(path, header.checksums_at, "the table of checksums is damaged")
+
+
+def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
+    """Open a book's file by mapping it; with ``check`` all blocks are compared with their checksums first.
+
+    Raises Unreadable.
+    """
+    try:
+        with path.open("rb") as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            header = read_header(path, stream.read(PAGE), size)
+            mapping = mmap.mmap(stream.fileno(), size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
+    data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
+    sums = bytes(data[header.checksums_at :])
+    _check_sums(path, header, sums)
+    if check:
+        _compare(path, header, sums, going)
+    table = Table()
+    records = data[PAGE:][: header.stored * RECORD.itemsize].view(RECORD)
+    wide = data[header.wide_at :][: header.wide * 32].view(np.uint64).reshape(-1, 4)
+    results = None
+    if header.results_at:
+        results = data[header.results_at :][: header.stored * RESULT.itemsize].view(RESULT)
+    if header.segments_at:
+        table.adopt(header.rows, _chunks(records), _segments(path, header, data), wide, _chunks(results))
+    else:
+        table.reserve(header.rows)
+        table.insert_records(records)
+        if len(table) != header.rows:
+            raise Unreadable(path, PAGE, "a position is there twice")
+        table.adopt(header.rows, [], [], wide, [])
+        if results is not None:
+            table.set_results_of(np.arange(header.rows), results)
+    return Mapped(table, header)
+
+
+def book_of(mapped: Mapped) -> Book:
+    """A file's book, without its journal."""
+    table, header = mapped
+    return Book(header.options, table, settled=bool(header.state & SETTLED), complete=bool(header.state & COMPLETE))
+
+
+def _chunks(records: Records | None) -> list[Records]:
+    """The records in chunks, the last one filled up; no copies but that."""
+    if records is None:
+        return []
+    chunks = [records[at : at + CHUNK_ROWS] for at in range(0, len(records), CHUNK_ROWS)]
+    if chunks and len(chunks[-1]) < CHUNK_ROWS:
+        whole = np.zeros(CHUNK_ROWS, records.dtype)
+        whole[: len(chunks[-1])] = chunks[-1]
+        chunks[-1] = whole
+    return chunks
+
+
+def _segments(path: Path, header: Header, data: npt.NDArray[np.uint8]) -> list[tuple[npt.NDArray[np.uint8], int, int]]:
+    places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
+    segments = []
+    for offset, capacity, used in places.tolist():
+        if offset + segment_bytes(capacity) > header.wide_at:
+            raise Unreadable(path, header.segments_at, "the index lies outside the file")
+        segments.append((data[offset : offset + segment_bytes(capacity)], capacity, used))
+    return segments

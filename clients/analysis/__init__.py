@@ -1,0 +1,1 @@
+"""`desdaemon analyze`: reports on games."""

@@ -1,0 +1,92 @@
+"""Where analyses come from: a daemon of one's own that is started for them, or one that runs already."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
+from desdaemon.clients.match import engine_process
+from desdaemon.clients.match.engine_process import EngineFault, EngineProcess
+
+if TYPE_CHECKING:
+    from desdaemon.clients.blocking import Client
+
+Data = Mapping[str, Any]
+
+_LINE = re.compile(rb"[^\n]*\n")
+_A_DAY_S = 86_400.0
+_AT_ONCE = 32
+"""Requests in flight; a server allows a client 64 by default."""
+
+
+class OwnDaemon:
+    """`desdaemon --protocol json` as a child, with options of its own; ended by `close`."""
+
+    def __init__(self, options: Sequence[str] = ()) -> None:
+        """Raises `NoDaemon`."""
+        self._process = EngineProcess([*engine_process.OWN_COMMAND, "--protocol", "json", *options], quiet=False)
+        self._number = 0
+        try:
+            hello = self._ask([("hello", {})], lambda data: None)[0]
+        except DaemonError:
+            self.close()
+            raise
+        self.engine = f"{hello['name']} {hello['version']}"
+
+    def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
+        """See `Source`."""
+        return self._ask([("analyze", args) for args in requests], tell)
+
+    def _ask(self, requests: Sequence[tuple[str, Data]], tell: Callable[[Data], None]) -> list[Data]:
+        first = self._number
+        self._number += len(requests)
+        finals: dict[int, Data] = {}
+        try:
+            self._process.send(
+                *(
+                    json.dumps({"v": 1, "id": first + at, "op": op, "args": args})
+                    for at, (op, args) in enumerate(requests)
+                )
+            )
+            while len(finals) < len(requests):
+                found, _ = self._process.until(_LINE, _A_DAY_S)
+                reply = json.loads(found[0])
+                if reply["type"] == "error":
+                    raise from_reply(reply["error"])
+                if reply["type"] == "partial":
+                    tell(reply["data"])
+                else:
+                    finals[reply["id"] - first] = reply["data"]
+        except EngineFault as fault:
+            raise NoDaemon(f"the daemon started for the analysis is gone: {fault}") from None
+        return [finals[at] for at in range(len(requests))]
+
+    def close(self) -> None:
+        """End it."""
+        self._process.close()
+
+
+class Server:
+    """A daemon that runs already."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.engine = f"{client.hello.name} {client.hello.version}"
+
+    def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
+        """See `Source`."""
+        finals: list[Data] = []
+        for at in range(0, len(requests), _AT_ONCE):
+            handles = [self._client.start("analyze", dict(args)) for args in requests[at : at + _AT_ONCE]]
+            for handle in handles:
+                for partial in handle:
+                    tell(partial)
+                finals.append(handle.result())
+        return finals
+
+    def close(self) -> None:
+        """Go away."""
+        self._client.close()

@@ -1,0 +1,1 @@
+"""`desdaemon bench server`: a daemon measured from outside."""

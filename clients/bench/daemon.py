@@ -1,0 +1,241 @@
+"""A daemon to be measured, and plain sockets that measure it."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import zmq
+
+from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import moves_text
+from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire.connection import read_connection
+
+PROGRAM = (sys.executable, "-m", "desdaemon")
+_START_S, _REPLY_S, _END_S = 120, 600, 30
+
+
+def random_line(dice: random.Random, plies: int) -> str:
+    """A line of random legal moves from the start, without passes."""
+    while True:
+        player, opponent = rules.START
+        moves: list[int] = []
+        while len(moves) < plies and (legal := rules.squares(rules.legal_moves(player, opponent))):
+            moves.append(dice.choice(legal))
+            player, opponent = rules.play(player, opponent, moves[-1])
+        if len(moves) == plies:
+            return moves_text(moves)
+
+
+class BenchDaemon:
+    """`desdaemon serve` as a process, with an empty book; ``folder`` holds all that it writes."""
+
+    def __init__(self, folder: Path, threads: int) -> None:
+        self.threads = threads
+        self._folder = folder
+        # A thousand connections are a thousand descriptors, and a client has two for each.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+    def __enter__(self) -> BenchDaemon:
+        data = self._folder / "data"
+        data.mkdir()
+        file = self._folder / "run" / "connection.json"
+        environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(self._folder / "run")}
+        arguments = ["serve", "--bind", "tcp://127.0.0.1:0", "--data", str(data), "-n", str(self.threads)]
+        # Full within a minute, so that the memory of a mixed load is that of a daemon which has run for days.
+        arguments += ["--limit", f"analyses_bytes={4 << 20}"]
+        with (self._folder / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [*PROGRAM, *arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        due = time.monotonic() + _START_S
+        while not file.exists():
+            if self.process.poll() is not None or time.monotonic() > due:
+                self.__exit__()
+                said = (self._folder / "log").read_text(errors="replace").strip()
+                raise NoDaemon(f"the daemon to be measured did not start: {said[-500:]}")
+            time.sleep(0.02)
+        try:
+            found = read_connection(str(file))
+        except BadInput as error:
+            raise NoDaemon(str(error)) from None
+        self.ipc = found.endpoints[0]
+        self.tcp = next(endpoint for endpoint in found.endpoints if endpoint.startswith("tcp:"))
+        with Peer(self.ipc) as peer:
+            self.in_flight = int(peer.ask("hello")["limits"]["in_flight"])
+            peer.ask("book.new", {"level": 4, "depth": 40})
+            # The engine is there when the first search is over.
+            peer.ask("analyze", {"level": 1})
+        return self
+
+    def end(self) -> float:
+        """Ask it to end; seconds until it has."""
+        began = time.perf_counter()
+        self.process.terminate()
+        self.process.wait(_END_S)
+        return time.perf_counter() - began
+
+    def __exit__(self, *error: object) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def memory_mb(self) -> float:
+        """Resident memory of its own; libraries and weights, which are files that others map too, are left out."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("RssAnon:")[2].split()[0]) / 1024
+
+    def settle(self, seconds: float) -> None:
+        """Wait until what was begun is done."""
+        time.sleep(seconds)
+
+    def until_running(self, peer: Peer, count: int) -> None:
+        """Wait until so many searches run."""
+        due = time.monotonic() + _START_S
+        while peer.ask("status")["running"] < count and time.monotonic() < due:
+            time.sleep(0.05)
+
+
+class Peer:
+    """A DEALER socket and the clock."""
+
+    def __init__(self, endpoint: str, context: zmq.Context[zmq.Socket[bytes]] | None = None) -> None:
+        self._own = context is None
+        self.context: zmq.Context[zmq.Socket[bytes]] = context or zmq.Context()
+        if self._own:
+            self.context.set(zmq.MAX_SOCKETS, 8_192)
+        self._socket = self.context.socket(zmq.DEALER)
+        self._socket.linger = 0
+        self._socket.sndhwm = self._socket.rcvhwm = 0
+        self._socket.connect(endpoint)
+        self._last = 0
+        self._began = 0.0
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Go away."""
+        self._socket.close()
+        if self._own:
+            self.context.term()
+
+    def send(self, op: str, args: dict[str, Any] | None = None) -> int:
+        """Make a request; its number."""
+        self._last += 1
+        self._socket.send(codec.encode({"v": codec.VERSION, "id": self._last, "op": op, "args": args or {}}))
+        return self._last
+
+    def _reply(self) -> dict[str, Any]:
+        if not self._socket.poll(1000 * _REPLY_S):
+            raise DaemonError("timed_out", f"no reply within {_REPLY_S} s")
+        return codec.decode(self._socket.recv())
+
+    def _final(self, number: int) -> dict[str, Any]:
+        while True:
+            reply = self._reply()
+            if reply["id"] == number and reply["type"] != "partial":
+                return reply
+
+    def ask(self, op: str, args: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The final data of a request; raises `DaemonError`."""
+        reply = self._final(self.send(op, args))
+        if reply["type"] == "error":
+            raise from_reply(reply["error"])
+        data: dict[str, Any] = reply["data"]
+        return data
+
+    def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
+        """Seconds from a request to its last reply."""
+        began = time.perf_counter()
+        self._final(self.send(op, args))
+        return time.perf_counter() - began
+
+    def keep_busy(self, searches: int) -> None:
+        """Have searches run that end with this client."""
+        for seed in range(searches):
+            self.send("analyze", {"moves": random_line(random.Random(-1 - seed), 6), "level": 60, "book": "ignore"})
+        while self.ask("status")["running"] < searches:
+            time.sleep(0.02)
+
+    def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
+        """Replies a second with a window of requests in flight, made ready before."""
+        bodies = [
+            codec.encode({"v": codec.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
+            for number in range(count)
+        ]
+        socket = self._socket
+        began = time.perf_counter()
+        for body in bodies[:window]:
+            socket.send(body)
+        for number in range(count):
+            last = socket.recv()
+            if number + window < count:
+                socket.send(bodies[number + window])
+        seconds = time.perf_counter() - began
+        if codec.decode(last)["type"] != "final":
+            raise DaemonError("internal", f"the last reply to {op} was no final")
+        return count / seconds
+
+    def begin(self, op: str, args: dict[str, Any]) -> None:
+        """Make a request whose time counts from now."""
+        self._began = time.perf_counter()
+        self.send(op, args)
+
+    @staticmethod
+    def finish_all(peers: list[Peer]) -> list[float]:
+        """Seconds that each of the peers waited for its final, from `begin`."""
+        poller = zmq.Poller()
+        waiting = {peer._socket: peer for peer in peers}
+        for socket in waiting:
+            poller.register(socket, zmq.POLLIN)
+        waits = []
+        while waiting:
+            ready = poller.poll(1000 * _REPLY_S)
+            if not ready:
+                raise DaemonError("timed_out", f"{len(waiting)} clients have no reply after {_REPLY_S} s")
+            for socket, _ in ready:
+                reply = codec.decode(socket.recv())
+                if reply["type"] == "error":
+                    raise from_reply(reply["error"])
+                if reply["type"] == "final":
+                    waits.append(time.perf_counter() - waiting.pop(socket)._began)
+                    poller.unregister(socket)
+        return waits
+
+    def first_reply(self, op: str, args: dict[str, Any]) -> float:
+        """Seconds to the first reply of a request."""
+        began = time.perf_counter()
+        number = self.send(op, args)
+        while self._reply()["id"] != number:
+            pass
+        return time.perf_counter() - began
+
+    def cancelled(self) -> float:
+        """Seconds from cancelling the last request to its end."""
+        number = self._last
+        began = time.perf_counter()
+        self.send("cancel", {"target": number})
+        self._final(number)
+        return time.perf_counter() - began

@@ -1,0 +1,1 @@
+"""`desdaemon match`: programs play each other."""

@@ -1,0 +1,227 @@
+"""The languages that programs play Othello in: GTP, NBoard's, and the text dialogue of Edax."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import ClockTerms, GameRecord, ggf_text
+from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
+from desdaemon.protocol.othello.rules import PASS
+
+from .engine_process import EngineFault, EngineProcess
+from .time_control import Stopwatch, TimeControl
+
+START_S = 300.0
+"""Seconds that a program has for its first answer: it may have to be compiled first."""
+ANSWER_S = 60.0
+"""Seconds for an answer that needs no thought."""
+
+_PROBE_S = 5.0
+
+
+class Player(ABC):
+    """A program and the game that it is told. Moves are told in order, forced passes too, and never its own."""
+
+    def __init__(self, process: EngineProcess) -> None:
+        self.process = process
+        self.name = ""
+        self.remarks: set[str] = set()
+
+    @abstractmethod
+    def begin(self, initial: Position, control: TimeControl) -> None:
+        """A new game."""
+
+    @abstractmethod
+    def told(self, position: Position, move: int) -> None:
+        """A move was made in ``position`` by the other side, or by the opening or the rules."""
+
+    @abstractmethod
+    def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
+        """The move it chooses, as it writes it, and when that had come. Raises `EngineFault` after ``seconds``."""
+
+    def close(self) -> None:
+        """End the program."""
+        self.process.close()
+
+
+class GtpPlayer(Player):
+    """Go Text Protocol 2, without ids."""
+
+    _ANSWER = re.compile(rb"(?:^|\n)>?([=?])\d*[ \t]*((?:[^\n]|\n(?!\r?\n))*)\n\r?\n")
+
+    def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
+        super().__init__(process)
+        self._ask("protocol_version", seconds)
+        names = [self._ask(word) for word in ("name", "version")]
+        self.name = " ".join(name for name in names if name)
+        self._commands = set((self._ask("list_commands") or "").split())
+        self._takes_passes = True
+        if "set_game" in self._commands and self._ask("set_game Othello") is None:
+            raise EngineFault("answer", "it does not play Othello: set_game is refused")
+        self._ask("boardsize 8")
+
+    def _ask(self, line: str, seconds: float = ANSWER_S) -> str | None:
+        """The answer to a command, None when it is refused."""
+        self.process.send(line)
+        found, _ = self.process.until(self._ANSWER, seconds)
+        return found[2].decode("utf-8", "replace").strip() if found[1] == b"=" else None
+
+    def begin(self, initial: Position, control: TimeControl) -> None:
+        """See `Player`."""
+        if initial != START:
+            raise BadInput("GTP has no word for another board: expected openings from the standard start")
+        if control.level >= 0:
+            self.remarks.add("GTP has no word for a level; give it in the command line")
+        self._ask("clear_board")
+        if control.move:
+            self._ask(f"time_settings 0 {control.move / 1000:g} 1")
+        elif control.main:
+            self._ask(f"time_settings {control.main / 1000:g} 0 0")
+
+    def told(self, position: Position, move: int) -> None:
+        """See `Player`. A program that refuses passes makes them by itself."""
+        colour = _colour(position)
+        if move != PASS:
+            if self._ask(f"play {colour} {move_text(move)}") is None:
+                raise EngineFault("answer", f"it refuses {move_text(move)} of {colour}")
+        elif self._takes_passes and self._ask(f"play {colour} pass") is None:
+            self._takes_passes = False
+
+    def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
+        """See `Player`."""
+        colour = _colour(game.final)
+        if watch.left < float("inf") and "time_left" in self._commands:
+            left = max(0.0, watch.left) / 1000
+            self._ask(f"time_left {colour} {left:.3f} 1" if watch.control.move else f"time_left {colour} {left:.3f} 0")
+        self.process.send(f"genmove {colour}")
+        found, at = self.process.until(self._ANSWER, seconds)
+        text = found[2].decode("utf-8", "replace").strip()
+        if found[1] == b"?":
+            raise EngineFault("answer", f"it refuses to move: {quoted(text)}")
+        if text.lower() == "resign":
+            raise EngineFault("resigned", "resigned")
+        return text, at
+
+
+class NBoardPlayer(Player):
+    """NBoard's protocol: the whole game is told before each move."""
+
+    _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)[^\n]*\n")
+    _NAME = re.compile(rb"(?:^|\n)set[ \t]+myname[ \t]+(\S+)")
+
+    def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
+        super().__init__(process)
+        self._pings = 0
+        self._control = TimeControl()
+        process.send("nboard 2")
+        found, _ = process.until(self._NAME, seconds)
+        self.name = found[1].decode("utf-8", "replace")
+        self._ping(seconds)
+
+    def _ping(self, seconds: float) -> None:
+        self._pings += 1
+        self.process.send(f"ping {self._pings}")
+        self.process.until(re.compile(rb"(?:^|\n)pong[ \t]+%d\s" % self._pings), seconds)
+
+    def begin(self, initial: Position, control: TimeControl) -> None:
+        """See `Player`."""
+        if control.move:
+            self.remarks.add("NBoard has no word for a time a move; give it in the command line")
+        self._control = control
+        if control.level >= 0:
+            self.process.send(f"set depth {control.level}")
+
+    def told(self, position: Position, move: int) -> None:
+        """See `Player`."""
+
+    def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
+        """See `Player`."""
+        clock = ClockTerms(self._control.main, self._control.increment)
+        text = ggf_text(game._replace(black_clock=clock, white_clock=clock), "")
+        self.process.send(f"set game {text}")
+        self._ping(ANSWER_S)
+        self.process.forget()
+        self.process.send("go")
+        found, at = self.process.until(self._MOVE, seconds)
+        return found[1].decode("utf-8", "replace"), at
+
+
+class TextPlayer(Player):
+    """The dialogue of Edax. It plays its own moves by itself."""
+
+    _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
+    _PROMPT = re.compile(rb">")
+
+    def __init__(self, process: EngineProcess, seconds: float = START_S) -> None:
+        super().__init__(process)
+        process.until(self._PROMPT, seconds)
+        process.send("mode 3", "ponder off")
+
+    def begin(self, initial: Position, control: TimeControl) -> None:
+        """See `Player`."""
+        if control.increment:
+            self.remarks.add("the text dialogue has no word for an increment; it is told the main time alone")
+        if control.level >= 0:
+            self.process.send(f"level {control.level}")
+        if control.move:
+            self.process.send(f"move-time {control.move / 1000:.3f}")
+        elif control.main:
+            self.process.send(f"game-time {control.main / 1000:.3f}")
+        self.process.send(f"setboard {board_text(initial)}")
+
+    def told(self, position: Position, move: int) -> None:
+        """See `Player`."""
+        self.process.send(f"play {move_text(move)}")
+
+    def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
+        """See `Player`."""
+        self.process.forget()
+        self.process.send("go")
+        found, at = self.process.until(self._MOVE, seconds)
+        return found[1].decode("utf-8", "replace"), at
+
+
+PLAYERS: dict[str, type[GtpPlayer] | type[NBoardPlayer] | type[TextPlayer]] = {
+    "gtp": GtpPlayer,
+    "nboard": NBoardPlayer,
+    "text": TextPlayer,
+}
+
+
+def _colour(position: Position) -> str:
+    return "black" if position.black_to_move else "white"
+
+
+def start_player(command: list[str], protocol: str, log: Path | None = None) -> Player:
+    """Start a program that speaks a protocol of `PLAYERS`; raises `EngineFault`, `BadInput`."""
+    process = EngineProcess(command, log)
+    try:
+        return PLAYERS[protocol](process)
+    except EngineFault:
+        process.kill()
+        raise
+
+
+def detected_protocol(command: list[str]) -> str:
+    """The protocol that a program speaks: what its command line says, or what it answers to. Raises `BadInput`.
+
+    A program is asked in GTP, then in NBoard's protocol; one that answers neither is taken for one like Edax.
+    """
+    program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
+    for protocol in PLAYERS:
+        if protocol in words or f"protocol={protocol}" in words or (protocol != "text" and protocol in program):
+            return protocol
+    for protocol in ("gtp", "nboard"):
+        process = EngineProcess(command)
+        try:
+            PLAYERS[protocol](process, _PROBE_S)
+        except EngineFault:
+            continue
+        else:
+            return protocol
+        finally:
+            process.kill()
+    return "text"

@@ -1,0 +1,129 @@
+"""The journal of a match: a line of JSON for the terms, then one for each finished game.
+
+A line is on the disk before the next game is counted, so that a match may be ended at any moment, by a power cut too,
+and goes on where it was. A last line that was cut off is a game that has not been played.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello.notation import board_text, moves_text, parse_board, parse_moves, play_moves
+
+from .referee import ENDINGS, Finished
+
+VERSION = 1
+
+
+class Journal:
+    """The finished games of a match by number, and the file that keeps them; without a path they are not kept."""
+
+    def __init__(self, path: str, terms: dict[str, Any]) -> None:
+        """Open or begin a journal. Raises `BadInput` for a file that is none, or of a match on other terms."""
+        self.games: dict[int, Finished] = {}
+        self._path = path
+        self._file = None
+        if not path:
+            return
+        try:
+            old = Path(path).read_bytes() if os.path.lexists(path) else b""
+            whole = old[: old.rfind(b"\n") + 1]
+            if whole:
+                self._recover(whole.decode("utf-8", "backslashreplace").split("\n")[:-1], terms)
+            elif not b'{"match":'.startswith(old[:9]):
+                raise BadInput(f"{quoted(path)}: expected the journal of a match")
+            self._file = Path(path).open("r+b" if whole else "wb")  # noqa: SIM115  it stays open
+            self._file.truncate(len(whole))
+            self._file.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+        if not whole:
+            self._write({"match": VERSION, **terms})
+
+    def _recover(self, lines: list[str], terms: dict[str, Any]) -> None:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                if number > 1:
+                    self.games[int(entry["game"])] = _game(entry)
+                    continue
+                kept = {name: value for name, value in entry.items() if name != "match"}
+                known = entry["match"] == VERSION
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise BadInput(f"{quoted(self._path)}: line {number}: expected the journal of a match") from error
+            if not known:
+                raise BadInput(f"{quoted(self._path)}: version {entry['match']!r}: expected {VERSION}")
+            for name in {**kept, **terms}:
+                if kept.get(name) != terms.get(name):
+                    raise BadInput(
+                        f"{quoted(self._path)}: a match with {name} {_short(kept.get(name))}, this one has "
+                        f"{_short(terms.get(name))}: expected the same or another journal"
+                    )
+
+    def add(self, number: int, game: Finished) -> None:
+        """Keep a finished game."""
+        self.games[number] = game
+        self._write({"game": number, **_entry(game)})
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        if self._file:
+            self._file.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) < 80 else f"{text[:60]}..."
+
+
+def _entry(game: Finished) -> dict[str, Any]:
+    record = game.record
+    return {
+        "black": record.black,
+        "white": record.white,
+        "board": board_text(record.initial),
+        "moves": moves_text([played.move for played in record.moves]),
+        "ms": [round(played.ms, 1) for played in record.moves],
+        **{name: value for name, value in game._asdict().items() if name not in ("record", "moves")},
+        "chosen": game.moves,
+    }
+
+
+def _game(entry: dict[str, Any]) -> Finished:
+    """A game from its line; raises `ValueError` and its kin for what is none."""
+    initial = parse_board(entry["board"])
+    moves = play_moves(initial, parse_moves(entry["moves"]))
+    played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))
+    if entry["ending"] not in ENDINGS or not -64 <= int(entry["score"]) <= 64:
+        raise ValueError(entry["ending"])
+    return Finished(
+        GameRecord(initial, played, str(entry["black"]), str(entry["white"])),
+        int(entry["score"]),
+        entry["ending"],
+        int(entry["faulty"]),
+        str(entry["note"]),
+        _two(entry["used"]),
+        _two(entry["longest"]),
+        (int(entry["chosen"][0]), int(entry["chosen"][1])),
+    )
+
+
+def _two(values: list[float]) -> tuple[float, float]:
+    black, white = map(float, values)
+    return black, white

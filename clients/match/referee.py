@@ -1,0 +1,152 @@
+"""One game between two programs: the rules, the clocks, and what becomes of a side that breaks either.
+
+The referee trusts neither side: it keeps a board of its own, and its own time.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text, parse_move
+from desdaemon.protocol.othello.rules import PASS
+
+from .engine_process import EngineFault
+from .engine_protocols import Player
+from .time_control import Stopwatch, TimeControl
+
+ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "hang", "crash")
+"""How a game can end. After all but the first two the side named loses, whatever the board says."""
+
+MOST_SOLVED = 10
+"""Empty squares from which the referee can say how a game ends; 10 take it a second or two."""
+
+
+class Terms(NamedTuple):
+    """What a match's games have in common; sides are the two programs, 0 and 1.
+
+    ``margin`` is what a move may be late, ``patience`` how long a side without a limit may think and how long a late
+    answer is waited for, both in ms. From ``adjudicate`` empty squares on the referee ends the game; 0 never.
+    """
+
+    controls: tuple[TimeControl, TimeControl]
+    margin: float = 0.0
+    patience: float = 600_000.0
+    lateness: float = 10_000.0
+    adjudicate: int = 0
+
+
+class Finished(NamedTuple):
+    """A finished game. ``score`` is Black's, empty squares to the winner; after a fault -64 or 64.
+
+    ``ending`` is one of `ENDINGS`, ``faulty`` the side that made it so (0 Black, 1 White, -1 nobody), ``note`` what
+    happened. ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides have chosen, Black's first.
+    """
+
+    record: GameRecord
+    score: int
+    ending: str
+    faulty: int
+    note: str
+    used: tuple[float, float]
+    longest: tuple[float, float]
+    moves: tuple[int, int]
+
+
+def play_game(
+    players: tuple[Player, Player], opening: GameRecord, controls: tuple[TimeControl, TimeControl], terms: Terms
+) -> Finished:
+    """A game from the end of an opening; players and controls are Black's and White's. The players stay as they are."""
+    watches = tuple(Stopwatch(control, terms.margin) for control in controls)
+    moves: list[PlayedMove] = []
+    position = opening.initial
+    waiting = [played.move for played in opening.moves]
+    side = 0
+
+    def finished(ending: str, faulty: int, note: str) -> Finished:
+        record = opening._replace(moves=tuple(moves), black=players[0].name, white=players[1].name)
+        score = _final_score(position) if faulty < 0 else (64 if faulty else -64)
+        used, longest, counts = zip(*((watch.used, watch.longest, watch.moves) for watch in watches), strict=True)
+        return Finished(record, score, ending, faulty, note, used, longest, counts)
+
+    try:
+        for side in (0, 1):
+            players[side].begin(opening.initial, controls[side])
+        while not position.over:
+            side = 0 if position.black_to_move else 1
+            if not waiting and position.empties <= terms.adjudicate:
+                return finished("adjudicated", -1, f"{position.empties} empty squares")
+            ms = 0.0
+            told = [0, 1]
+            if waiting or position.must_pass:
+                move = waiting.pop(0) if waiting else PASS
+            else:
+                record = GameRecord(opening.initial, tuple(moves))
+                text, ms = _chosen(players[side], record, watches[side], terms)
+                kept = watches[side].spend(ms)
+                move, wrong = _understood(text, position)
+                if wrong:
+                    return finished(
+                        "illegal", side, f"{wrong} after {moves_text([m.move for m in moves]) or 'no move'}"
+                    )
+                if not kept:
+                    return finished("time", side, f"move {len(moves) + 1} took {ms / 1000:.3f} s")
+                told = [1 - side]
+            before, position = position, position.after(move)
+            moves.append(PlayedMove(move, ms))
+            for side in told:
+                players[side].told(before, move)
+    except EngineFault as fault:
+        return finished(fault.kind, side, str(fault))
+    return finished("played", -1, "")
+
+
+def _chosen(player: Player, record: GameRecord, watch: Stopwatch, terms: Terms) -> tuple[str, float]:
+    """What a player answers and the ms it took, asked for only as long as there is hope."""
+    limit = watch.left
+    longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.lateness
+    begun = time.monotonic()
+    text, at = player.answer(record, watch, longest / 1000)
+    return text, max(0.0, at - begun) * 1000
+
+
+def _understood(text: str, position: Position) -> tuple[int, str]:
+    """The move, and what is wrong with it."""
+    try:
+        move = parse_move(text)
+    except BadInput:
+        return PASS, f"{quoted(text)} is no move"
+    if move == PASS or not position.moves >> move & 1:
+        return move, illegal_move(position, move)
+    return move, ""
+
+
+def _final_score(position: Position) -> int:
+    """Black's score, read out where the game is not over."""
+    if position.over:
+        return black_score(position)
+    score = solve(position.player, position.opponent, -64, 64)
+    return score if position.black_to_move else -score
+
+
+def solve(player: int, opponent: int, alpha: int, beta: int) -> int:
+    """The exact score of a position with few empty squares, for the side to move, by plain alpha-beta."""
+    moves = rules.legal_moves(player, opponent)
+    if not moves:
+        if not rules.legal_moves(opponent, player):
+            return rules.final_score(player, opponent)
+        return -solve(opponent, player, -beta, -alpha)
+    replies = []
+    for move in rules.squares(moves):
+        after = rules.play(player, opponent, move)
+        # The fewer the replies, the sooner the cut.
+        replies.append((rules.legal_moves(*after).bit_count(), after))
+    best = -64
+    for _, after in sorted(replies):
+        best = max(best, -solve(*after, -beta, -max(alpha, best)))
+        if best >= beta:
+            break
+    return best

@@ -1,0 +1,1 @@
+"""The handlers of the book commands, shared by the text protocol and the wire."""

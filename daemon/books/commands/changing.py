@@ -1,0 +1,129 @@
+"""Book commands that change what there is without searching: settings, scores by hand, shrinking."""
+
+from __future__ import annotations
+
+from desdaemon.book.growth import game_results, learn, shrink
+from desdaemon.books.jobs import Result
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, illegal_move, move_text
+
+from .context import Run, Work
+
+
+def _on(run: Run) -> Result:
+    run.caller.settings.book_usage = True
+    return {"text": []}
+
+
+def _off(run: Run) -> Result:
+    run.caller.settings.book_usage = False
+    return {"text": []}
+
+
+def _randomness(run: Run) -> Result:
+    run.caller.settings.book_randomness = run.number("discs")
+    return {"text": []}
+
+
+def _depth(run: Run) -> Result:
+    run.book.options = run.book.options.at_depth(run.number("depth"))
+    return {"text": []}
+
+
+def _level(run: Run) -> Result:
+    run.book.options = run.book.options.at_level(run.number("level"))
+    return {"text": []}
+
+
+def _verbose(run: Run) -> Result:
+    run.book.options = run.book.options._replace(verbosity=run.number("verbosity"))
+    return {"text": []}
+
+
+def _legal(run: Run, name: str) -> int:
+    """A parameter that is a move, legal on the board. Raises `BadInput`."""
+    move = run.number(name)
+    position = run.caller.positions[-1]
+    if move == rules.PASS or not position.moves >> move & 1:
+        raise BadInput(illegal_move(position, move))
+    return move
+
+
+def _edit(run: Run) -> Result:
+    book, move, score = run.book, _legal(run, "move"), run.number("score")
+    shrink.root_row(book, run.caller.position)
+    book.edit(*run.caller.position, move, score)
+    book.negamax(going=run.going)
+    return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}
+
+
+def _adjust(run: Run) -> Result:
+    positions = run.caller.positions
+    loser = run.values["loser"]
+    black_lost = loser == "black" if loser is not None else _black_lost(positions[-1])
+    first = positions[0]
+    boards = [(position.player, position.opponent) for position in positions]
+    changed = game_results.adjust(run.book, boards, 0 if first.black_to_move is black_lost else 1)
+    side = "Black" if black_lost else "White"
+    return {"changed": changed, "text": [f"Book adjust...done: {changed} positions less attractive to {side}"]}
+
+
+def _black_lost(last: Position) -> bool:
+    if not last.over:
+        raise BadInput(
+            "book adjust: the game on the board is not over: expected book adjust black or book adjust white"
+        )
+    score = rules.final_score(last.player, last.opponent)
+    if score == 0:
+        raise BadInput("book adjust: the game on the board is a draw: nobody lost it")
+    return (score < 0) is last.black_to_move
+
+
+def _shrunk(run: Run, what: str, done: shrink.Shrunk) -> Result:
+    lines = [f"Book {what}...done: {done.removed} positions removed, {len(run.book)} left"]
+    if done.leaves:
+        lines.append(f"{done.leaves} lost links became leaves")
+    if done.open:
+        lines.append(f"{done.open} positions wait for a search: book fix does them")
+    return {"removed": done.removed, "changed": done.leaves, "open": done.open, "text": lines}
+
+
+def _prune(run: Run) -> Result:
+    return _shrunk(run, "prune", shrink.prune(run.book, going=run.going))
+
+
+def _subtree(run: Run) -> Result:
+    return _shrunk(run, "subtree", shrink.subtree(run.book, run.caller.position, run.going))
+
+
+def _cut(run: Run) -> Result:
+    depth = run.number("depth")
+    return _shrunk(run, f"cut {depth}", shrink.cut(run.book, depth, run.going))
+
+
+def _reduce(run: Run) -> Result:
+    window = learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
+    return _shrunk(run, "reduce", learn.reduce(run.book, run.caller.position, window, run.going))
+
+
+def _delete(run: Run) -> Result:
+    move = _legal(run, "move") if run.values["move"] is not None else None
+    return _shrunk(run, "delete", shrink.delete(run.book, run.caller.position, move, run.going))
+
+
+WORK: dict[str, Work] = {
+    "on": _on,
+    "off": _off,
+    "randomness": _randomness,
+    "depth": _depth,
+    "level": _level,
+    "verbose": _verbose,
+    "edit": _edit,
+    "adjust": _adjust,
+    "prune": _prune,
+    "subtree": _subtree,
+    "cut": _cut,
+    "reduce": _reduce,
+    "delete": _delete,
+}

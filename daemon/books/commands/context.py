@@ -1,0 +1,86 @@
+"""A book command under way, as what carries it out sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.book.progress import Stopped
+from desdaemon.books.jobs import Job, Result
+from desdaemon.books.service import Books, Caller
+from desdaemon.commands.search import search_row
+from desdaemon.protocol.commands.book import BookCommand, BookValues
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello.notation import Position
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from desdaemon.book.book import Book
+    from desdaemon.book.growth.rounds import Worker
+    from desdaemon.engine.result import Result as SearchResult
+
+
+class Run(NamedTuple):
+    """A command under way: what its work is given."""
+
+    books: Books
+    job: Job
+    command: BookCommand
+    values: BookValues
+    caller: Caller
+
+    @property
+    def book(self) -> Book:
+        """The book. Raises `NoBook`."""
+        return self.books.needed()
+
+    def number(self, name: str) -> int:
+        """A parameter that is a whole number."""
+        value = self.values[name]
+        assert isinstance(value, int)
+        return value
+
+    def path(self, name: str = "file") -> Path:
+        """A parameter that is a file's name. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, str)
+        return self.books.path(value, self.caller)
+
+    def paths(self, name: str = "files") -> list[Path]:
+        """A parameter that is several. Raises `Forbidden`."""
+        value = self.values[name]
+        assert isinstance(value, list)
+        return [self.books.path(part, self.caller) for part in value]
+
+    def level(self, name: str = "level") -> int:
+        """A search level: the parameter, the book's unless it was given."""
+        value = self.values[name]
+        return value if isinstance(value, int) else self.book.options.level
+
+    def going(self, stage: str, done: int, total: int) -> None:
+        """Report progress, as the book library wants it; raises `Stopped` once the job is cancelled."""
+        book = self.books.book
+        if not self.job.report(stage, done, total, len(book) if book is not None else 0):
+            raise Stopped
+
+    def worker(self) -> Worker:
+        """The searches of the job, as the book library wants them."""
+        return self.books.worker(self)
+
+
+def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
+    """What hears of searches and shows each as `go` does, with its board; the colours follow from the empty squares."""
+
+    def told(player: int, opponent: int, result: SearchResult) -> None:
+        empties = 64 - (player | opponent).bit_count()
+        position = Position(player, opponent, empties % 2 == 0)
+        line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
+        row = edax.table_line(search_row(line, position.black_to_move), width)
+        show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
+
+    return told
+
+
+Work = Callable[[Run], Result]
+"""Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""

@@ -1,0 +1,192 @@
+"""Book commands about files: new, load, save, import, export, merge, diff, salvage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from desdaemon.book.book import Book
+from desdaemon.book.formats import edax, egaroucid, registry, text
+from desdaemon.book.growth.add import add_positions, enumerate_book, fix
+from desdaemon.book.options import Options, default_depth
+from desdaemon.book.record import START
+from desdaemon.book.reports import compare
+from desdaemon.book.reports.report import moves_text
+from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.storage.store import open_store
+from desdaemon.books.jobs import Result
+from desdaemon.protocol.errors import BadInput
+
+from .context import Run, Work
+
+SHOWN = 10
+"""So many positions of a kind are named, the rest are counted."""
+
+
+def _count(book: Book) -> str:
+    return f"{len(book)} positions"
+
+
+def _new(run: Run) -> Result:
+    level = run.number("level")
+    wanted = run.values["depth"]
+    depth = wanted if isinstance(wanted, int) else default_depth(level)
+    book = Book(Options().at_level(level).at_depth(depth))
+    outcome = add_positions(book, [START], run.worker(), "new")
+    if outcome.finished:
+        run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
+        return {"text": [f"New book {level} {depth}...done: it has no file until book save gives it one"]}
+    return {"finished": False, "text": [f"New book {level} {depth}...stopped: the book stays what it was"]}
+
+
+def _enumerate(run: Run) -> Result:
+    plies = run.number("plies")
+    book = enumerate_book(plies, Options(min_empties=60 - plies), run.going)
+    run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
+    return {"text": [f"Book enumerate {plies}...done: {_count(book)} without scores"]}
+
+
+def _load(run: Run) -> Result:
+    path = run.path()
+    opened = run.books.opened
+    store = opened.store if opened is not None else None
+    if opened is not None and store is not None and store.path == path.resolve() and not store.read_only:
+        return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
+    opened = registry.open_any(path, level=run.number("level"), going=run.going)
+    run.books.use(opened, path)
+    return {"notes": opened.notes, "text": [f"{path}: {_count(opened.book)}"]}
+
+
+def _save(run: Run) -> Result:
+    book, books = run.book, run.books
+    opened = books.opened
+    assert opened is not None
+    store = opened.store
+    if run.values["file"] is None:
+        if not books.file:
+            raise BadInput("book save: the book has no file yet: expected book save FILE")
+        path = Path(books.file)
+    else:
+        path = run.path()
+    if store is not None and path.resolve() == store.path:
+        store.save(going=run.going)
+        return {"notes": [], "text": [f"Book saved to {path}: {_count(book)}"]}
+    saved = registry.save(path, book, run.going)
+    if store is None and saved.format == registry.NATIVE:
+        # From now on what is learnt goes to its journal.
+        opened = registry.open_any(path)
+        if opened.store is not None:
+            opened.store.keep(book)
+        books.use(opened, path)
+    elif store is None:
+        books.use(opened, path)
+    return {"notes": saved.notes, "text": [f"Book saved to {path}: {_count(book)}"]}
+
+
+def _import(run: Run) -> Result:
+    path = run.path()
+    loaded = registry.load(path, level=1, going=run.going)
+    run.books.use(registry.Opened(loaded.book, None, loaded.format, loaded.notes), None)
+    outcome = fix(loaded.book, run.worker())
+    return {
+        "finished": outcome.finished,
+        "notes": loaded.notes,
+        "text": [f"importing book from {path}... {_count(loaded.book)}...{'done' if outcome.finished else 'stopped'}"],
+    }
+
+
+def _export(run: Run) -> Result:
+    path, book = run.path(), run.book
+    kind = registry.format_by_name(path)
+    if kind == registry.EDAX:
+        edax.write(path, book.table, book.options, book.file_links, run.going)
+    elif kind == registry.EGAROUCID:
+        egaroucid.write(path, book, run.going)
+    else:
+        text.write(path, book, run.going)
+    return {"text": [f"exporting book to {path}... {_count(book)}...done"]}
+
+
+@contextmanager
+def _other_book(run: Run, name: str = "file") -> Iterator[Book]:
+    """A book beside the one in use, as it is with its journal."""
+    path = run.path(name)
+    opened = run.books.opened
+    if opened is not None and opened.store is not None and opened.store.path == path.resolve():
+        raise BadInput(f"{path} is the book in use: expected another one")
+    if registry.format_by_content(path) != registry.NATIVE:
+        yield registry.load(path, going=run.going).book
+        return
+    with open_store(path, read_only=True, going=run.going) as store:
+        yield store.book
+
+
+def _merge(run: Run) -> Result:
+    book = run.book
+    with _other_book(run) as other:
+        ours = run.values["keep-ours"] is True
+        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, going=run.going)
+    lines = [
+        f"Book merge...done: {merged.added} positions added, "
+        f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
+    ]
+    for conflict in merged.conflicts[:SHOWN]:
+        board = text.board_text(conflict.player, conflict.opponent)
+        lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
+    missing = sum(map(len, book.scan_faults(run.going)))
+    if missing:
+        lines.append(f"{missing} positions wait for a search: book fix does them")
+    return {
+        "changed": merged.replaced,
+        "conflicts": merged.conflicting,
+        "open": missing,
+        "text": lines,
+    }
+
+
+def _diff(run: Run) -> Result:
+    with _other_book(run) as first:
+        if run.values["other"] is None:
+            return _compared(run, run.book, first, "the book in use", str(run.path()))
+        with _other_book(run, "other") as second:
+            return _compared(run, first, second, str(run.path()), str(run.path("other")))
+
+
+def _compared(run: Run, first: Book, second: Book, first_name: str, second_name: str) -> Result:
+    found = compare.diff(first, second, examples=SHOWN, going=run.going)
+    lines = [
+        f"only in {first_name}: {found.only_first} positions",
+        f"only in {second_name}: {found.only_second} positions",
+        f"in both: {found.same} the same, {found.other_score} with another score, {found.other_leaf} with another "
+        f"leaf, {found.other_level} with another level",
+    ]
+    for example in found.examples:
+        board = text.board_text(example.first.player, example.first.opponent)
+        ours, theirs = moves_text(first.known_moves(example.first)), moves_text(second.known_moves(example.second))
+        lines.append(f"{board} X: {example.first.score:+d} {ours} | {example.second.score:+d} {theirs}")
+    return {**found._asdict(), "examples": len(found.examples), "text": lines}
+
+
+def _salvage(run: Run) -> Result:
+    path = run.path()
+    found = salvage(path, run.going)
+    run.books.use(registry.Opened(found.book, None, registry.NATIVE, found.notes), None)
+    return {
+        "notes": found.notes,
+        "lost": found.lost,
+        "text": [f"{path}: {_count(found.book)} saved, {found.lost} lost; book save FILE keeps them"],
+    }
+
+
+WORK: dict[str, Work] = {
+    "new": _new,
+    "enumerate": _enumerate,
+    "load": _load,
+    "save": _save,
+    "import": _import,
+    "export": _export,
+    "merge": _merge,
+    "diff": _diff,
+    "salvage": _salvage,
+}

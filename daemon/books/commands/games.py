@@ -1,0 +1,109 @@
+"""The games of many files for the book: `book add` and `book check`."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from pathlib import Path
+
+from desdaemon.book.growth.add import Game, add_games
+from desdaemon.books.jobs import Result
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games import wthor
+from desdaemon.protocol.games.bases import BASE_FORMATS, read_games
+from desdaemon.protocol.games.records import black_score
+from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.rules import PASS
+
+from .context import Run, Work
+
+SHOWN = 5
+"""So many unusable games are named, the rest are counted."""
+
+
+def game_files(paths: list[Path]) -> list[Path]:
+    """The files meant: of a folder all game files in it, of a name with * or ? what it fits. Raises `BadInput`."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir() if file.suffix[1:].lower() in BASE_FORMATS)
+            if not inside:
+                raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
+            found += inside
+        elif path.exists() or not glob.has_magic(str(path)):
+            found.append(path)
+        else:
+            fitting = sorted(glob.glob(str(path)))  # noqa: PTH207  the pattern may begin at the root
+            if not fitting:
+                raise BadInput(f"{quoted(str(path))}: no such files: expected the names of game files")
+            found += map(Path, fitting)
+    return found
+
+
+class Games:
+    """The games of files from the standard start, file by file, as often as they are iterated over.
+
+    After that ``games`` is their number; ``problems`` (`SHOWN` at most) and ``left_out`` say what could not be used.
+    """
+
+    def __init__(self, run: Run) -> None:
+        # Once more, for what a folder or a pattern led to may be a link.
+        self.files = [run.books.path(str(file), run.caller) for file in game_files(run.paths())]
+        self.games = 0
+        self.left_out = 0
+        self.problems: list[str] = []
+
+    def complain(self, line: str) -> None:
+        """Remember a game that cannot be used."""
+        self.left_out += 1
+        if self.left_out <= SHOWN:
+            self.problems.append(line)
+
+    def __iter__(self) -> Iterator[Game]:
+        self.games = self.left_out = 0
+        self.problems.clear()
+        for path in self.files:
+            for game in self._games(path):
+                self.games += 1
+                yield game
+
+    def _games(self, path: Path) -> Iterator[Game]:
+        if path.suffix.lower() == ".wtb":
+            # The book library replays faster than the reader of game files does.
+            for game in wthor.read(str(path)).games:
+                yield Game(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None)
+            return
+        for found in read_games(str(path), self.complain):
+            record = found.record
+            if record.initial != START:
+                self.complain(f"{quoted(str(path))}: game {found.number} begins on another board: it is left out")
+                continue
+            final = record.final
+            score = black_score(final) if final.over else found.result
+            yield Game(bytes(played.move for played in record.moves if played.move != PASS), score)
+
+
+def _add(run: Run) -> Result:
+    games = Games(run)
+    book = run.book
+    outcome, illegal = add_games(book, games, run.worker(), keep_results=True, search=not run.values["unsearched"])
+    for line in illegal:
+        games.complain(line)
+    lines = list(games.problems)
+    if games.left_out > SHOWN:
+        lines.append(f"... and {games.left_out - SHOWN} more like these")
+    lines.append(
+        f"{games.games} games of {len(games.files)} files added to book: {outcome.added} positions added, "
+        f"{outcome.searches} searches, {len(book)} in all" + ("" if outcome.finished else "; stopped")
+    )
+    return {
+        "finished": outcome.finished,
+        "games": games.games,
+        "left_out": games.left_out,
+        "added": outcome.added,
+        "searches": outcome.searches,
+        "text": lines,
+    }
+
+
+WORK: dict[str, Work] = {"add": _add}

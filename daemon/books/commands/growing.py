@@ -1,0 +1,144 @@
+"""Book commands that search: store, add, deviate, enhance, fill, play, extend, deepen, correct, learn, fix and more."""
+
+from __future__ import annotations
+
+from desdaemon.book.formats.text import move_name
+from desdaemon.book.growth import grow, learn, research, schedule
+from desdaemon.book.growth.add import add_positions, fix
+from desdaemon.book.growth.rounds import Outcome
+from desdaemon.book.reports.report import entry_text
+from desdaemon.books.jobs import Result
+from desdaemon.protocol.errors import BadInput, quoted
+
+from .context import Run, Work
+
+
+def _told(run: Run, what: str, outcome: Outcome, **more: object) -> Result:
+    ending = "finished" if outcome.finished else "stopped: the same command goes on"
+    line = (
+        f"Book {what}...{ending}: {outcome.added} positions added, {outcome.searches} searches, {len(run.book)} in all"
+    )
+    return {
+        "finished": outcome.finished,
+        "added": outcome.added,
+        "searches": outcome.searches,
+        "rounds": outcome.rounds,
+        "text": [line],
+        **more,
+    }
+
+
+def _store(run: Run) -> Result:
+    # From the last position back, as Edax does.
+    positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
+    return _told(run, "store", add_positions(run.book, positions, run.worker()))
+
+
+def _deviate(run: Run) -> Result:
+    relative, absolute = run.number("relative"), run.number("absolute")
+    outcome = grow.deviate(run.book, run.caller.position, run.worker(), relative, absolute)
+    return _told(run, f"deviate {relative} {absolute}", outcome)
+
+
+def _enhance(run: Run) -> Result:
+    midgame, endcut = run.number("midgame-error"), run.number("endcut-error")
+    outcome = grow.enhance(run.book, run.caller.position, run.worker(), midgame, endcut)
+    return _told(run, f"enhance {midgame} {endcut}", outcome)
+
+
+def _fill(run: Run) -> Result:
+    plies = run.number("plies")
+    return _told(run, f"fill {plies}", grow.fill(run.book, run.worker(), plies))
+
+
+def _play(run: Run) -> Result:
+    return _told(run, "play", grow.play_out(run.book, run.caller.position, run.worker()))
+
+
+def _extend(run: Run) -> Result:
+    return _told(run, "extend", grow.extend(run.book, run.caller.position, run.worker()))
+
+
+def _deepen(run: Run) -> Result:
+    level = run.level()
+    return _told(run, f"deepen {level}", research.deepen(run.book, run.worker(), level))
+
+
+def _correct(run: Run) -> Result:
+    book = run.book
+    outcome, wrong = research.correct(book, run.worker())
+    told = _told(run, "correct", outcome, changed=len(wrong))
+    for correction in wrong:
+        before = f"{move_name(correction.entry.leaf_move)}:{correction.entry.leaf_score:+d}"
+        now = book.entry(correction.entry.player, correction.entry.opponent)
+        if now is not None:
+            told["text"].append(f"Error found: {entry_text(book, now)} instead of <{before}>")
+    return told
+
+
+def _fix(run: Run) -> Result:
+    return _told(run, "fix", fix(run.book, run.worker()))
+
+
+def _negamax(run: Run) -> Result:
+    run.book.forget_state()
+    changed = run.book.negamax(threads=run.worker().threads, going=run.going)
+    return {"changed": changed, "text": [f"Negamaxing book...done: {changed} positions changed"]}
+
+
+def _window(run: Run) -> learn.Window:
+    return learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
+
+
+def _learn(run: Run) -> Result:
+    window, leaf, level = _window(run), run.number("leaf"), run.level()
+    outcome = learn.learn(run.book, run.caller.position, run.worker(), window, leaf, level)
+    return _told(run, str(schedule.Step(window, leaf, level)), outcome)
+
+
+def _recalculate_leaves(run: Run) -> Result:
+    level = run.level()
+    outcome = learn.recalculate_leaves(run.book, run.caller.position, run.worker(), _window(run), level)
+    return _told(run, f"recalculate-leaves at level {level}", outcome, changed=outcome.searches)
+
+
+def _schedule(run: Run) -> Result:
+    name = run.values["file"]
+    assert isinstance(name, str)
+    if name in schedule.RECIPES:
+        content = schedule.RECIPES[name]
+    else:
+        path = run.path()
+        if not path.exists():
+            recipes = " ".join(schedule.RECIPES)
+            raise BadInput(f"book schedule {quoted(name)}: no such file: expected one, or a recipe: {recipes}")
+        content = path.read_text(encoding="utf-8", errors="backslashreplace")
+    try:
+        steps = schedule.parse(content)
+    except ValueError as error:
+        raise BadInput(f"book schedule {quoted(name)}, {error}") from None
+    outcomes = schedule.run(run.book, run.caller.position, steps, run.worker())
+    lines = [line for step, done in zip(steps, outcomes, strict=False) for line in _told(run, str(step), done)["text"]]
+    return {
+        "finished": len(outcomes) == len(steps) and all(done.finished for done in outcomes),
+        "added": sum(done.added for done in outcomes),
+        "searches": sum(done.searches for done in outcomes),
+        "text": lines,
+    }
+
+
+WORK: dict[str, Work] = {
+    "store": _store,
+    "deviate": _deviate,
+    "enhance": _enhance,
+    "fill": _fill,
+    "play": _play,
+    "extend": _extend,
+    "deepen": _deepen,
+    "correct": _correct,
+    "fix": _fix,
+    "negamax": _negamax,
+    "learn": _learn,
+    "recalculate-leaves": _recalculate_leaves,
+    "schedule": _schedule,
+}

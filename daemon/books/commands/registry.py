@@ -1,0 +1,32 @@
+"""What carries each book command out, by its name, and how the book library's errors become messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from desdaemon.book.errors import BookError, NotInBook, OutOfRange
+from desdaemon.protocol.errors import BadInput
+
+from . import changing, files, games, growing, looking
+from .context import Work
+
+WORK: dict[str, Work] = {
+    **files.WORK,
+    **games.WORK,
+    **looking.WORK,
+    **growing.WORK,
+    **changing.WORK,
+}
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """The book library's errors as `BadInput`, in the course of the command ``name``."""
+    try:
+        yield
+    except (NotInBook, OutOfRange) as error:
+        # These name neither a file nor a command.
+        raise BadInput(f"book {name}: {error}") from error
+    except BookError as error:
+        raise BadInput(str(error)) from error

@@ -1,0 +1,449 @@
+"""The one book of the process: opened beside the dialogues, looked up by all of them, changed by one job at a time.
+
+numpy, the book library and the table of commands are loaded when a book is wanted, not before.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.search.loader import Abandoned
+from desdaemon.session.settings import Settings
+
+from .jobs import Job, Jobs, Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from random import Random
+
+    from desdaemon.book.book import Book, Evaluate
+    from desdaemon.book.formats.registry import Opened
+    from desdaemon.book.growth.rounds import Worker
+    from desdaemon.book.progress import Going
+    from desdaemon.books.commands.context import Run
+    from desdaemon.engine.evaluation.weights import Weights
+    from desdaemon.protocol.commands.book import BookCommand, BookValues
+    from desdaemon.search.loader import Engine
+    from desdaemon.search.scheduler import Scheduler
+
+_POLL_S = 0.01
+
+SEARCHES_SHOWN = 2
+"""From this verbosity on every search of a book's commands is shown."""
+
+DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
+
+
+class NoBook(BadInput):
+    """A command on the book when there is none."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no book: book load FILE opens one, book new begins one")
+
+
+class Forbidden(BadInput):
+    """A remote client named a file outside the data folder."""
+
+
+class Caller(NamedTuple):
+    """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
+
+    The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
+    ``show`` for those who want to see, from any thread, what `book verbose` asks for.
+    """
+
+    client: str
+    settings: Settings
+    initial: Position = START
+    moves: tuple[int, ...] = ()
+    remote: bool = False
+    engine: Callable[[], Engine] | None = None
+    show: Callable[[str], None] | None = None
+
+    @property
+    def positions(self) -> list[Position]:
+        """The positions of the game in order, the last is the one on the board."""
+        found = [self.initial]
+        for move in self.moves:
+            found.append(found[-1].after(move))
+        return found
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The discs of the side to move and of the other side on the board."""
+        last = self.positions[-1]
+        return last.player, last.opponent
+
+
+class BookMove(NamedTuple):
+    """A move that the book knows on some board, with its score in discs for the side to move there."""
+
+    move: int
+    score: int
+
+
+class Look(NamedTuple):
+    """What the book knows of a position; scores in discs for the side to move, moves on the board that was asked for.
+
+    ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
+    Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
+    of no use).
+    """
+
+    level: int
+    human: bool
+    score: int | None
+    lower: int
+    upper: int
+    wins: int
+    draws: int
+    losses: int
+    lines: int
+    links: list[BookMove]
+    leaf: BookMove | None
+    leaf_level: int
+
+    @property
+    def moves(self) -> list[BookMove]:
+        """Links and leaf, best first."""
+        found = self.links if self.leaf is None else [*self.links, self.leaf]
+        return sorted(found, key=lambda move: -move.score)
+
+
+class Books:
+    """See the module. Every method may be called from any thread."""
+
+    def __init__(self, jobs: Jobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
+        """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
+        self.jobs = jobs
+        self.scheduler = scheduler
+        self.data_folder = data_folder
+        self._opened: Opened | None = None
+        self._path: Path | None = None
+        self._opening: Job | None = None
+        self._lock = threading.Lock()
+        self._weights: dict[str, Weights] = {}
+        self._rng: tuple[int, Random] | None = None
+
+    # The book
+
+    @property
+    def book(self) -> Book | None:
+        """The book in use, None when there is none (yet)."""
+        opened = self._opened
+        return opened.book if opened is not None else None
+
+    @property
+    def file(self) -> str:
+        """The file that the book was opened from or saved to; empty when there is none."""
+        return str(self._path) if self._path is not None else ""
+
+    @property
+    def holder(self) -> int:
+        """The process that writes this book's file when it is not this one; 0 otherwise."""
+        opened = self._opened
+        return opened.store.holder if opened is not None and opened.store is not None else 0
+
+    def needed(self) -> Book:
+        """The book in use. Raises `NoBook`."""
+        book = self.book
+        if book is None:
+            raise NoBook
+        return book
+
+    def prepare(self, path: str, settings: Settings, on_note: Callable[[str], None]) -> None:
+        """Begin to open a file on a thread of its own; ``on_note`` is told what there is to remark, or why it fails."""
+        from desdaemon.protocol.commands.book import BY_NAME
+
+        job = self.run(BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
+        with self._lock:
+            self._opening = job
+
+        def told(job: Job) -> None:
+            if job.over:
+                # A job that was cancelled before it began has nothing to remark.
+                for note in [job.error] if job.failure else job.result.get("notes", ()):
+                    on_note(f"book-file = {note}")
+
+        job.watch(told)
+
+    @property
+    def opening(self) -> bool:
+        """Whether the file of `prepare` is not open yet."""
+        return self._opening is not None and not self._opening.over
+
+    def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
+        """The book in use, once the file of `prepare` is open. Raises `Abandoned` as soon as ``abandoned`` says so."""
+        job = self._opening
+        while job is not None and not job.wait(_POLL_S):
+            if abandoned():
+                raise Abandoned
+        return self.book
+
+    def use(self, opened: Opened, path: Path | None) -> None:
+        """Put another book in the place of the one in use, whose file is closed."""
+        from desdaemon.book.storage.observers import Unsaved
+
+        if opened.store is None:
+            opened.book.recorder = Unsaved()
+        before, self._opened, self._path = self._opened, opened, path
+        if before is not None and before.store is not None and before.store is not opened.store:
+            before.store.close()
+
+    @property
+    def opened(self) -> Opened | None:
+        """The book in use with its store and format."""
+        return self._opened
+
+    def path(self, name: str, caller: Caller) -> Path:
+        """The file that a caller means. Raises `Forbidden`."""
+        from pathlib import Path
+
+        if not caller.remote:
+            return Path(name).expanduser()
+        if self.data_folder is None:
+            raise Forbidden(f"{quoted(name)}: files cannot be named here: the server has no data folder")
+        from desdaemon.system.paths import confined
+
+        try:
+            return confined(name, self.data_folder)
+        except BadInput as error:
+            raise Forbidden(str(error)) from None
+
+    def close(self) -> list[str]:
+        """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return []
+        if opened.store is None:
+            from desdaemon.book.storage.observers import Unsaved
+
+            recorder = opened.book.recorder
+            lost = isinstance(recorder, Unsaved) and recorder.changes
+            name = self.file or "the book, which has no file"
+            return [f"{name}: changes were not saved: expected book save FILE before the end"] if lost else []
+        from desdaemon.book.errors import BookError
+
+        try:
+            opened.store.close()
+        except BookError as error:
+            return [str(error)]
+        return []
+
+    # Looking
+
+    def look_up(self, player: int, opponent: int) -> Look | None:
+        """What the book knows of a position in any orientation; None outside it. Takes microseconds, job or no job."""
+        book = self.book
+        if book is None:
+            return None
+        with book.table.lock:
+            entry = book.entry(player, opponent)
+            if entry is None:
+                return None
+            moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
+        leaf = [BookMove(move.move, move.score) for move in moves if not move.linked]
+        return Look(
+            entry.level,
+            entry.human,
+            entry.score if -64 <= entry.score <= 64 else None,
+            entry.lower,
+            entry.upper,
+            *entry[2:6],
+            [BookMove(move.move, move.score) for move in moves if move.linked],
+            leaf[0] if leaf else None,
+            entry.leaf_level,
+        )
+
+    def grade(self, player: int, opponent: int, going: Going | None = None) -> str:
+        """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
+        from desdaemon.book.progress import silent
+        from desdaemon.book.reports.grade import grade
+
+        while (book := self.book) is not None:
+            removals = book.table.removals
+            try:
+                found = grade(book, player, opponent, going=going or silent)
+            except (IndexError, KeyError):
+                # Positions that were removed meanwhile.
+                found = ""
+            if removals == book.table.removals and not removals % 2:
+                return found
+            time.sleep(_POLL_S)
+        return ""
+
+    def line(self, player: int, opponent: int) -> list[int]:
+        """The best line through the book from a position; empty outside it."""
+        from desdaemon.book.choose import line
+
+        book = self.book
+        return line(book, player, opponent) if book is not None else []
+
+    def choose(self, player: int, opponent: int, settings: Settings) -> BookMove | None:
+        """A move of the book by the options of ``settings``; None when the book is not to be followed here."""
+        from desdaemon.book.choose import Choice, choose
+        from desdaemon.book.choose import Settings as ChoiceSettings
+
+        book = self.book
+        if book is None or not settings.book_usage:
+            return None
+        wanted = ChoiceSettings(
+            Choice(settings.book_choice),
+            settings.book_randomness,
+            settings.book_reject / 100,
+            settings.book_least_level,
+        )
+        with book.table.lock:
+            chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
+        return BookMove(chosen.move, chosen.score) if chosen is not None else None
+
+    def _generator(self, seed: int) -> Random:
+        """Of the choices; begun anew where the seed was changed. 0 is no seed: never the same twice."""
+        from random import Random
+
+        with self._lock:
+            if self._rng is None or self._rng[0] != seed:
+                self._rng = seed, Random(seed or None)
+            return self._rng[1]
+
+    # Commands
+
+    def run(self, command: BookCommand, values: BookValues, caller: Caller) -> Job:
+        """Carry out a command; values come from `book_commands.parse_line` or `values_by_name`.
+
+        A command that is neither long nor writes is over when this returns. Every other is a job, one at a time in the
+        order of arrival, but for those that look at places only. Bad input fails the job: ``failure`` is a `BadInput`.
+        """
+
+        from desdaemon.books.commands.context import Run
+
+        def work(job: Job) -> Result:
+            return self._carry_out(Run(self, job, command, values, caller))
+
+        if not command.long and not command.writes:
+            return self.jobs.at_once(command.op, work, caller.client)
+        return self.jobs.submit(command.op, work, caller.client, writes=not command.places)
+
+    def _carry_out(self, run: Run) -> Result:
+
+        begun = time.monotonic()
+        run.job.before_notice = self._commit
+        before = len(self.book) if self.book is not None else 0
+        result = self._work(run)
+        book = self.book
+        result.setdefault("positions", len(book) if book is not None else 0)
+        result.setdefault("added", max(0, result["positions"] - before))
+        result.setdefault("changed", 0)
+        result["time_s"] = round(time.monotonic() - begun, 3)
+        return result
+
+    def _work(self, run: Run) -> Result:
+        """Do what the command is there for; first a negamax that an earlier one was stopped in."""
+        from desdaemon.book.growth.rounds import SETTLE_S
+        from desdaemon.book.progress import Stopped
+        from desdaemon.books.commands.registry import WORK, explained
+
+        command, book = run.command, self.book
+        threads = run.caller.settings.book_tasks or processors()
+        with explained(command.name):
+            try:
+                if book is not None and book.due and command.long and not (command.places or command.replaces):
+                    book.negamax(threads=threads, going=run.going)
+                result = WORK[command.name](run)
+                if command.writes:
+                    self._commit()
+                    self._tidy(run)
+            except Stopped:
+                result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
+                book = self.book
+                if book is not None and book.due and not command.places:
+                    book.settle(threads, SETTLE_S)
+                    self._commit()
+        if self.book is not None and self.book.due and not command.places:
+            result.setdefault("text", []).append(DUE)
+        return result
+
+    def _tidy(self, run: Run) -> None:
+        """Write the book's file anew where its journal has grown longer than the file."""
+        opened = self._opened
+        if opened is not None and opened.store is not None and opened.store.bloated:
+            opened.store.save(going=run.going)
+
+    def _commit(self) -> None:
+        """What is told has to last."""
+        opened = self._opened
+        if opened is not None and opened.store is not None:
+            opened.store.commit()
+
+    # Searches
+
+    def worker(self, run: Run) -> Worker:
+        """Searches in parallel, one thread each, with the scheduler's leave where there is one."""
+        from desdaemon.book.growth.engine_evaluator import Searches
+        from desdaemon.book.growth.rounds import Report, Worker
+
+        settings, show = run.caller.settings, run.caller.show
+        told = None
+        if show is not None and self.book is not None and self.book.options.verbosity >= SEARCHES_SHOWN:
+            from desdaemon.books.commands.context import shown_search
+
+            told = shown_search(show, settings.width)
+        searches = Searches(weights=self._weights_of(settings.eval_file), told=told)
+        run.job.on_cancel(searches.stop)
+
+        def tell(report: Report) -> bool:
+            return run.job.report(report.stage, report.done, report.total, report.positions)
+
+        threads = settings.book_tasks or processors()
+        return Worker(self._leased(run.job, searches), threads=threads, tell=tell, halt=searches.stop)
+
+    def _leased(self, job: Job, searches: Evaluate) -> Evaluate:
+        scheduler = self.scheduler
+        if scheduler is None:
+            return searches
+        from desdaemon.book.growth.engine_evaluator import Searches
+        from desdaemon.engine.search import Control
+        from desdaemon.search.scheduler import Lane
+        from desdaemon.search.workers import step_back
+
+        assert isinstance(searches, Searches)
+
+        def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
+            step_back()
+            # A search that had to make room for a better one is searched again from its beginning.
+            while not job.cancelled:
+                control = Control()
+                try:
+                    with scheduler.lease(
+                        Lane.BACKGROUND, client=job, preempt=control.stop, abandoned=lambda: job.cancelled
+                    ):
+                        answer = searches(player, opponent, level, excluded, control)
+                except Abandoned:
+                    return None
+                if answer is not None or not control.stopped:
+                    return answer
+            return None
+
+        return search
+
+    def _weights_of(self, eval_file: str) -> Weights:
+        from desdaemon.engine.evaluation.weights import Weights, WeightsError
+
+        with self._lock:
+            if eval_file not in self._weights:
+                try:
+                    self._weights = {eval_file: Weights.load(eval_file or None)}
+                except WeightsError as error:
+                    raise BadInput(str(error)) from None
+            return self._weights[eval_file]
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,162 @@
+"""`book ...` in the text protocol: a command is carried out while its progress is shown and `stop` is heard."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, parse_line
+from desdaemon.protocol.errors import BadInput
+
+from .service import Caller
+
+if TYPE_CHECKING:
+    from desdaemon.session.session import Session
+
+    from .jobs import Job, Progress
+    from .service import Books
+
+LINE_S = 1.0
+"""A line of progress is shown so often where nobody looks at a terminal."""
+
+BAR_S = 0.1
+_BAR = 30
+
+
+def books_of(session: Session) -> Books:
+    """The book that a session shares. Raises `BadInput` where there cannot be one."""
+    if session.books is None:
+        raise BadInput("book: this dialogue has no book")
+    return session.books
+
+
+def caller_of(session: Session) -> Caller:
+    """The session as one who gives book commands."""
+    game = session.game
+    return Caller(session.name, session.settings, game.initial, tuple(game.moves), session.remote, session.engine)
+
+
+def book_help() -> list[str]:
+    """A line for each book command."""
+    lines = ["Book Commands:"]
+    for command in BOOK_COMMANDS:
+        aliases = f" ({', '.join(command.aliases)})" if command.aliases else ""
+        lines.append(f"  book {command.usage}{aliases}")
+        lines.append(f"        {command.help}")
+    return lines
+
+
+class Speaker(Protocol):
+    """A dialogue in which book commands are given; `TextDialect` is one."""
+
+    session: Session
+
+    def say(self, text: str) -> None:
+        """A line of the answer, or several."""
+
+    def warn(self, message: str) -> None:
+        """What is odd, in a line."""
+
+
+class Kept:
+    """Keeps the answer of a book command, for dialogues that send it in a form of their own."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        """See `Speaker`."""
+        self.lines += text.splitlines()
+
+    def warn(self, message: str) -> None:
+        """See `Speaker`."""
+        self.lines.append(f"warning: {message}")
+
+
+def carry_out(text: Speaker, argument: str) -> None:
+    """A line after the word `book`. Raises `BadInput` and what the command's work raised."""
+    if not argument:
+        raise BadInput("book: expected a command after it, see help book")
+    command, values = parse_line(argument)
+    session = text.session
+    books = books_of(session)
+    shown: deque[str] = deque()
+    with session.interrupt.searching(bounded=True) as search:
+        books.ready(lambda: search.stopped)
+        job = books.run(command, values, caller_of(session)._replace(show=shown.append))
+        watch = _Watch(text, job, shown)
+        if not job.over:
+            with search.control(_Canceller(job)):
+                watch.follow()
+        watch.show()
+    if job.failure is not None:
+        raise job.failure
+    for note in job.result.get("notes", ()):
+        text.warn(note)
+    *lines, last = job.result.get("text") or [""]
+    for line in lines:
+        text.say(line)
+    if last:
+        spent = job.result["time_s"]
+        text.say(f"{last} ({spent:.1f} s)" if spent >= LINE_S else last)
+
+
+class _Canceller:
+    """What a stop ends."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def stop(self) -> None:
+        """Cancel the job."""
+        self._job.cancel()
+
+
+class _Watch:
+    """Shows how a job goes on: a bar for somebody at a terminal, a line now and then for everybody else."""
+
+    def __init__(self, text: Speaker, job: Job, shown: deque[str]) -> None:
+        """``shown`` is what the job wants to be shown beside its progress."""
+        self._text = text
+        self._job = job
+        self._shown = shown
+        self._bar = sys.stderr.isatty()
+
+    def show(self) -> None:
+        """Pass on what there is to be shown."""
+        while self._shown:
+            self._text.say(self._shown.popleft())
+
+    def follow(self) -> None:
+        """Return when the job is over."""
+        while not self._job.wait(BAR_S if self._bar else LINE_S):
+            self.show()
+            line = progress_line(self._job)
+            if not self._bar:
+                self._text.say(line)
+                continue
+            found = self._job.told
+            filled = _BAR * found.done // found.total if found.total else 0
+            sys.stderr.write(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {line[:90]:90}")
+            sys.stderr.flush()
+        if self._bar:
+            sys.stderr.write("\r" + " " * (_BAR + 93) + "\r")
+            sys.stderr.flush()
+
+
+def progress_line(job: Job) -> str:
+    """How far a job is, in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
+    name = job.op.replace(".", " ", 1).capitalize()
+    found: Progress = job.told
+    if not found.phase:
+        return f"{name}...{job.state}"
+    total = f"/{found.total}" if found.total > found.done else ""
+    line = f"{name}...{found.phase} {found.done}{total} done: {found.positions} positions"
+    if found.rate:
+        line += f", {found.rate:.1f}/s"
+    if found.eta_s is not None and total:
+        minutes, seconds = divmod(round(found.eta_s), 60)
+        line += f", {minutes}:{seconds:02d} left"
+    return line

@@ -1,0 +1,175 @@
+"""The operations on the book: look-ups at once, and the commands of the text protocol as jobs."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.commands.book import BadParameter, find_book_command, values_by_name
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import read_line
+from desdaemon.session.settings import Settings
+
+from .jobs import CANCELLED, FAILED, Job, Jobs
+from .lookup import Looks
+from .service import Books, Caller, Forbidden, NoBook
+
+if TYPE_CHECKING:
+    from desdaemon.operations.registry import Data, Request
+    from desdaemon.protocol.wire.messages import Operation
+    from desdaemon.server.metrics import Health
+    from desdaemon.server.text_sessions import Texts
+    from desdaemon.system.paths import Hidden
+
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
+
+_OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
+"""Commands that set an option of the client's own dialogue."""
+
+_OF_A_MOMENT = frozenset(("book.analyze",))
+"""Operations that are no jobs, but too long for the loop of the sockets: a whole game."""
+
+
+class BookOperations:
+    """See the module."""
+
+    def __init__(
+        self, books: Books, jobs: Jobs, settings: Settings, texts: Texts, health: Health, hidden: Hidden
+    ) -> None:
+        """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
+        self.books = books
+        self.jobs = jobs
+        self._settings = settings
+        self._texts = texts
+        self._health = health
+        self._looks = Looks(books, jobs, health.mistake)
+        self._hidden = hidden
+
+    @property
+    def waiting(self) -> int:
+        """Look-ups that take their time, commands that came before the book was open, and jobs that are not over."""
+        return self._looks.waiting + self.jobs.active
+
+    def status(self) -> Data:
+        """The book's part of the status."""
+        book = self.books.book
+        return {
+            "path": os.path.basename(self.books.file),  # noqa: PTH119
+            "positions": len(book) if book is not None else 0,
+            "dirty": self._dirty(),
+        }
+
+    def _dirty(self) -> bool:
+        """Whether there is anything that is not on the disk yet; what a job has done so far is there at once."""
+        opened = self.books.opened
+        if opened is None:
+            return False
+        if opened.store is not None:
+            return self.jobs.active > 0
+        return bool(getattr(opened.book.recorder, "changes", 0))
+
+    def get(self, request: Request, admit: Callable[[], None]) -> None:
+        """`book.get`; ``admit`` is called where it takes its time."""
+        position = read_line(request.values).last
+        data = self._looks.get(position.player, position.opponent)
+        if data is not None:
+            request.final(data)
+            return
+        admit()
+        self._looks.later(position.player, position.opponent, request.final)
+
+    def command(self, request: Request, operation: Operation) -> None:
+        """Any other operation on the book; its job outlives the client."""
+        if self.books.opening or operation.name in _OF_A_MOMENT:
+            self._looks.defer(
+                lambda: self._command_later(request, operation),
+                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+            )
+        else:
+            self._command(request, operation)
+
+    def _command_later(self, request: Request, operation: Operation) -> None:
+        try:
+            if not request.over:
+                self._command(request, operation)
+        except RequestError as error:
+            request.fail(error)
+        except BadInput as error:
+            request.fail(RequestError("bad_request", str(error)))
+
+    def _command(self, request: Request, operation: Operation) -> None:
+        line = read_line(request.values)
+        command = find_book_command(operation.name.removeprefix("book."))
+        assert command is not None
+        try:
+            values = values_by_name(command, request.values)
+        except BadParameter as error:
+            raise RequestError("bad_request", str(error), error.parameter) from None
+        client = request.client
+        initial = line.positions[0]
+        settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings
+        caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
+        job = self.books.run(command, values, caller)
+        if job.over and job.id == 0:
+            self._end(request, job)
+            return
+        request.outlives = True
+        request.cancel = job.cancel
+        job.watch(lambda job: self._tell(request, job))
+
+    def _tell(self, request: Request, job: Job) -> None:
+        if job.over:
+            self._end(request, job)
+            return
+        request.partial(progress_data(job))
+
+    def _end(self, request: Request, job: Job) -> None:
+        if job.state == FAILED:
+            error = _explained(job.failure)
+            if request.client.remote:
+                error.message = self._hidden.removed(error.message)
+            if error.code == "internal":
+                self._health.log.error("job failed", job=job.id, op=job.op, error=job.error)
+            request.fail(error)
+        elif job.state == CANCELLED:
+            request.fail(RequestError("cancelled", f"the job {job.id} was cancelled"))
+        else:
+            result = {**job.result, "job": job.id}
+            for name in ("text", "notes"):
+                if request.client.remote and name in result:
+                    result[name] = [self._hidden.removed(line) for line in result[name]]
+            request.final(result)
+
+
+def _explained(failure: Exception | None) -> RequestError:
+    if isinstance(failure, RequestError):
+        return failure
+    if isinstance(failure, Forbidden):
+        return RequestError("forbidden", str(failure), "file")
+    if isinstance(failure, NoBook):
+        return RequestError("not_found", str(failure))
+    causes = list(_causes(failure))
+    if any(isinstance(cause, FileNotFoundError) for cause in causes):
+        return RequestError("not_found", str(failure), "file")
+    if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
+        return RequestError("internal", str(failure))
+    if isinstance(failure, BadInput | OSError | ValueError):
+        return RequestError("bad_request", str(failure))
+    return RequestError("internal", f"a mistake in the daemon: {type(failure).__name__}")
+
+
+def _causes(failure: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what is behind it."""
+    while failure is not None:
+        yield failure
+        failure = failure.__cause__ or failure.__context__
+
+
+def progress_data(job: Job) -> Data:
+    """How far a job is."""
+    data: Data = job.progress._asdict()
+    data["rate"] = round(data["rate"], 3)
+    return data

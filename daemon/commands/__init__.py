@@ -1,0 +1,1 @@
+"""What carries out the commands of the text protocol, books excepted."""

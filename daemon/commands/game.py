@@ -1,0 +1,243 @@
+"""The text commands about game, board and help: none of them needs the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon import __version__
+from desdaemon.protocol.commands.options import OPTIONS, Option, find_option, number_within
+from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, Command, find_command
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import square_text
+from desdaemon.protocol.othello.rules import squares
+
+if TYPE_CHECKING:
+    from desdaemon.dialects.text import TextDialect
+
+# What Edax has on that page of its help.
+_TESTS = (
+    "bench",
+    "count",
+    "estimate",
+    "mobility",
+    "perft",
+    "resources",
+    "script-to-obf",
+    "select-hard",
+    "solve",
+    "wtest",
+)
+
+_KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
+
+
+def _init(text: TextDialect, argument: str) -> None:
+    text.session.init()
+
+
+def _new(text: TextDialect, argument: str) -> None:
+    text.session.new()
+
+
+def _set_board(text: TextDialect, argument: str) -> None:
+    for doubt in text.session.set_board(argument):
+        text.warn(f"setboard: {doubt}")
+
+
+def _undo(text: TextDialect, argument: str) -> None:
+    if not text.session.undo():
+        text.warn("undo: the game has no move to take back")
+
+
+def _redo(text: TextDialect, argument: str) -> None:
+    if not text.session.redo():
+        text.warn("redo: no move was taken back")
+
+
+def _load(text: TextDialect, argument: str) -> None:
+    from .game_files import read_game
+
+    text.session.load(read_game(argument))
+    text.played()
+
+
+def _save(text: TextDialect, argument: str) -> None:
+    from .game_files import write_game
+
+    write_game(argument, text.session)
+
+
+def _moves(text: TextDialect, argument: str) -> None:
+    position = text.session.game.position
+    if position.must_pass:
+        text.say("PA")
+    elif position.over:
+        text.say("none: the game is over")
+    else:
+        text.say(" ".join(square_text(square) for square in squares(position.moves)))
+
+
+def _stop(text: TextDialect, argument: str) -> None:
+    text.session.settings.mode = 3
+
+
+def _hmirror(text: TextDialect, argument: str) -> None:
+    text.session.transform(1)
+
+
+def _vmirror(text: TextDialect, argument: str) -> None:
+    text.session.transform(2)
+
+
+def _rotate(text: TextDialect, argument: str) -> None:
+    # Swapping files and ranks and then mirroring the files is a quarter turn clockwise; the bits of a symmetry
+    # act in the opposite order, so that mirroring the ranks first comes to the same.
+    symmetry = {"90": 6, "180": 3, "270": 5}.get(argument)
+    if symmetry is None:
+        raise BadInput(f"rotate {quoted(argument)}: expected 90, 180 or 270")
+    text.session.transform(symmetry)
+
+
+def _symmetry(text: TextDialect, argument: str) -> None:
+    number = number_within("symmetry", argument, 0, 15)
+    text.session.transform(number & 7, bool(number & 8))
+
+
+def version_text() -> str:
+    """Name and version, one line."""
+    return f"desdaemon version {__version__}"
+
+
+def _version(text: TextDialect, argument: str) -> None:
+    text.say(version_text())
+
+
+def _options(text: TextDialect, argument: str) -> None:
+    text.say("\n".join(f"\t{option.name} = {value}" for option, value in text.session.settings.listed()))
+
+
+def command_help() -> list[str]:
+    """A line for each command."""
+    lines = ["Commands:", *map(_command_entry, COMMANDS)]
+    lines.append(_entry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."))
+    lines.append(_entry("{...}", "Go on with one JSON object a line, of which this is the first."))
+    return lines
+
+
+def base_help() -> list[str]:
+    """A line for each command on files of games."""
+    return [
+        "Game DataBase:",
+        *(_entry(f"base {command.name} {command.parameters}", command.help) for command in BASE_COMMANDS),
+    ]
+
+
+def option_help() -> list[str]:
+    """A line for each option, those that change nothing last."""
+    lines = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
+    lines += [_option_entry(option) for option in OPTIONS if not option.idle]
+    idle = ", ".join(option.name for option in OPTIONS if option.idle)
+    return [*lines, "", "Accepted without any effect:", f"  {idle}"]
+
+
+def _command_entry(command: Command) -> str:
+    return _entry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
+
+
+def _option_entry(option: Option) -> str:
+    return _entry(f"{', '.join((option.name, *option.aliases))} {_values(option)}".rstrip(), option.help)
+
+
+def _values(option: Option) -> str:
+    if option.kind == "int":
+        return f"{option.low}..{option.high}"
+    return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]
+
+
+def _entry(head: str, help: str) -> str:
+    return f"  {head:<32}{help}" if len(head) < 32 else f"  {head}\n{'':34}{help}"
+
+
+def _help(text: TextDialect, argument: str) -> None:
+    from desdaemon.books.text import book_help
+
+    pages = {"commands": command_help, "options": option_help, "book": book_help, "base": base_help}
+    topic = argument.lower()
+    if topic == "test":
+        text.say("\n".join(["Tests:", *(_command_entry(command) for command in COMMANDS if command.name in _TESTS)]))
+        return
+    if topic and topic not in pages:
+        text.say("\n".join(_named(argument)))
+        return
+    shown = [pages[topic]] if topic else pages.values()
+    text.say("\n\n".join("\n".join(page()) for page in shown))
+
+
+def _named(name: str) -> list[str]:
+    """The lines of the command and the option of that name."""
+    command, option = find_command(name.lower()), find_option(name.lstrip("-"))
+    lines = [_command_entry(command)] if command else []
+    lines += [_option_entry(option)] if option else []
+    if not lines:
+        raise BadInput(
+            f"help {quoted(name)}: expected commands, options, book, base, test, a command, an option or nothing"
+        )
+    return lines
+
+
+def _book(text: TextDialect, argument: str) -> None:
+    from desdaemon.books.text import carry_out
+
+    carry_out(text, argument)
+
+
+def _base(text: TextDialect, argument: str) -> None:
+    from .bases import carry_out
+
+    carry_out(text, argument)
+
+
+def _quit(text: TextDialect, argument: str) -> None:
+    text.leaving = 0
+
+
+def _nboard(text: TextDialect, argument: str) -> None:
+    number_within("nboard", argument, 1, 2)
+    text.successor = "nboard"
+
+
+def _other(protocol: str) -> Callable[[TextDialect, str], None]:
+    """The line is the first one of another protocol."""
+
+    def go_over(text: TextDialect, argument: str) -> None:
+        text.successor = protocol
+
+    return go_over
+
+
+HANDLERS: dict[str, Callable[[TextDialect, str], None]] = {
+    "init": _init,
+    "new": _new,
+    "setboard": _set_board,
+    "undo": _undo,
+    "redo": _redo,
+    "load": _load,
+    "save": _save,
+    "moves": _moves,
+    "book": _book,
+    "base": _base,
+    "stop": _stop,
+    "hmirror": _hmirror,
+    "vmirror": _vmirror,
+    "rotate": _rotate,
+    "symmetry": _symmetry,
+    "version": _version,
+    "options": _options,
+    "help": _help,
+    "nboard": _nboard,
+    "protocol_version": _other("gtp"),
+    "xboard": _other("xboard"),
+    "engine-protocol": _other("cassio"),
+    "quit": _quit,
+}

@@ -1,0 +1,94 @@
+"""Reading and writing a session's game."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.formats import FORMATS, game_text, parse_game
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+
+if TYPE_CHECKING:
+    from desdaemon.session.session import Session
+
+LARGEST_FILE = 1 << 20
+"""Bytes; no more is read in search of the first game of a file."""
+
+
+BASE_ONLY = ("edx", "wtb")
+"""Formats of many games, of which the first can be read as well."""
+
+DIAGRAMS = ("svg", "eps")
+"""Formats of pictures, which can be written."""
+
+
+def read_game(path: str, format: str = "") -> GameRecord:
+    """The first game of a file, in the format of its name unless one is given; raises `BadInput`."""
+    if not path:
+        raise BadInput('load "": expected the name of a file')
+    format = format or _extension(path)
+    if format in BASE_ONLY:
+        from desdaemon.protocol.games.bases import read_games
+
+        for game in read_games(path):
+            return game.record
+        raise BadInput(f"{quoted(path)}: expected a game in it")
+    if format not in FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *BASE_ONLY))}")
+    try:
+        # A pipe could keep the dialogue waiting for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116  pathlib costs start-up time
+            raise BadInput(f"{quoted(path)}: expected a regular file")
+        with open(path, "rb") as file:  # noqa: PTH123
+            data = file.read(LARGEST_FILE)
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be read") from None
+    try:
+        return parse_game(data.decode("utf-8", "backslashreplace"), format)
+    except BadInput as error:
+        raise BadInput(f"{quoted(path)}: {error}") from None
+
+
+def write_game(path: str, session: Session) -> None:
+    """Write the session's game in the format of the file's name, replacing a file; raises `BadInput`."""
+    if not path:
+        raise BadInput('save "": expected the name of a file')
+    format = _extension(path)
+    if format not in (*FORMATS, *DIAGRAMS, "edx"):
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *DIAGRAMS, 'edx'))}")
+    game, settings = session.game, session.settings
+    record = GameRecord(
+        game.initial,
+        tuple(PlayedMove(move, 0.0) for move in game.moves),
+        settings.engine_name if settings.mode in (1, 2) else "",
+        settings.engine_name if settings.mode in (0, 2) else "",
+    )
+    if format == "edx":
+        from desdaemon.protocol.games.bases import FileGame, write_games
+
+        write_games(path, [FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))])
+        return
+    if format in DIAGRAMS:
+        from desdaemon.protocol.othello.diagrams import eps_text, svg_text
+
+        text = svg_text(game.position) if format == "svg" else eps_text(game.position)
+    else:
+        text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+            file.write(text)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be written") from None
+
+
+def _extension(path: str) -> str:
+    return os.path.splitext(path)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return str(error.strerror if isinstance(error, OSError) else error)

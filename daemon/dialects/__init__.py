@@ -1,0 +1,1 @@
+"""The protocols a dialogue can be held in, each over a session, and the streams they use."""

@@ -1,0 +1,229 @@
+"""Cassio's engine protocol over a session.
+
+Cassio manages the time itself: it asks how far a search is and stops it. So searches run beside the dialogue here, and
+everything but such questions waits for the end of the search before it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon import __version__
+from desdaemon.protocol.dialects import cassio
+from desdaemon.protocol.dialects.cassio import Task
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
+from desdaemon.search.loader import Abandoned, EngineFailure
+from desdaemon.session.session import Session
+
+from .dialogue import Item, LineDialect, Source
+from .interrupt_listener import Listener
+from .output import Output
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.session.interrupt import Search
+
+READY = "ready."
+
+
+class CassioListener(Listener):
+    """Cassio: ``stop`` and ``quit`` end the search that another line may be waiting for."""
+
+    strict = False
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `Listener`."""
+        command = cassio.split_line(line)[0]
+        if command in ("stop", "quit"):
+            self.interrupt.stop(number, abandon=command == "quit")
+        return False
+
+
+class CassioDialect(LineDialect):
+    """A dialogue with Cassio."""
+
+    def __init__(self, session: Session, output: Output) -> None:
+        super().__init__(session, output)
+        self._running: _Running | None = None
+        self._lock = threading.Lock()
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "init": self._init,
+            "get-version": lambda rest: self.say(f"version: desdaemon {__version__}", READY),
+            "new-position": lambda rest: self.say(READY),
+            "midgame-search": lambda rest: self._search(cassio.parse_midgame(rest)),
+            "endgame-search": lambda rest: self._search(cassio.parse_endgame(rest)),
+            "stop": self._stop,
+            "get-search-infos": self._search_infos,
+            "feed-hash": lambda rest: cassio.check_feed(rest),
+            "empty-hash": lambda rest: self.session.engine().searcher.clear(),
+            "quit": self._quit,
+        }
+
+    def say(self, *lines: str) -> None:
+        """See `LineDialect`; for the thread of a search too."""
+        with self._lock:
+            super().say(*lines)
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """See `Dialect`."""
+        status = super().run(source, first)
+        self._wait()
+        return status
+
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self.say(f"ERROR: {error}")
+
+    def execute(self, line: str) -> None:
+        """See `LineDialect`."""
+        if not line.strip():
+            self.say("ok." if self._searching else READY)
+            return
+        command, rest = cassio.split_line(line)
+        try:
+            if command not in self._handlers:
+                raise BadInput(cassio.unknown(line))
+            if command not in cassio.BESIDE_A_SEARCH:
+                self._wait()
+            self._handlers[command](rest)
+        except BadInput as error:
+            self.refuse(str(error))
+        except (EngineFailure, MemoryError) as error:
+            self.refuse(f"{command}: cannot search: {error or 'not enough memory'}")
+        except Abandoned:
+            return
+        except OSError:
+            raise
+        except Exception as error:
+            self.refuse(f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {error}")
+
+    @property
+    def _searching(self) -> bool:
+        return self._running is not None and not self._running.done
+
+    def _wait(self) -> None:
+        """Let the search that runs come to its end."""
+        if self._running:
+            self._running.thread.join()
+            self._running = None
+
+    # Commands
+
+    def _init(self, rest: str) -> None:
+        self.session.prepare()
+        self.say(READY)
+
+    def _stop(self, rest: str) -> None:
+        if self._running and self._running.search:
+            self._running.search.stop()
+        self._wait()
+        self.say(READY)
+
+    def _search_infos(self, rest: str) -> None:
+        running = self._running
+        if running and not running.done:
+            self.say(f"node {running.nodes}, time {time.monotonic() - running.begun:.3f}")
+        else:
+            self.say(READY)
+
+    def _quit(self, rest: str) -> None:
+        if self._running and self._running.search:
+            self._running.search.stop(abandon=True)
+        self._wait()
+        self.say("bye bye.")
+        self.leaving = 0
+
+    def _search(self, task: Task) -> None:
+        self._running = _Running()
+        self._running.start(lambda: self._work(task))
+
+    def _work(self, task: Task) -> None:
+        """Search and answer; on a thread of its own."""
+        from desdaemon.engine.limits import Limits
+        from desdaemon.session.clock import is_bounded
+
+        running = self._running
+        assert running is not None
+        shown: list[str] = []
+
+        def tell(line: Line) -> None:
+            ms = (time.monotonic() - running.begun) * 1000
+            text = cassio.result_line(
+                task.position,
+                line.move,
+                line.depth,
+                line.selectivity,
+                (line.lower, line.upper),
+                line.pv,
+                running.nodes,
+                ms,
+            )
+            # The last iteration comes again as the result.
+            if not shown or shown[-1].partition(", node")[0] != text.partition(", node")[0]:
+                shown.append(text)
+                self.say(text)
+
+        def progress(index: int, line: Line) -> None:
+            running.nodes += line.nodes
+            tell(line)
+
+        limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
+        try:
+            with self.session.interrupt.searching(is_bounded(limits)) as search:
+                running.begin(search)
+                result: Result = self.session.search(
+                    task.position, limits, progress=progress, window=(task.alpha, task.beta)
+                )
+            if result.lines:
+                tell(result.lines[0])
+            elif task.position.over:
+                score = rules.final_score(task.position.player, task.position.opponent)
+                self.say(cassio.result_line(task.position, None, 0, 100, (score, score), (), 0, 0.0))
+        except Abandoned:
+            pass
+        except (EngineFailure, MemoryError) as error:
+            self.refuse(f"cannot search: {error or 'not enough memory'}")
+        except OSError:
+            # Nobody reads the answers: the dialogue finds that out by itself.
+            running.end()
+            return
+        except Exception as error:
+            self.refuse(f"a mistake in the program itself: {type(error).__name__}: {error}")
+        running.end()
+        self.say(READY)
+
+
+class _Running:
+    """A search on a thread of its own; ``search`` is what a stop ends, once it has begun."""
+
+    def __init__(self) -> None:
+        self.search: Search | None = None
+        self.nodes = 0
+        self.begun = time.monotonic()
+        self.done = False
+        self._known = threading.Event()
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Do the work; returns when it can be stopped."""
+        self.thread = threading.Thread(target=work, name="search", daemon=True)
+        self.thread.start()
+        self._known.wait()
+
+    def begin(self, search: Search) -> None:
+        """The search that can be stopped."""
+        self.search = search
+        self._known.set()
+
+    def end(self) -> None:
+        """It is over."""
+        self.search = None
+        self.done = True
+        self._known.set()
+
+
+SPOKEN = Spoken(CassioListener, CassioDialect)

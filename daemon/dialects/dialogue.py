@@ -1,0 +1,85 @@
+"""What the dialogues of all protocols have in common: lines in, answers to an `Output`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from desdaemon.session.session import Session
+
+from .output import Output
+
+
+class Item(NamedTuple):
+    """What the reader hands over: a numbered line, or the ``error`` that stands for one that cannot be read.
+
+    ``text`` of None is the end of the input; ``status`` then is the exit status.
+    """
+
+    number: int
+    text: str | None
+    error: str = ""
+    status: int = 0
+
+    @property
+    def is_end(self) -> bool:
+        """Whether no line comes any more."""
+        return self.text is None
+
+
+class Source(Protocol):
+    """A queue of items that a reader fills."""
+
+    def get(self) -> Item:
+        """The next item; waits for it."""
+
+    def peek(self) -> Item | None:
+        """The next item if it is there already; it stays the next."""
+
+
+class Dialect(Protocol):
+    """A dialogue in some language."""
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """Answer lines, ``first`` before those of the source, until the dialogue ends; returns the exit status."""
+
+
+class LineDialect:
+    """A dialogue that answers line by line. ``leaving`` is the exit status once it is to end, else None."""
+
+    def __init__(self, session: Session, output: Output) -> None:
+        self.session = session
+        self.output = output
+        self.leaving: int | None = None
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """See `Dialect`."""
+        item = first or source.get()
+        while item.text is not None:
+            self.session.interrupt.begin(item.number)
+            if item.error:
+                self.refuse(item.error)
+            else:
+                self.execute(item.text)
+            if self.leaving is not None:
+                return self.leaving
+            if source.peek() is None:
+                self.idle()
+            item = source.get()
+        return item.status
+
+    def idle(self) -> None:
+        """To be done while no line waits; has to end as soon as one comes."""
+        self.session.ponder()
+
+    def execute(self, line: str) -> None:
+        """Answer a line; one that cannot be used gets the protocol's form of an error and changes nothing."""
+        raise NotImplementedError
+
+    def refuse(self, error: str) -> None:
+        """Answer a line that could not be read; ``error`` says why."""
+        raise NotImplementedError
+
+    def say(self, *lines: str) -> None:
+        """Send lines, all of them at once."""
+        self.output.write("".join(f"{line}\n" for line in lines))
+        self.output.flush()

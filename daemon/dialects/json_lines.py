@@ -1,0 +1,145 @@
+"""The structured messages on standard input and output: one JSON object a line.
+
+At the end of the input everything that was asked is answered; what nothing would end is cancelled after a moment.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.books.jobs import Jobs
+from desdaemon.books.service import Books
+from desdaemon.operations.registry import Client, Data, ServerLimits, refusal
+from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.wire.messages import ADMIN, LARGEST_BODY, RequestError
+from desdaemon.search import loader
+from desdaemon.search.scheduler import Scheduler
+from desdaemon.server.composition import Services, furnish
+from desdaemon.session.interrupt import UNBOUNDED_GRACE_S
+from desdaemon.system.logs import Log
+
+from .dialogue import Item, Source
+from .interrupt_listener import Listener
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.session.session import Session
+
+    from .output import Output
+
+_POLL_S = 0.005
+
+TOO_LONG = "a line of "
+"""How the reader's complaint about a long line begins."""
+
+LIMITS = ServerLimits(in_flight=10_000, queue=10_000)
+"""One client has the process to itself."""
+
+
+class JsonLinesListener(Listener):
+    """Nothing in a line concerns the reader."""
+
+    longest = LARGEST_BODY
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `Listener`."""
+        return False
+
+
+class JsonLinesDialect:
+    """The dialogue; see the module."""
+
+    def __init__(self, session: Session, output: Output) -> None:
+        self._session = session
+        self._output = output
+        self._lock = threading.Lock()
+        self._client = Client("stdio", ADMIN, remote=False)
+        self._ending = False
+        self._lost: OSError | None = None
+        """Why nobody can be told anything any more."""
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""
+        services = self._furnish()
+        item = first or source.get()
+        while item.text is not None and not self._ending:
+            if item.error:
+                code = "too_large" if item.error.startswith(TOO_LONG) else "bad_request"
+                self._reply(refusal(None, RequestError(code, item.error)))
+            elif item.text.strip():
+                self._line(services, item.text)
+            if not self._ending:
+                item = source.get()
+        self._finish(services)
+        if self._lost:
+            raise self._lost
+        return item.status
+
+    def _furnish(self) -> Services:
+        settings = self._session.settings
+        shared = self._session.scheduler
+        scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks)
+        books = self._session.books or Books(Jobs())
+        books.scheduler = scheduler
+        return furnish(
+            settings,
+            loader.build_engine,
+            scheduler=scheduler,
+            books=books,
+            limits=LIMITS,
+            log=Log("warning"),
+            data_folder="",
+            shut_down=self._end,
+        )
+
+    def _end(self) -> None:
+        self._ending = True
+
+    def _line(self, services: Services, text: str) -> None:
+        try:
+            message = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            self._reply(refusal(None, RequestError("bad_request", f"{quoted(text)} is not JSON: {error}")))
+            return
+        if not isinstance(message, dict):
+            self._reply(refusal(None, RequestError("bad_request", f"{quoted(text)}: expected a JSON object")))
+            return
+        services.operations.handle(self._client, message, self._reply)
+
+    def _finish(self, services: Services) -> None:
+        """Wait for what is in flight."""
+        began = time.monotonic()
+        requests = self._client.requests
+        while requests or self._client.parting:
+            if self._ending:
+                services.operations.drop(self._client)
+            elif time.monotonic() - began > UNBOUNDED_GRACE_S:
+                for request in [request for request in list(requests.values()) if request.endless]:
+                    services.operations.end(request)
+            time.sleep(_POLL_S)
+        services.texts.close()
+        services.jobs.close()
+        for complaint in services.books.close():
+            self._output.error(complaint)
+
+    def _reply(self, message: Data) -> None:
+        line = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=_plain)
+        with self._lock:
+            if self._lost:
+                return
+            try:
+                self._output.write(line + "\n")
+                self._output.flush()
+            except OSError as error:
+                self._lost, self._ending = error, True
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for, such as the numbers of other libraries."""
+    return int(value) if hasattr(value, "__int__") else str(value)
+
+
+SPOKEN = Spoken(JsonLinesListener, JsonLinesDialect)

@@ -1,0 +1,288 @@
+"""NBoard's protocol over a session.
+
+NBoard reads standard error together with the answers, so nothing is written there: what cannot be used gets a line that
+begins with ``warning``, a word that it passes over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.commands.options import number_within
+from desdaemon.protocol.dialects import nboard
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import ClockTerms, parse_ggf
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, illegal_move
+from desdaemon.search.loader import Abandoned, EngineFailure
+from desdaemon.session.interrupt import Interrupt
+from desdaemon.session.session import Session
+
+from .dialogue import LineDialect
+from .interrupt_listener import Listener
+from .output import Output
+from .protocols import Spoken
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Line, Result
+
+NAME = "desdaemon"
+MOST_HINTS = 64
+
+
+class NBoardListener(Listener):
+    """NBoard: ``ping`` and ``stop`` end any search, a hint and an analysis end when any other line comes."""
+
+    strict = False
+
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(interrupt)
+        self._open_ended = 0
+
+    def hear(self, number: int, line: str) -> bool:
+        """See `Listener`."""
+        word = (line.lower().split(None, 1) or [""])[0]
+        if not word:
+            return False
+        if word in ("quit", "exit"):
+            return self.leave()
+        if word in ("ping", "stop"):
+            self.interrupt.stop(number, abandon=True)
+        elif self._open_ended:
+            self.interrupt.stop(number, only=self._open_ended)
+        self._open_ended = number if word in ("hint", "analyze", "analyse") else 0
+        return False
+
+
+class NBoardDialect(LineDialect):
+    """A dialogue in NBoard's language."""
+
+    def __init__(self, session: Session, output: Output) -> None:
+        super().__init__(session, output)
+        self._contempt = 0
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "nboard": self._nboard,
+            "set game": self._set_game,
+            "set depth": self._set_depth,
+            "set contempt": self._set_contempt,
+            "move": self._move,
+            "hint": self._hint,
+            "go": self._go,
+            "ping": self._ping,
+            "stop": lambda rest: None,
+            "analyze": self._analyze,
+            "learn": self._learn,
+            "quit": self._quit,
+        }
+        self._names = {name: command.name for command in nboard.COMMANDS for name in (command.name, *command.aliases)}
+
+    # The dialogue
+
+    def refuse(self, error: str) -> None:
+        """See `LineDialect`."""
+        self.say(f"warning {error}")
+
+    def execute(self, line: str) -> None:
+        """Carry out a line. One that cannot be used gets a line of warning and changes nothing."""
+        word, rest = nboard.first_word(line)
+        if not word:
+            return
+        try:
+            name = self._names.get(word)
+            if name:
+                self._handlers[name](rest)
+            else:
+                self._bare_move(line)
+        except BadInput as error:
+            self.refuse(str(error))
+        except Abandoned:
+            self.say("status")
+        except (EngineFailure, MemoryError) as error:
+            self.refuse(f"{word}: cannot search: {error or 'not enough memory'}")
+        except OSError:
+            raise
+        except Exception as error:
+            self.refuse(
+                f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}"
+            )
+
+    # Set-up
+
+    def _nboard(self, rest: str) -> None:
+        self.say(f"set myname {NAME}")
+        self.session.prepare()
+
+    def _set_game(self, rest: str) -> None:
+        from desdaemon.session.clock import Clock
+
+        record = parse_ggf(rest)
+        self.session.game.start(record.initial)
+        self.session.force([])
+        self.session.clocks.clear()
+        for black, terms in ((True, record.black_clock), (False, record.white_clock)):
+            if terms != ClockTerms(0.0, 0.0):
+                self.session.clocks[black] = Clock(terms.main, increment=terms.increment)
+        for move, ms in record.moves:
+            self._play(move, ms)
+
+    def _play(self, move: int, ms: float) -> None:
+        black = self.session.game.position.black_to_move
+        self.session.play_move(move)
+        if black in self.session.clocks and move != rules.PASS:
+            self.session.clocks[black].spend(ms)
+
+    def _set_depth(self, rest: str) -> None:
+        self.session.settings.level = number_within("set depth", rest, 0, nboard.MOST_DEPTH)
+        self.session.settings.level_chosen = True
+
+    def _set_contempt(self, rest: str) -> None:
+        self._contempt = number_within("set contempt", rest, -(10**6), 10**6)
+
+    def _move(self, rest: str) -> None:
+        move, ms = nboard.parse_played(rest)
+        position = self.session.game.position
+        if position.must_pass and move != rules.PASS:
+            if not position.after(rules.PASS).moves >> move & 1:
+                raise BadInput(illegal_move(position, move))
+            self._play(rules.PASS, 0.0)
+        self._play(move, ms)
+
+    def _bare_move(self, line: str) -> None:
+        try:
+            nboard.parse_played(line)
+        except BadInput:
+            raise BadInput(f"unknown command {quoted(line)}") from None
+        self._move(line)
+
+    def _ping(self, rest: str) -> None:
+        self.say(" ".join(["pong", *rest.split()[:1]]))
+
+    def _quit(self, rest: str) -> None:
+        self.leaving = 0
+
+    # Thinking
+
+    def _hint(self, rest: str) -> None:
+        wanted = number_within("hint", rest or "1", 1, 10**6)
+        position = self.session.game.position
+        self.say(f"status {NAME} is analysing")
+        if not position.over:
+            known = self._book_lines(position, wanted)
+            others = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
+            choices = min(wanted - len(known), max(1, others.bit_count()), MOST_HINTS)
+            if choices > 0 and (others or not known):
+                stream = _Stream(self.say, choices)
+                limits = self.session.limits(position, clocks=False)
+                allow = others if known else rules.FULL
+                result = self.session.search(position, limits, multipv=choices, allow=allow, progress=stream.progress)
+                stream.finish(result)
+        self.say("status")
+
+    def _book_lines(self, position: Position, wanted: int) -> list[int]:
+        """Send what the book knows of the best ``wanted`` moves; which they are."""
+        known = []
+        for found in self.session.known_moves(position, wanted):
+            value = found.score or (self._contempt if position.black_to_move else -self._contempt)
+            self.say(nboard.book_line(found.line, value, found.lines, found.level))
+            known.append(found.move)
+        return known
+
+    def _go(self, rest: str) -> None:
+        position = self.session.game.position
+        if position.over:
+            raise BadInput("go: the game is over")
+        clock = self.session.clocks.get(position.black_to_move)
+        left = (clock.left, clock.left_stones) if clock else None
+        begun = time.monotonic()
+        self.say(f"status {NAME} is thinking")
+        move, result = self.session.choose()
+        spent = (time.monotonic() - begun) * 1000
+        if clock and left:
+            # The move comes back with the time that NBoard has measured.
+            clock.set(*left)
+        lines = [nboard.answer_line(move, result.lines[0].score if result else None, spent), "status"]
+        if result:
+            lines.insert(0, f"nodestats {result.nodes} {spent / 1000:.3f}")
+        self.say(*lines)
+
+    def _analyze(self, rest: str) -> None:
+        from desdaemon.session.clock import is_bounded
+
+        game = self.session.game
+        positions = game.positions()
+        self.say(f"status {NAME} is analysing")
+        bounded = all(is_bounded(self.session.limits(position, clocks=False)) for position in positions)
+        with self.session.interrupt.searching(bounded) as search:
+            later = -64
+            for ply in range(len(positions) - 1, -1, -1):
+                position = positions[ply]
+                if position.over:
+                    score, solved = rules.final_score(position.player, position.opponent), True
+                else:
+                    limits = self.session.limits(position, clocks=False)
+                    result = self.session.search(position, limits)
+                    if search.stopped:
+                        break
+                    score, solved = result.lines[0].score, result.lines[0].exact
+                # The move that was played is worth what the position after it turned out to be worth.
+                score = score if solved else max(score, later)
+                later = -score
+                self.say(f"analysis {ply} {score if position.black_to_move else -score:.2f}")
+        self.say("status")
+
+    def _learn(self, rest: str) -> None:
+        from desdaemon.books.text import Kept, carry_out
+
+        books = self.session.books
+        if books is None or (books.book is None and not books.opening):
+            self.say("status there is no book: nothing is learned", "learned")
+            return
+        self.say(f"status {NAME} is learning")
+        kept = Kept(self.session)
+        try:
+            carry_out(kept, "store")
+        except BadInput as error:
+            self.refuse(str(error))
+        self.say(*(f"status {line}" for line in kept.lines[-1:]), "learned")
+
+
+class _Stream:
+    """Sends the lines of a hint as they come, and the nodes of the whole search."""
+
+    def __init__(self, say: Callable[..., None], choices: int) -> None:
+        self._say = say
+        self._last = choices - 1
+        self._shown: dict[int, str] = {}
+        self._nodes = 0
+        self._told = 0
+        self._begun = time.monotonic()
+
+    def progress(self, index: int, line: Line) -> None:
+        """A finished iteration of the line with that index."""
+        self._nodes += line.nodes
+        self._show(index, line)
+        if index == self._last:
+            self._stats(self._nodes)
+
+    def finish(self, result: Result) -> None:
+        """What is different at the end."""
+        for index, line in enumerate(result.lines):
+            if line.depth or result.complete:
+                self._show(index, line)
+        if self._told != result.nodes:
+            self._stats(result.nodes)
+
+    def _show(self, index: int, line: Line) -> None:
+        text = nboard.search_line(line.pv or (line.move,), line.score, line.depth, line.exact)
+        if self._shown.get(index) != text:
+            self._shown[index] = text
+            self._say(text)
+
+    def _stats(self, nodes: int) -> None:
+        self._told = nodes
+        self._say(f"nodestats {nodes} {time.monotonic() - self._begun:.3f}")
+
+
+SPOKEN = Spoken(NBoardListener, NBoardDialect)

@@ -1,0 +1,44 @@
+"""The protocols that a dialogue can be held in.
+
+Each has a module of its own whose ``SPOKEN`` says who hears its lines and who answers them; it is loaded when the
+protocol is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from .interrupt_listener import Listener
+
+if TYPE_CHECKING:
+    from desdaemon.session.session import Session
+
+    from .dialogue import Dialect
+    from .output import Output
+
+MODULES = {
+    "gtp": "gtp",
+    "nboard": "nboard",
+    "xboard": "xboard",
+    "cassio": "cassio",
+    "json": "json_lines",
+}
+"""Every protocol but the text protocol, and the module that speaks it."""
+
+NAMES = ("text", *MODULES)
+
+
+class Spoken(NamedTuple):
+    """The listener of a protocol and its dialect."""
+
+    listener: type[Listener]
+    dialect: Callable[[Session, Output], Dialect]
+
+
+def spoken(protocol: str) -> Spoken:
+    """The listener and the dialect of a protocol of `MODULES`."""
+    from importlib import import_module
+
+    found: Spoken = import_module(f"desdaemon.dialects.{MODULES[protocol]}").SPOKEN
+    return found

@@ -1,0 +1,306 @@
+"""A dialogue over standard input and output.
+
+A reader thread takes the input apart as it comes, so that a stop or a quit gets through while the dialogue's own
+thread searches; the main thread only waits, so that signals are handled at once.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import NoReturn
+
+from desdaemon.books.jobs import Jobs
+from desdaemon.books.service import Books
+from desdaemon.protocol.errors import quoted
+from desdaemon.search.loader import EngineFailure, EngineSource
+from desdaemon.session.interrupt import Interrupt
+from desdaemon.session.session import Session
+from desdaemon.session.settings import Settings
+
+from .dialogue import Item, Source
+from .interrupt_listener import Listener, TextListener
+from .output import Counted, Descriptors, Output
+from .protocols import spoken
+from .text import UNUSABLE, TextDialect
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
+
+INTERNAL_ERROR = 70
+"""Exit status after a mistake in the program itself."""
+
+_CHUNK = 65_536
+_HEED_S = 0.1
+
+
+class Lines:
+    """The queue between the reader and the dialogue."""
+
+    def __init__(self) -> None:
+        self._items: deque[Item] = deque()
+        self._ready = threading.Condition()
+        self._failed: Item | None = None
+
+    def put(self, item: Item) -> None:
+        """Add an item."""
+        with self._ready:
+            self._items.append(item)
+            self._ready.notify()
+
+    def fail(self, item: Item) -> None:
+        """Let the dialogue end with this item, whatever else is waiting."""
+        with self._ready:
+            self._failed = item
+            self._ready.notify()
+
+    def get(self) -> Item:
+        """The next item; waits for it."""
+        with self._ready:
+            while not self._items and not self._failed:
+                self._ready.wait()
+            return self._failed or self._items.popleft()
+
+    def peek(self) -> Item | None:
+        """The next item if it is there already; it stays the next."""
+        with self._ready:
+            return self._failed or (self._items[0] if self._items else None)
+
+
+def read_lines(descriptor: int, lines: Lines, listener: Listener) -> None:
+    """Read a descriptor to its end or to a quit; an unterminated last line counts as a line."""
+    reader = _Reader(lines, listener)
+    while True:
+        try:
+            data = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            select.select([descriptor], [], [])
+            continue
+        except OSError:
+            data = b""
+        if not data or not reader.feed(data):
+            break
+    reader.close()
+
+
+class _Reader:
+    def __init__(self, lines: Lines, listener: Listener) -> None:
+        self._lines = lines
+        self._listener = listener
+        self._number = 0
+        self._begun = b""
+        self._dropped = 0
+        self._left = False
+
+    def feed(self, data: bytes) -> bool:
+        """Take in what was read; False after a quit."""
+        *complete, rest = data.split(b"\n")
+        for part in complete:
+            self._line(self._begun + part)
+            self._begun = b""
+            if self._left:
+                return False
+        self._begun += rest
+        if len(self._begun) > self._listener.longest:
+            self._dropped += len(self._begun) - 1
+            self._begun = self._begun[:1]
+        return True
+
+    def close(self) -> None:
+        """No more input."""
+        if self._begun and not self._left:
+            self._line(self._begun)
+        if not self._left:
+            self._lines.put(Item(self._number + 1, None))
+            self._listener.interrupt.close(leaving=False)
+
+    def _line(self, data: bytes) -> None:
+        self._number += 1
+        length, self._dropped = len(data) + self._dropped, 0
+        if length > self._listener.longest:
+            return self._refuse(f"a line of {length} bytes: expected at most {self._listener.longest}")
+        if self._listener.strict:
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                return self._refuse(f"{quoted(data.decode('utf-8', 'backslashreplace'))}: expected UTF-8 text")
+            text = text.removesuffix("\r")
+            if any(c < " " and c != "\t" for c in text):
+                return self._refuse(f"{quoted(text)}: expected text without control characters")
+        else:
+            text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
+            text = "".join(c for c in text if c >= " " and c != "\x7f")
+        self._lines.put(Item(self._number, text))
+        self._listener.interrupt.heard(self._number)
+        self._left = self._listener.hear(self._number, text)
+        protocol = self._listener.following(text)
+        if protocol:
+            self._listener = _listener(protocol, self._listener.interrupt)
+        return None
+
+    def _refuse(self, error: str) -> None:
+        self._lines.put(Item(self._number, "", error))
+        self._listener.interrupt.heard(self._number)
+
+
+def _listener(protocol: str, interrupt: Interrupt) -> Listener:
+    return (TextListener if protocol == "text" else spoken(protocol).listener)(interrupt)
+
+
+def guard_stdout() -> int:
+    """A private descriptor for the answers; whatever else is written to standard output goes to standard error."""
+    try:
+        answers = os.dup(1)
+    except OSError:
+        answers = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        # Standard error is closed: there is nowhere else to send it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return answers
+
+
+def serve(
+    settings: Settings,
+    engines: EngineSource,
+    protocol: str = "text",
+    beside: Callable[[Session, Books], Callable[[], None]] | None = None,
+) -> int:
+    """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status.
+
+    ``beside`` opens something that shares the session's engine and book, and returns what ends it.
+    """
+    output: Output = Descriptors(guard_stdout(), 2)
+    books = Books(Jobs())
+    session = Session(settings, engines, books=books)
+    lines = Lines()
+    source: Source = lines
+    if settings.ui_log_file:
+        from .transcript import Transcript, WrittenOutput, WrittenSource
+
+        transcript = Transcript(settings.ui_log_file)
+        output, source = WrittenOutput(output, transcript), WrittenSource(lines, transcript)
+    end_other = beside(session, books) if beside else None
+
+    def converse(protocol: str, first: Item | None = None) -> int:
+        if protocol != "text":
+            if first is None:
+                session.open_book(on_note)
+            return spoken(protocol).dialect(session, output).run(source, first)
+        dialect = TextDialect(session, output)
+
+        def on_prompt() -> None:
+            session.prepare(on_failure)
+            dialect.open_book()
+
+        status = dialect.run(source, on_prompt)
+        return converse(dialect.successor, dialect.last) if dialect.successor else status
+
+    def on_note(note: str) -> None:
+        # NBoard reads standard error together with the answers.
+        if protocol == "nboard":
+            output.write(f"warning {note}\n")
+            output.flush()
+        else:
+            output.error(f"WARNING: {note}")
+
+    def on_failure(message: str) -> None:
+        lines.fail(Item(0, None, message, UNUSABLE))
+
+    def dialogue() -> int:
+        listener = _listener(protocol, session.interrupt)
+        threading.Thread(target=read_lines, args=(0, lines, listener), name="reader", daemon=True).start()
+        status = converse(protocol)
+        if end_other:
+            end_other()
+        books.jobs.close()
+        for note in books.close():
+            on_note(note)
+        return status
+
+    return run_beside_signals(dialogue, session.interrupt, engines, output)
+
+
+def solve(settings: Settings, engines: EngineSource, path: str) -> int:
+    """Solve a file of problems and leave; returns the exit status."""
+    from desdaemon.commands.problems import solve_file
+
+    output = Descriptors(guard_stdout(), 2)
+    session = Session(settings, engines)
+    dialect = TextDialect(session, output)
+
+    def work() -> int:
+        try:
+            solve_file(dialect, path)
+        except EngineFailure as error:
+            output.error(f"desdaemon: {error}")
+            return UNUSABLE
+        except OSError as error:
+            if error.filename is None:
+                raise
+            output.error(f"desdaemon: {error.filename}: {error.strerror}: expected a file that can be read")
+            return UNUSABLE
+        return 0
+
+    return run_beside_signals(work, session.interrupt, engines, output)
+
+
+def carry_out(settings: Settings, engines: EngineSource, line: str) -> int:
+    """Carry out a line of the text protocol and leave; returns the exit status."""
+    output = Counted(Descriptors(guard_stdout(), 2))
+    session = Session(settings, engines)
+    dialect = TextDialect(session, output)
+
+    def work() -> int:
+        dialect.execute(line)
+        return UNUSABLE if output.errors else 0
+
+    return run_beside_signals(work, session.interrupt, engines, output)
+
+
+def run_beside_signals(work: Callable[[], int], interrupt: Interrupt, engines: EngineSource, output: Output) -> int:
+    """Do ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process."""
+    outcome: list[int] = []
+    done = threading.Event()
+
+    def target() -> None:
+        try:
+            outcome.append(work())
+        except OSError as error:
+            # Nobody reads the answers any more, or they have nowhere to go.
+            if not isinstance(error, BrokenPipeError):
+                output.error(f"desdaemon: {error}")
+            outcome.append(UNUSABLE)
+        except Exception:
+            import traceback
+
+            output.error(traceback.format_exc().rstrip())
+            outcome.append(INTERNAL_ERROR)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=target, name="dialogue", daemon=True)
+    thread.start()
+    try:
+        # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
+        while not done.wait(_HEED_S):
+            pass
+    except KeyboardInterrupt:
+        interrupt.stop_all()
+        leave(INTERRUPTED)
+    status = outcome[0] if outcome else UNUSABLE
+    if engines.busy:
+        # An interpreter that ends while a thread is inside the compiler aborts; this leaves without unwinding.
+        leave(status)
+    return status
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once."""
+    sys.stderr.flush()
+    os._exit(status)

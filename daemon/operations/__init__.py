@@ -1,0 +1,1 @@
+"""The operations of structured requests, whatever carries them."""

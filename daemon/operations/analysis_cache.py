@@ -1,0 +1,188 @@
+"""What analyses have found, by position: shared by all clients, bounded, kept in a file over restarts.
+
+A position stands for its eight mirror images. The file is written beside and renamed, and ends with a checksum; one
+that is damaged, or was made with other weights, is begun anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import threading
+import zlib
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.othello import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from desdaemon.engine.result import Line
+
+_MAGIC = b"desdaemon analyses 1\n"
+_KEY = struct.Struct("<QQ")
+_LINE = struct.Struct("<bbbbBBQdBB")
+_OVERHEAD = 200
+"""Bytes that an entry takes beside its content, about."""
+_BLOCK = 1000
+"""Entries that are written at a time."""
+
+
+class Cache:
+    """Lines of searches by canonical position. Every method may be called from any thread."""
+
+    def __init__(self, largest: int, origin: str = "") -> None:
+        """``largest`` bytes at most are kept; ``origin`` names the weights that the scores come from."""
+        self._largest = largest
+        self._origin = blake2b(origin.encode(), digest_size=16).digest()
+        self._entries: OrderedDict[bytes, bytes] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+        self._saving = threading.Lock()
+        self.changed = False
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
+        """Keep the best lines of a position, unless what is there is as good."""
+        player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
+        content = _packed(lines, symmetry)
+        key = _KEY.pack(player, opponent)
+        with self._lock:
+            before = self._entries.pop(key, b"")
+            if before and _worth(before) > _worth(content):
+                content = before
+            else:
+                self.changed = True
+            self._size += len(content) - len(before) + (0 if before else _OVERHEAD)
+            self._entries[key] = content
+            while self._size > self._largest and self._entries:
+                _, dropped = self._entries.popitem(last=False)
+                self._size -= len(dropped) + _OVERHEAD
+
+    def get(self, player: int, opponent: int, number: int, depth: int, selectivity: int) -> tuple[Line, ...] | None:
+        """At least ``number`` lines of a position, as deep and as sure as asked for; the moves are those of its board.
+
+        Fewer only where the position has no more moves.
+        """
+        empties = rules.empties(player, opponent)
+        number = min(number, max(1, rules.legal_moves(player, opponent).bit_count()))
+        player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
+        key = _KEY.pack(player, opponent)
+        with self._lock:
+            content = self._entries.get(key)
+            if content is None:
+                return None
+            self._entries.move_to_end(key)
+        lines = tuple(_unpacked(content, rules.INVERSE_SYMMETRY[symmetry], empties))[:number]
+        fits = len(lines) >= number and all(
+            line.lower == line.upper and line.depth >= min(depth, empties) and line.selectivity >= selectivity
+            for line in lines
+        )
+        return lines if fits else None
+
+    # The file
+
+    def save(self, path: str) -> None:
+        """Write everything, one caller after the other; raises `OSError`, leaving the old file."""
+        with self._saving:
+            self._save(path)
+
+    def _save(self, path: str) -> None:
+        # Block by block: whole, it would take as much memory again, and leave holes where it was.
+        with self._lock:
+            keys = list(self._entries)
+            self.changed = False
+        beside = f"{path}.{os.getpid()}.new"
+        digest = blake2b(digest_size=16)
+        squeeze = zlib.compressobj(1)
+        try:
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+
+                def write(data: bytes) -> None:
+                    digest.update(data)
+                    file.write(data)
+
+                write(_MAGIC + self._origin)
+                for at in range(0, len(keys), _BLOCK):
+                    write(squeeze.compress(self._block(keys[at : at + _BLOCK])))
+                write(squeeze.flush())
+                file.write(digest.digest())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path)  # noqa: PTH105
+        except OSError:
+            self.changed = True
+            with contextlib.suppress(OSError):
+                os.unlink(beside)  # noqa: PTH108
+            raise
+
+    def _block(self, keys: list[bytes]) -> bytes:
+        """The entries of these keys as they are in the file; what was dropped meanwhile is left out."""
+        with self._lock:
+            found = [(key, self._entries[key]) for key in keys if key in self._entries]
+        return b"".join(struct.pack("<H", len(content)) + key + content for key, content in found)
+
+    def load(self, path: str) -> str:
+        """Take over what a file holds; what is wrong with it, or "". A file that is not there is an empty one."""
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123
+                data = file.read(4 * self._largest + 4096)
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"{path}: {error.strerror}: expected a file that can be read"
+        head = len(_MAGIC) + 16
+        if not data.startswith(_MAGIC) or blake2b(data[:-16], digest_size=16).digest() != data[-16:]:
+            return f"{path}: damaged: expected what this program writes; it is begun anew"
+        if data[len(_MAGIC) : head] != self._origin:
+            return f"{path}: made with other weights: it is begun anew"
+        body = zlib.decompress(data[head:-16])
+        at = 0
+        while at < len(body):
+            (length,) = struct.unpack_from("<H", body, at)
+            key, content = body[at + 2 : at + 18], body[at + 18 : at + 18 + length]
+            at += 18 + length
+            self._entries[key] = content
+            self._size += length + _OVERHEAD
+        while self._size > self._largest and self._entries:
+            _, dropped = self._entries.popitem(last=False)
+            self._size -= len(dropped) + _OVERHEAD
+        return ""
+
+
+def _worth(content: bytes) -> tuple[bool, int, int, int]:
+    """By what the better of two entries is chosen: read to the end and sure, depth, selectivity, number of lines."""
+    lines = list(_unpacked(content, 0, 0))
+    depth = min(line.depth for line in lines)
+    percent = min(line.selectivity for line in lines)
+    return percent == 100, depth, percent, len(lines)
+
+
+def _packed(lines: tuple[Line, ...], symmetry: int) -> bytes:
+    parts = []
+    for line in lines:
+        moves = bytes(rules.transform_move(move, symmetry) for move in line.pv[:60])
+        numbers = (line.move, line.score, line.lower, line.upper, line.depth, line.selectivity)
+        move = rules.transform_move(numbers[0], symmetry)
+        parts.append(_LINE.pack(move, *numbers[1:], line.nodes, line.time_ms, line.empties, len(moves)) + moves)
+    return b"".join(parts)
+
+
+def _unpacked(content: bytes, symmetry: int, empties: int) -> Iterator[Line]:
+    from desdaemon.engine.result import Line
+
+    at = 0
+    while at < len(content):
+        move, score, lower, upper, depth, percent, nodes, ms, left, length = _LINE.unpack_from(content, at)
+        at += _LINE.size
+        pv = tuple(rules.transform_move(step, symmetry) for step in content[at : at + length])
+        at += length
+        yield Line(
+            rules.transform_move(move, symmetry), score, lower, upper, depth, percent, pv, nodes, ms, empties or left
+        )

@@ -1,0 +1,380 @@
+"""Requests and their replies, whatever carries them: the operations of `desdaemon.protocol.wire.messages`.
+
+`Operations.handle` takes a message and the way to reply to it. Each request gets any number of partials and then
+exactly one final or error; what takes longer than a moment is done on other threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon import __version__
+from desdaemon.books.jobs import QUEUED, RUNNING, Job
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import board_text, move_text
+from desdaemon.protocol.othello.rules import squares
+from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.messages import Operation, RequestError
+from desdaemon.protocol.wire.positions import read_line
+from desdaemon.server.metrics import Health
+
+if TYPE_CHECKING:
+    from desdaemon.books.wire import BookOperations
+    from desdaemon.server.text_sessions import Texts
+
+    from .analysis import Analyses
+
+Data = dict[str, Any]
+Reply = Callable[[Data], None]
+
+
+class ServerLimits(NamedTuple):
+    """What a client may ask for at once and how much is kept for it; see docs/server.md."""
+
+    in_flight: int = 64
+    queue: int = 1024
+    backlog: int = 1000
+    backlog_bytes: int = 1 << 20
+    grace_s: int = 15
+    session_s: int = 3600
+    clients: int = 4096
+    analyses_bytes: int = 32 << 20
+
+
+class Client:
+    """One who asks. ``name`` is for logs and lists; a ``remote`` one's files are confined to the data folder."""
+
+    def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
+        self.name = name
+        self.role = role
+        self.remote = remote
+        self.requests: dict[str | int, Request] = {}
+        self.parting: set[Request] = set()
+        """No longer in flight, but their last reply has not been handed over yet."""
+        self.texts: Any = None
+        """What `remote.Texts` keeps for it."""
+
+
+class Request:
+    """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
+
+    __slots__ = (
+        "_lock",
+        "_reply",
+        "_seq",
+        "arrived",
+        "cancel",
+        "client",
+        "endless",
+        "id",
+        "outlives",
+        "over",
+        "values",
+        "warnings",
+    )
+
+    def __init__(self, client: Client, identity: str | int, reply: Reply) -> None:
+        self.client = client
+        self.id = identity
+        self.values: Data = {}
+        self.warnings: list[str] = []
+        self.arrived = time.perf_counter()
+        self.over = False
+        self.cancel: Callable[[], None] | None = None
+        """Ends what is done for it, without a reply."""
+        self.endless = False
+        """Whether nothing but a cancel may ever end it."""
+        self.outlives = False
+        """Whether what is done for it goes on when the client has gone: it is a job on the book."""
+        self._reply = reply
+        self._seq = 0
+        self._lock = threading.Lock()
+
+    def partial(self, data: Data) -> bool:
+        """Tell something on the way; False when the request is over."""
+        with self._lock:
+            return not self.over and self._send("partial", "data", data)
+
+    def final(self, data: Data) -> bool:
+        """The result; False when the request is over."""
+        return self._end("final", "data", data)
+
+    def fail(self, error: RequestError) -> bool:
+        """The refusal; False when the request is over."""
+        return self._end("error", "error", error.data())
+
+    def _end(self, kind: str, key: str, data: Data) -> bool:
+        with self._lock:
+            if self.over:
+                return False
+            self.over = True
+            self.client.parting.add(self)
+            # Before the reply goes out: whoever has it may use the id again.
+            if self.client.requests.get(self.id) is self:
+                del self.client.requests[self.id]
+            try:
+                self._send(kind, key, data)
+            finally:
+                self.client.parting.discard(self)
+        return True
+
+    def _send(self, kind: str, key: str, data: Data) -> bool:
+        message: Data = {"v": messages.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
+        self._seq += 1
+        if self.warnings:
+            message["warnings"] = self.warnings
+            self.warnings = []
+        self._reply(message)
+        return True
+
+
+def refusal(identity: str | int | None, error: RequestError) -> Data:
+    """The reply to what never became a request."""
+    return {"v": messages.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
+
+
+class Operations:
+    """See the module. ``handle`` is for one thread at a time; replies may come from others."""
+
+    def __init__(
+        self,
+        health: Health,
+        limits: ServerLimits,
+        analyses: Analyses,
+        books: BookOperations,
+        texts: Texts,
+        shut_down: Callable[[], None],
+    ) -> None:
+        """``shut_down`` is called when an admin asks for it, and must return at once."""
+        self.health = health
+        self.limits = limits
+        self.analyses = analyses
+        self.books = books
+        self.texts = texts
+        self.closing = False
+        self._shut_down = shut_down
+        self._handlers: dict[str, Callable[[Request], None]] = {
+            "ping": self._ping,
+            "hello": self._hello,
+            "metrics": self._metrics,
+            "status": self._status,
+            "text": self._text,
+            "analyze": self._analyze,
+            "legal": self._legal,
+            "book.get": self._book_get,
+            "jobs": self._jobs,
+            "cancel": self._cancel,
+            "shutdown": self._shutdown,
+        }
+
+    def handle(self, client: Client, message: Data, reply: Reply) -> None:
+        """Take a request; its replies may begin before this returns."""
+        identity = messages.readable_id(message)
+        try:
+            operation, args = messages.check_request(message)
+            assert identity is not None
+            if identity in client.requests:
+                raise RequestError("duplicate_id", "a request of that id is in flight: expected another id", "id")
+        except RequestError as error:
+            self.health.refused(error.code)
+            reply(refusal(identity, error))
+            return
+        request = Request(client, identity, reply)
+        request.warnings = messages.unknown_keys(message)
+        try:
+            self._carry_out(request, operation, args)
+        except RequestError as error:
+            self._fail(request, error)
+        except BadInput as error:
+            self._fail(request, RequestError("bad_request", str(error)))
+        except Exception:
+            self.health.mistake(operation.name)
+            self._fail(request, RequestError("internal", "a mistake in the daemon; its log has more"))
+        self.health.handled(operation.name, time.perf_counter() - request.arrived)
+
+    def handle_text(self, client: Client, number: int, line: str, reply: Callable[[str], None]) -> None:
+        """Take a bare line of the text protocol, whose one reply is all that it prints.
+
+        ``number`` counts the client's lines; it keeps them apart from requests, whose ids are not negative.
+        """
+
+        def answer(message: Data) -> None:
+            error = message.get("error")
+            reply(f"WARNING: {error['message']}\n" if error else message["data"]["all"])
+
+        request = Request(client, -1 - number, answer)
+        try:
+            request.values = {"line": line}
+            self.admit(request)
+            self.texts.request(request)
+        except RequestError as error:
+            self._fail(request, error)
+        self.health.handled("line", time.perf_counter() - request.arrived)
+
+    def _carry_out(self, request: Request, operation: Operation, args: Data) -> None:
+        client = request.client
+        if not messages.allows(client.role, operation.role):
+            raise RequestError(
+                "forbidden", f"{operation.name} takes the role {operation.role}, not {client.role}", "op"
+            )
+        if args:
+            request.values, warnings = messages.check_arguments(operation, args)
+            request.warnings += warnings
+        elif operation.arguments:
+            messages.check_arguments(operation, args)
+        handler = self._handlers.get(operation.name)
+        if handler is not None:
+            handler(request)
+        else:
+            self.admit(request)
+            self.books.command(request, operation)
+
+    def _fail(self, request: Request, error: RequestError) -> None:
+        self.health.refused(error.code)
+        request.fail(error)
+
+    def admit(self, request: Request) -> None:
+        """Let a request take its time; raises `RequestError` where there is no room for it."""
+        if self.closing:
+            raise RequestError("shutting_down", "the daemon is about to end")
+        client = request.client
+        if len(client.requests) >= self.limits.in_flight:
+            raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
+        searches = self.analyses.scheduler.queued + self.analyses.preparing
+        if searches + self.texts.waiting + self.books.waiting >= self.limits.queue:
+            raise RequestError("busy", f"{self.limits.queue} requests wait for their turn: try later")
+        client.requests[request.id] = request
+
+    def drop(self, client: Client) -> None:
+        """End all that a client has in flight, because it has gone; book jobs go on."""
+        for request in list(client.requests.values()):
+            if request.outlives:
+                request.cancel = None
+            self.end(request)
+
+    def end(self, request: Request) -> bool:
+        """Cancel a request; False when it is over already."""
+        stopped = request.fail(RequestError("cancelled", "the request was cancelled"))
+        if stopped:
+            self.health.refused("cancelled")
+        if request.cancel:
+            request.cancel()
+        return stopped
+
+    # The operations
+
+    def _ping(self, request: Request) -> None:
+        request.final({})
+
+    def _hello(self, request: Request) -> None:
+        role = request.client.role
+        limits: Data = {
+            "body": messages.LARGEST_BODY,
+            "line": messages.LONGEST_LINE,
+            "multipv": messages.MOST_LINES,
+            "plies": messages.MOST_PLIES,
+            **self.limits._asdict(),
+        }
+        request.final(
+            {
+                "name": "desdaemon",
+                "version": __version__,
+                "protocol": messages.VERSION,
+                "role": role,
+                "ops": [found.name for found in messages.OPERATIONS if messages.allows(role, found.role)],
+                "features": list(messages.FEATURES),
+                "limits": limits,
+            }
+        )
+
+    def _metrics(self, request: Request) -> None:
+        request.final({"text": self.health.open_metrics(self.analyses.scheduler)})
+
+    def _status(self, request: Request) -> None:
+        request.final(self.status())
+
+    def status(self) -> Data:
+        """How the daemon is."""
+        scheduler = self.analyses.scheduler
+        return {
+            "uptime_s": self.health.uptime_s,
+            "threads": scheduler.slots,
+            "queued": scheduler.queued,
+            "running": scheduler.running,
+            "nodes": self.health.nodes,
+            "book": self.books.status(),
+            "memory_mb": self.health.memory_mb,
+            "clients": self.health.clients,
+            "pid": os.getpid(),
+        }
+
+    def _text(self, request: Request) -> None:
+        self.admit(request)
+        self.texts.request(request)
+
+    def _analyze(self, request: Request) -> None:
+        self.analyses.ask(request, lambda: self.admit(request))
+
+    def _legal(self, request: Request) -> None:
+        position = read_line(request.values).last
+        moves = [move_text(move).lower() for move in squares(position.moves)]
+        if not moves and position.must_pass:
+            moves = ["pa"]
+        request.final(
+            {
+                "moves": moves,
+                "board": board_text(position),
+                "over": not moves,
+                "discs": [position.black.bit_count(), position.white.bit_count()],
+            }
+        )
+
+    def _book_get(self, request: Request) -> None:
+        if self.closing:
+            # The book may be gone already, and nobody should hear that it does not know a position.
+            raise RequestError("shutting_down", "the daemon is about to end")
+        self.books.get(request, lambda: self.admit(request))
+
+    def _jobs(self, request: Request) -> None:
+        request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})
+
+    def _cancel(self, request: Request) -> None:
+        target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
+        if (target is not None) + (number is not None) + bool(everything) != 1:
+            raise RequestError("bad_request", "expected either target, job or all", "target")
+        if everything:
+            ended = [self.end(found) for found in list(request.client.requests.values())]
+            request.final({"cancelled": any(ended), "number": sum(ended)})
+            return
+        if number is None:
+            found = request.client.requests.get(target) if target is not None else None
+            request.final({"cancelled": found is not None and self.end(found)})
+            return
+        if not messages.allows(request.client.role, messages.EDITOR):
+            raise RequestError("forbidden", f"to cancel a job takes the role editor, not {request.client.role}", "job")
+        if self.books.jobs.find(number) is None:
+            raise RequestError("not_found", f"there is no job {number}", "job")
+        request.final({"cancelled": self.books.jobs.cancel(number)})
+
+    def _shutdown(self, request: Request) -> None:
+        request.final({})
+        self._shut_down()
+
+
+def _job_data(job: Job) -> Data:
+    progress = job.progress
+    return {
+        "job": job.id,
+        "op": job.op,
+        "client": job.client,
+        "state": job.state,
+        "phase": progress.phase,
+        "done": progress.done,
+        "total": progress.total,
+        "started": job.started,
+        "over": job.state not in (QUEUED, RUNNING),
+    }

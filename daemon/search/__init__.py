@@ -1,0 +1,1 @@
+"""Engines and who may use them: loading, scheduling, search threads and leases."""

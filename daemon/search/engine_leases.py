@@ -1,0 +1,203 @@
+"""The daemon's engines as a session sees them: lent for each search, when the scheduler says so.
+
+A search that has to make room for others goes on later, as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from .loader import Abandoned, Engine, EngineConfig, EngineSource
+from .scheduler import Item, Lane, Scheduler
+from .workers import Engines
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.session.interrupt import Stoppable
+
+Progress = Callable[[int, "Line"], None]
+
+
+def what_is_left(limits: Limits, result: Result) -> Limits | None:
+    """The limits of a search that goes on after a turn that gave ``result``; None where it may not."""
+    nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
+    if (limits.nodes and nodes <= 0) or (limits.time_ms and ms <= 0):
+        return None
+    return limits._replace(nodes=max(0, nodes), time_ms=max(0, ms))
+
+
+class LentEngines(EngineSource):
+    """What a session asks for its engine."""
+
+    def __init__(self, engines: Engines, scheduler: Scheduler, client: Hashable) -> None:
+        super().__init__(_never)
+        self._engines = engines
+        self._scheduler = scheduler
+        self._client = client
+
+    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
+        """Nothing: the engine is made when it is used."""
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+        """See `EngineSource.get`."""
+        threads = min(config.threads, self._scheduler.slots)
+        # Whether there is an engine at all has to be known now. One to search with is lent with the turn: there would
+        # be more of them than turns otherwise, each with a table of its own.
+        self._engines.assure(threads)
+        return Engine(LentSearcher(self._engines, self._scheduler, self._client, threads), LentControl)
+
+    @property
+    def busy(self) -> bool:
+        """See `EngineSource.busy`."""
+        return False
+
+
+def _never(config: EngineConfig) -> Engine:
+    raise AssertionError
+
+
+class LentControl:
+    """Ends a search for good, whichever engine it is on; ``news`` is set when it does."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self.news = threading.Event()
+        self._lock = threading.Lock()
+        self._inner: Stoppable | None = None
+
+    def stop(self) -> None:
+        """See `interrupt.Stoppable`."""
+        with self._lock:
+            self.stopped = True
+            inner = self._inner
+        self.news.set()
+        if inner is not None:
+            inner.stop()
+
+    def pass_on(self, inner: Stoppable | None) -> None:
+        """A stop, past or to come, ends this."""
+        with self._lock:
+            self._inner = inner
+            stopped = self.stopped
+        if stopped and inner is not None:
+            inner.stop()
+
+
+class LentSearcher:
+    """A search that borrows an engine for as long as it has its turn."""
+
+    def __init__(self, engines: Engines, scheduler: Scheduler, client: Hashable, threads: int) -> None:
+        self._engines = engines
+        self._scheduler = scheduler
+        self._client = client
+        self._threads = threads
+
+    def search(
+        self,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        *,
+        control: Any = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> Result:
+        """See `loader.Searcher`; ``control`` is a `LentControl`. Raises `Abandoned` when stopped before any turn."""
+        attempt = _Attempt(limits, control, progress)
+        item = Item(Lane.INTERACTIVE, self._client, self._threads, 0, lambda: None, attempt.interrupt, divisible=True)
+        while True:
+            attempt.begin()
+            try:
+                with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
+                    engine = self._engines.borrow(self._threads)
+                    try:
+                        finished = attempt.run(engine, player, opponent, options)
+                    finally:
+                        self._engines.give_back(engine, self._threads)
+            except Abandoned:
+                if attempt.found is None:
+                    raise
+                return attempt.found
+            if finished:
+                assert attempt.found is not None
+                return attempt.found
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        """See `loader.Searcher`."""
+        with self._scheduler.lease(Lane.INTERACTIVE, client=self._client):
+            engine = self._engines.borrow()
+            try:
+                return engine.searcher.evaluate(player, opponent)
+            finally:
+                self._engines.give_back(engine)
+
+    def clear(self) -> None:
+        """Nothing: the memory is everybody's."""
+
+
+class _Attempt:
+    """A search: what it has spent so far, and what it has ``found`` for that."""
+
+    def __init__(self, limits: Limits, control: LentControl, progress: Progress | None) -> None:
+        self._limits = limits
+        self.found: Result | None = None
+        self._control = control
+        self._progress = progress
+        self._told: dict[int, tuple[int, int]] = {}
+        self._nodes = 0
+        self._ms = 0.0
+        self._lock = threading.Lock()
+        self._interrupted = False
+        self._inner: Stoppable | None = None
+
+    def begin(self) -> None:
+        """It waits for a turn now."""
+        with self._lock:
+            self._interrupted = False
+
+    def interrupt(self) -> None:
+        """End this turn soon."""
+        with self._lock:
+            self._interrupted = True
+            inner = self._inner
+        if inner is not None:
+            inner.stop()
+
+    def run(self, engine: Engine, player: int, opponent: int, options: dict[str, Any]) -> bool:
+        """Search for a turn; False when it was interrupted and has to go on."""
+        inner = engine.new_control()
+        with self._lock:
+            self._inner = inner
+            interrupted = self._interrupted
+        if interrupted:
+            inner.stop()
+        self._control.pass_on(inner)
+        try:
+            result = engine.searcher.search(
+                player,
+                opponent,
+                self._limits,
+                control=inner,
+                progress=self._tell if self._progress else None,
+                **options,
+            )
+        finally:
+            self._control.pass_on(None)
+            with self._lock:
+                self._inner = None
+        self._nodes += result.nodes
+        self._ms += result.time_ms
+        self.found = result._replace(nodes=self._nodes, time_ms=self._ms)
+        left = what_is_left(self._limits, result)
+        self._limits = left or self._limits
+        return not (self._interrupted and not result.complete and not self._control.stopped and left)
+
+    def _tell(self, rank: int, line: Line) -> None:
+        """Pass on what is new: after an interruption the search comes by the same places again."""
+        reached = (line.depth, line.selectivity)
+        if self._progress is not None and reached > self._told.get(rank, (-1, 0)):
+            self._told[rank] = reached
+            self._progress(rank, line)

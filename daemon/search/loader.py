@@ -1,0 +1,148 @@
+"""Loads the engine beside the dialogue: the commands that need no search do not wait for it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.session.interrupt import Stoppable
+
+_POLL_S = 0.01
+
+
+class EngineConfig(NamedTuple):
+    """What an engine is made with: search threads, table entries as a power of two, a weights file or none."""
+
+    threads: int
+    hash_bits: int
+    eval_file: str
+
+
+class Searcher(Protocol):
+    """The search as a session uses it; `desdaemon.engine.search.Searcher` says what everything means."""
+
+    def search(
+        self,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        *,
+        multipv: int = ...,
+        allow: int = ...,
+        alpha: int = ...,
+        beta: int = ...,
+        control: Any = ...,
+        progress: Callable[[int, Line], None] | None = ...,
+    ) -> Result:
+        """Search a position; ``control`` comes from the engine's ``new_control``."""
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        """The static evaluation, discs, for the side to move."""
+
+    def clear(self) -> None:
+        """Forget all positions."""
+
+
+class Engine(NamedTuple):
+    """A search, and the maker of the controls that end it."""
+
+    searcher: Searcher
+    new_control: Callable[[], Stoppable]
+
+
+class EngineFailure(Exception):
+    """The engine cannot be had; the message is one line that says why."""
+
+
+class Abandoned(Exception):
+    """Nobody waits any more."""
+
+
+class TooLate(Exception):
+    """The time for the move is up before there is an engine."""
+
+
+class EngineSource:
+    """Makes the engine of a configuration once, on a thread of its own, and hands it out."""
+
+    def __init__(self, build: Callable[[EngineConfig], Engine]) -> None:
+        """``build`` loads whatever it needs and makes the engine; it may raise `EngineFailure`."""
+        self._build = build
+        self._lock = threading.Lock()
+        self._config: EngineConfig | None = None
+        self._job: _Job | None = None
+
+    def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
+        """Begin to make the engine, if it is not made already; returns at once."""
+        with self._lock:
+            if self._job is None or self._config != config:
+                self._config = config
+                self._job = _Job(self._build, config, on_failure)
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+        """The engine, as soon as it is there.
+
+        Raises `EngineFailure`, or `Abandoned` as soon as ``abandoned`` says so.
+        """
+        self.prepare(config)
+        job = self._job
+        assert job is not None
+        while not job.done.wait(_POLL_S):
+            if abandoned():
+                raise Abandoned
+        if job.engine is None:
+            with self._lock:
+                if self._job is job:
+                    self._job = None
+            raise EngineFailure(job.failure)
+        return job.engine
+
+    @property
+    def busy(self) -> bool:
+        """Whether an engine is being made right now."""
+        job = self._job
+        return job is not None and not job.done.is_set()
+
+
+class _Job:
+    def __init__(
+        self, build: Callable[[EngineConfig], Engine], config: EngineConfig, on_failure: Callable[[str], None] | None
+    ) -> None:
+        self.done = threading.Event()
+        self.engine: Engine | None = None
+        self.failure = ""
+        self._build = build
+        self._config = config
+        self._on_failure = on_failure
+        threading.Thread(target=self._run, name="engine", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self.engine = self._build(self._config)
+        except EngineFailure as error:
+            self.failure = str(error)
+        except MemoryError:
+            self.failure = f"not enough memory for a table of 2^{self._config.hash_bits} entries"
+        except Exception as error:
+            self.failure = f"the engine cannot be loaded: {type(error).__name__}: {error}"
+        self.done.set()
+        if self.engine is None and self._on_failure:
+            self._on_failure(self.failure)
+
+
+def build_engine(config: EngineConfig) -> Engine:
+    """The real engine: loads the compiled search and the weights."""
+    from desdaemon.engine.evaluation.weights import Weights, WeightsError
+    from desdaemon.engine.search import Control, Searcher
+
+    try:
+        weights = Weights.load(config.eval_file or None)
+    except (WeightsError, OSError) as error:
+        raise EngineFailure(str(error)) from None
+    threads = min(config.threads, os.cpu_count() or 1)
+    return Engine(Searcher(threads=threads, hash_bits=config.hash_bits, weights=weights), Control)

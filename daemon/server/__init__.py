@@ -1,0 +1,1 @@
+"""The server: its life cycle, sockets, keys, text sessions of remote clients and metrics."""

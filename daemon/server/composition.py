@@ -1,0 +1,66 @@
+"""What stands behind the requests of a process, put together once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from desdaemon.books.jobs import Jobs
+from desdaemon.books.service import Books
+from desdaemon.books.wire import BookOperations
+from desdaemon.operations.analysis import Analyses
+from desdaemon.operations.analysis_cache import Cache
+from desdaemon.operations.registry import Operations, ServerLimits
+from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.scheduler import Scheduler
+from desdaemon.search.workers import Engines, Workers
+from desdaemon.session.settings import Settings
+from desdaemon.system.logs import Log
+from desdaemon.system.paths import Hidden
+
+from .metrics import Health
+from .text_sessions import Texts
+
+
+class Services(NamedTuple):
+    """The rooms that the carriers of requests need to know."""
+
+    settings: Settings
+    health: Health
+    scheduler: Scheduler
+    books: Books
+    jobs: Jobs
+    cache: Cache
+    texts: Texts
+    operations: Operations
+
+
+def furnish(
+    settings: Settings,
+    build: Callable[[EngineConfig], Engine],
+    *,
+    scheduler: Scheduler,
+    books: Books,
+    limits: ServerLimits,
+    log: Log,
+    data_folder: str,
+    shut_down: Callable[[], None],
+    origin: str = "",
+) -> Services:
+    """Everything, for clients that begin with ``settings``; ``origin`` names the weights, for the analysis cache."""
+    health = Health(log)
+    engines = Engines(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
+    cache = Cache(limits.analyses_bytes, origin)
+    analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
+    hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
+    texts = Texts(settings, engines, scheduler, books, health, data_folder, hidden)
+    operations = Operations(
+        health,
+        limits,
+        analyses,
+        BookOperations(books, books.jobs, settings, texts, health, hidden),
+        texts,
+        shut_down,
+    )
+    return Services(settings, health, scheduler, books, books.jobs, cache, texts, operations)

@@ -1,0 +1,214 @@
+"""Who may connect: CURVE keys with a role each, kept in a folder that only its owner can read.
+
+`desdaemon keys` makes them, lists them and takes them back. A running daemon heeds changes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.wire.messages import READER, ROLES
+from desdaemon.system.paths import keys_folder, private_folder
+
+USAGE = """\
+desdaemon keys new NAME [--role reader|editor|admin] [--file FILE] [--keys FOLDER]
+                       make a key for a client; the secret goes into FILE (NAME.key in the folder of keys)
+desdaemon keys list [--keys FOLDER]                       the daemon's public key, and who may do what
+desdaemon keys allow NAME PUBLIC-KEY [--role ROLE] [--keys FOLDER]
+                       let in a client that has made its own key, or change the role of one
+desdaemon keys revoke NAME [--keys FOLDER]                take a client's key back
+"""
+
+_ALLOWED = "allowed"
+_SERVER = "server.key"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_FIELD = re.compile(r'^\s*([a-z-]+)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
+_KEY = re.compile(r"[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
+
+
+class Allowed(NamedTuple):
+    """A client that may connect."""
+
+    name: str
+    role: str
+    public: str
+
+
+class Keys:
+    """A folder of keys. Its files: ``server.key``, ``allowed`` (a line each: name, role, public key), clients' keys."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        self._stamp: tuple[int, int] | None = None
+        self._allowed: dict[str, Allowed] = {}
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a key of the daemon and somebody who may connect."""
+        return (self.folder / _SERVER).exists() and bool(self.allowed())
+
+    def allowed(self) -> dict[str, Allowed]:
+        """By public key, read anew where the file has changed; raises `BadInput` for one that cannot be used."""
+        path = self.folder / _ALLOWED
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            self._stamp, self._allowed = None, {}
+            return self._allowed
+        if found.st_mode & 0o022:
+            raise BadInput(f"{path}: others can change who is let in: expected a file that only its owner can write")
+        stamp = (found.st_mtime_ns, found.st_ino)
+        if stamp != self._stamp:
+            self._allowed = _read_allowed(path)
+            self._stamp = stamp
+        return self._allowed
+
+    def server(self) -> tuple[str, str]:
+        """The daemon's public and secret key, made if there is none; raises `BadInput`."""
+        path = self.folder / _SERVER
+        if not path.exists():
+            private_folder(str(self.folder))
+            public, secret = _new_pair()
+            _write_secret(path, f'# the daemon\npublic-key = "{public}"\nsecret-key = "{secret}"\n')
+        if path.stat().st_mode & 0o077:
+            raise BadInput(
+                f"{path}: others can read this secret key: chmod 600 it, or remove it to have a new one made"
+            )
+        fields = dict(_FIELD.findall(path.read_text(encoding="utf-8", errors="replace")))
+        public, secret = fields.get("public-key", ""), fields.get("secret-key", "")
+        if not _KEY.fullmatch(public) or not _KEY.fullmatch(secret):
+            raise BadInput(f"{path}: expected a file with public-key and secret-key")
+        return public, secret
+
+    def new(self, name: str, role: str, file: str = "") -> Path:
+        """Make a client's key and let it in; the file with the secret. Raises `BadInput`."""
+        _check(name, role)
+        server, _ = self.server()
+        self._must_be_new(name)
+        public, secret = _new_pair()
+        path = Path(file) if file else self.folder / f"{name}.key"
+        text = f'# {name}, {role}\nserver-key = "{server}"\npublic-key = "{public}"\nsecret-key = "{secret}"\n'
+        _write_secret(path, text)
+        self._write([*self.allowed().values(), Allowed(name, role, public)])
+        return path
+
+    def allow(self, name: str, public: str, role: str) -> None:
+        """Let a public key in, or give its client another role; raises `BadInput`."""
+        _check(name, role)
+        if not _KEY.fullmatch(public):
+            raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
+        self.server()
+        kept = [known for known in self.allowed().values() if known.public != public]
+        if any(known.name == name for known in kept):
+            raise BadInput(f"{quoted(name)}: there is another key of that name; revoke it first")
+        self._write([*kept, Allowed(name, role, public)])
+
+    def revoke(self, name: str) -> None:
+        """Let a client in no more; raises `BadInput`."""
+        kept = [known for known in self.allowed().values() if known.name != name]
+        if len(kept) == len(self.allowed()):
+            raise BadInput(f"{quoted(name)}: there is no key of that name")
+        self._write(kept)
+
+    def _must_be_new(self, name: str) -> None:
+        if any(known.name == name for known in self.allowed().values()):
+            raise BadInput(f"{quoted(name)}: there is a key of that name; revoke it first")
+
+    def _write(self, clients: list[Allowed]) -> None:
+        beside = self.folder / f"{_ALLOWED}.new"
+        beside.unlink(missing_ok=True)
+        lines = [f"{client.name} {client.role} {client.public}\n" for client in clients]
+        _write_secret(beside, "# name role public-key\n" + "".join(lines))
+        beside.replace(self.folder / _ALLOWED)
+        self._stamp = None
+
+
+def _check(name: str, role: str) -> None:
+    if not _NAME.fullmatch(name) or f"{name}.key" == _SERVER:
+        raise BadInput(f"{quoted(name)}: expected a name of letters, digits and . _ @ -, at most 64")
+    if role not in ROLES:
+        raise BadInput(f"--role {quoted(role)}: expected one of {' '.join(ROLES)}")
+
+
+def _new_pair() -> tuple[str, str]:
+    import zmq
+
+    public, secret = zmq.curve_keypair()
+    return public.decode(), secret.decode()
+
+
+def _write_secret(path: Path, text: str) -> None:
+    """A new file that only its owner can read, whatever the umask; raises `BadInput` where there is one."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}: expected the name of a file that is not there") from None
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read_allowed(path: Path) -> dict[str, Allowed]:
+    found: dict[str, Allowed] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        words = line.split("#", 1)[0].split() if line.startswith("#") else line.split()
+        if not words:
+            continue
+        if len(words) != 3 or words[1] not in ROLES or not _KEY.fullmatch(words[2]):
+            raise BadInput(f"{path}, line {number}: expected a name, a role and a public key")
+        found[words[2]] = Allowed(*words)
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """`desdaemon keys`."""
+    if arguments[:1] in (["--help"], ["-help"], ["-h"]):
+        sys.stdout.write(USAGE)
+        return 0
+    try:
+        words, options = _understood(arguments)
+        keys = Keys(options.get("--keys") or keys_folder())
+        if words[:1] == ["new"] and len(words) == 2:
+            path = keys.new(words[1], options.get("--role", READER), options.get("--file", ""))
+            _say(f"{path}: give this file to {words[1]}, whose role is {options.get('--role', READER)}")
+        elif words == ["list"]:
+            _say(f'server-key = "{keys.server()[0]}"')
+            for client in keys.allowed().values():
+                _say(f"{client.name:<24} {client.role:<8} {client.public}")
+        elif words[:1] == ["allow"] and len(words) == 3:
+            keys.allow(words[1], words[2], options.get("--role", READER))
+        elif words[:1] == ["revoke"] and len(words) == 2:
+            keys.revoke(words[1])
+        else:
+            sys.stderr.write(USAGE)
+            return 2
+    except (BadInput, OSError) as error:
+        sys.stderr.write(f"desdaemon keys: {error}\n")
+        return 1
+    return 0
+
+
+def _understood(arguments: list[str]) -> tuple[list[str], dict[str, str]]:
+    words: list[str] = []
+    options: dict[str, str] = {}
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        name, equals, value = word.partition("=")
+        if name in ("--role", "--file", "--keys"):
+            if not equals and not waiting:
+                raise BadInput(f"{name}: expected a value after it")
+            options[name] = value if equals else waiting.pop(0)
+        else:
+            words.append(word)
+    return words, options
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")

@@ -1,0 +1,130 @@
+"""How the daemon is: counters and latencies for people and for monitoring, notices for the service manager."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from desdaemon.system.logs import Log
+
+if TYPE_CHECKING:
+    from desdaemon.search.scheduler import Scheduler
+
+BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+"""Upper ends of the latency histogram's buckets."""
+
+
+class Health:
+    """What is counted. Counts may be off by a few where threads meet; nothing depends on them."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.nodes = 0
+        self.searches = 0
+        self.clients = 0
+        self.counters: dict[str, int] = {}
+        """Things that should not happen often, by name."""
+        self._begun = time.monotonic()
+        self._handled: dict[str, int] = {}
+        self._refused: dict[str, int] = {}
+        self._buckets = [0] * (len(BUCKETS_S) + 1)
+        self._seconds = 0.0
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds since the start."""
+        return round(time.monotonic() - self._begun, 3)
+
+    @property
+    def memory_mb(self) -> float:
+        """Of the process, resident."""
+        try:
+            with open("/proc/self/statm") as file:  # noqa: PTH123
+                pages = int(file.read().split()[1])
+        except (OSError, IndexError, ValueError):
+            import resource
+
+            return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+        return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+
+    def handled(self, operation: str, seconds: float) -> None:
+        """A request was taken, which kept the one who takes them busy for so long."""
+        self._handled[operation] = self._handled.get(operation, 0) + 1
+        self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        self._seconds += seconds
+
+    def refused(self, code: str) -> None:
+        """A request ended with an error."""
+        self._refused[code] = self._refused.get(code, 0) + 1
+
+    def count(self, what: str, number: int = 1) -> None:
+        """Something of ``counters`` happened."""
+        self.counters[what] = self.counters.get(what, 0) + number
+
+    def searched(self, nodes: int) -> None:
+        """A search is over."""
+        self.searches += 1
+        self.nodes += nodes
+
+    def mistake(self, where: str) -> None:
+        """To be called for an exception that nobody expected."""
+        self.count("mistakes")
+        self.log.error("mistake", where=where, trace=traceback.format_exc())
+
+    def open_metrics(self, scheduler: Scheduler) -> str:
+        """Everything as OpenMetrics text."""
+        lines: list[str] = []
+
+        def family(name: str, kind: str, help: str, samples: list[tuple[str, float]]) -> None:
+            lines.append(f"# TYPE desdaemon_{name} {kind}")
+            lines.append(f"# HELP desdaemon_{name} {help}")
+            lines.extend(f"desdaemon_{name}{suffix} {value:g}" for suffix, value in samples)
+
+        family("uptime_seconds", "gauge", "Since the start.", [("", self.uptime_s)])
+        family("memory_bytes", "gauge", "Resident memory.", [("", self.memory_mb * 1e6)])
+        family("clients", "gauge", "Clients that are known.", [("", self.clients)])
+        family("search_threads", "gauge", "Searches at a time.", [("", scheduler.slots)])
+        family("searches_queued", "gauge", "Searches that wait.", [("", scheduler.queued)])
+        family("searches_running", "gauge", "Searches that run.", [("", scheduler.running)])
+        family("searches", "counter", "Searches that are over.", [("_total", self.searches)])
+        family("nodes", "counter", "Nodes of searches that are over.", [("_total", self.nodes)])
+        samples: list[tuple[str, float]] = [(f'_total{{op="{op}"}}', n) for op, n in sorted(self._handled.items())]
+        family("requests", "counter", "Requests taken.", samples)
+        samples = [(f'_total{{code="{code}"}}', n) for code, n in sorted(self._refused.items())]
+        family("errors", "counter", "Requests that ended with an error.", samples)
+        samples = [(f'_total{{what="{what}"}}', n) for what, n in sorted(self.counters.items())]
+        family("incidents", "counter", "What should not happen often.", samples)
+        samples, total = [], 0
+        for end, number in zip((*(f"{s:g}" for s in BUCKETS_S), "+Inf"), self._buckets, strict=True):
+            total += number
+            samples.append((f'_bucket{{le="{end}"}}', total))
+        samples += [("_sum", self._seconds), ("_count", total)]
+        family("request_handling_seconds", "histogram", "Time to take a request, its search not included.", samples)
+        return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def notify(state: str, patience_s: float = 1.0) -> None:
+    """Tell the service manager, where there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``.
+
+    One that does not listen is waited for no longer than that.
+    """
+    address = os.environ.get("NOTIFY_SOCKET")
+    if not address:
+        return
+    import socket
+
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.settimeout(patience_s)
+            sender.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
+    except OSError:
+        return
+
+
+def watchdog_s() -> float:
+    """The interval at which the service manager wants to hear of us, in seconds; 0 where it does not."""
+    text = os.environ.get("WATCHDOG_USEC", "")
+    return int(text) / 2e6 if text.isdecimal() else 0.0

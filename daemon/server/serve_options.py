@@ -1,0 +1,137 @@
+"""The command line of `desdaemon serve`."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from desdaemon.books.service import processors
+from desdaemon.cli import UnusableFile, UsageError, read_arguments
+from desdaemon.operations.registry import ServerLimits
+from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.wire.connection import default_endpoint
+from desdaemon.session.settings import Settings
+from desdaemon.system.logs import LEVELS
+from desdaemon.system.paths import data_folder, keys_folder
+
+from .endpoints import is_loopback
+from .keys import Keys
+
+USAGE = """\
+desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER] [--insecure] [--data FOLDER]
+                [--limit NAME=NUMBER ...] [--log-level LEVEL] [--log-format text|json] [OPTION ...]
+
+  --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events are on the next port
+  --ipc PATH|none      where local clients connect; by default desdaemon.sock in the runtime folder
+  --keys FOLDER        let in over TCP only clients with a key (desdaemon keys); needed beyond this machine
+  --insecure           listen beyond this machine without keys
+  --data FOLDER        where files that clients name, and the analyses, are kept
+  --limit NAME=NUMBER  {limits}
+  --log-level LEVEL    {levels}
+  --log-format FORMAT  text or json
+  OPTION               as of the text protocol: -book-file FILE, -level 21, -n-tasks 2, -hash-table-size 21 ...
+"""
+USAGE = USAGE.format(limits=" ".join(ServerLimits._fields), levels=" ".join(LEVELS))
+
+_WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--log-level", "--log-format")
+
+
+class ServeOptions(NamedTuple):
+    """How to serve. ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key."""
+
+    ipc: str
+    tcp: list[str]
+    keys_folder: str
+    encrypted: bool
+    insecure: bool
+    data_folder: str
+    limits: ServerLimits
+    log_level: str
+    log_format: str
+    slots: int
+
+
+def read_options(arguments: list[str]) -> tuple[Settings, ServeOptions]:
+    """The settings and how to serve; raises `BadInput`."""
+    given, insecure, rest = split_options(arguments)
+    try:
+        invocation = read_arguments(rest)
+    except (UsageError, UnusableFile) as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}: expected a file that can be read") from None
+    if invocation.solve or invocation.protocol != "text":
+        raise BadInput("-solve and the protocols of standard input have no place here")
+    settings = invocation.settings
+    named = {argument.lstrip("-").partition("=")[0] for argument in rest}
+    slots = settings.n_tasks if named & {"n", "n-tasks"} else processors()
+    settings.n_tasks = 1
+    return settings, serve_options(given, insecure, slots)
+
+
+def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, list[str]]:
+    """What is ours, whether ``--insecure`` is, and the rest; raises `BadInput`."""
+    given: dict[str, list[str]] = {}
+    rest: list[str] = []
+    insecure = False
+    waiting = list(reversed(arguments))
+    while waiting:
+        argument = waiting.pop()
+        name, equals, value = argument.partition("=")
+        if argument == "--insecure":
+            insecure = True
+        elif name in _WITH_VALUE:
+            if not equals and not waiting:
+                raise BadInput(f"{name}: expected a value after it")
+            given.setdefault(name, []).append(value if equals else waiting.pop())
+        else:
+            rest.append(argument)
+    return given, insecure, rest
+
+
+def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> ServeOptions:
+    """How to serve, from what `split_options` found; raises `BadInput`."""
+
+    def last(name: str, default: str) -> str:
+        return given.get(name, [default])[-1]
+
+    tcp = given.get("--bind", [])
+    keys = last("--keys", "")
+    folder = keys or keys_folder()
+    away = not all(is_loopback(endpoint) for endpoint in tcp)
+    encrypted = bool(keys) or (away and not insecure and Keys(folder).there)
+    if encrypted and not Keys(folder).there:
+        raise BadInput(
+            f"--keys {quoted(folder)}: no client is let in: desdaemon keys new NAME --keys FOLDER makes a key"
+        )
+    ipc = last("--ipc", default_endpoint())
+    level, format = last("--log-level", "info"), last("--log-format", "text")
+    if level not in LEVELS:
+        raise BadInput(f"--log-level {quoted(level)}: expected one of {' '.join(LEVELS)}")
+    if format not in ("text", "json"):
+        raise BadInput(f"--log-format {quoted(format)}: expected text or json")
+    return ServeOptions(
+        ipc="" if ipc == "none" else ipc if ipc.startswith("ipc://") else f"ipc://{os.path.abspath(ipc)}",  # noqa: PTH100
+        tcp=tcp,
+        keys_folder=folder,
+        encrypted=encrypted and bool(tcp),
+        insecure=insecure,
+        data_folder=os.path.abspath(last("--data", data_folder())),  # noqa: PTH100
+        limits=_limits(given.get("--limit", [])),
+        log_level=level,
+        log_format=format,
+        slots=slots,
+    )
+
+
+def _limits(texts: list[str]) -> ServerLimits:
+    limits = ServerLimits()
+    for text in texts:
+        name, _, value = text.partition("=")
+        number = whole_number(value)
+        if name not in ServerLimits._fields or number is None or number < 0:
+            expected = " ".join(ServerLimits._fields)
+            raise BadInput(f"--limit {quoted(text)}: expected NAME=NUMBER with one of {expected}")
+        limits = limits._replace(**{name: number})
+    return limits

@@ -1,0 +1,374 @@
+"""`desdaemon serve`: the daemon without a dialogue, for clients over sockets.
+
+The main thread only waits, so that signals are heeded at once; the loop of the sockets, the searches and the book jobs
+have threads of their own. The end comes in an orderly way: no new work is taken, what is short is finished, what is
+long is cancelled, the book and the analyses are saved, replies go out; all within five seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from desdaemon import __version__
+from desdaemon.books.jobs import Job, Jobs
+from desdaemon.books.service import Books, processors
+from desdaemon.books.wire import progress_data
+from desdaemon.dialects.stdio import INTERRUPTED, leave
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.connection import Connection, connection_path, runtime_folder
+from desdaemon.protocol.wire.messages import VERSION, RequestError
+from desdaemon.search import loader
+from desdaemon.search.scheduler import Scheduler
+from desdaemon.session.settings import Settings
+from desdaemon.system.logs import Log
+from desdaemon.system.paths import made_folder, private_folder
+
+from .composition import Services, furnish
+from .keys import Keys
+from .metrics import notify, watchdog_s
+from .sockets import Sockets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from desdaemon.session.session import Session
+
+    from .serve_options import ServeOptions
+
+FINISH_S = 1.0
+"""At the end, what is in flight has so long to be finished."""
+
+JOBS_S = 2.5
+"""At the end, book jobs that were cancelled have so long to come to a consistent book."""
+
+SAVE_S = 300.0
+_HEED_S = 0.1
+STATUS_S = 2.0
+_SWITCH_S = 0.0005
+
+
+class Server:
+    """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
+
+    def __init__(self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> None:
+        import zmq
+
+        from .endpoints import open_doors
+
+        self._log = log
+        self._jobs = books.jobs
+        self._books = books
+        self.done = threading.Event()
+        self._ending = threading.Lock()
+        self._cache_file = os.path.join(options.data_folder, "analyses.cache")  # noqa: PTH118
+        self._lock = _hold(private_folder(runtime_folder()))
+        self._services = self._furnish(settings, options, scheduler)
+        self._context: zmq.Context[Any] = zmq.Context()
+        self._context.max_sockets = 65_536
+        keys = Keys(options.keys_folder) if options.encrypted else None
+        old = os.umask(0o077)
+        try:
+            self._doors, porter = open_doors(self._context, options.ipc, options.tcp, keys, insecure=options.insecure)
+        finally:
+            os.umask(old)
+        services = self._services
+        self._sockets = Sockets(self._doors, porter, services.operations, services.texts, services.health, self._chores)
+        self._jobs.tell = self._tell
+        self._public_key = keys.server()[0] if keys is not None else None
+        self._began = time.monotonic()
+        self._saved = self._told = self._began
+        self._watched = 0.0
+        self._saving: threading.Thread | None = None
+
+    def _furnish(self, settings: Settings, options: ServeOptions, scheduler: Scheduler) -> Services:
+        services = furnish(
+            settings,
+            loader.build_engine,
+            scheduler=scheduler,
+            books=self._books,
+            limits=options.limits,
+            log=self._log,
+            data_folder=options.data_folder,
+            shut_down=self.end,
+            origin=_digest(settings.eval_file),
+        )
+        complaint = services.cache.load(self._cache_file)
+        if complaint:
+            self._log.warning("analyses not taken over", reason=complaint)
+        return services
+
+    def start(self) -> None:
+        """Begin to answer, and tell where."""
+        threading.Thread(target=self._run, name="sockets", daemon=True).start()
+        endpoints = [endpoint for door in self._doors for endpoint in door.endpoints]
+        events = [endpoint for door in self._doors for endpoint in door.events]
+        connection = Connection(VERSION, os.getpid(), __version__, tuple(endpoints), tuple(events), self._public_key)
+        _write_private(connection_path(), connection.text())
+        self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
+        notify(f"READY=1\nMAINPID={os.getpid()}")
+
+    def _tell(self, job: Job) -> None:
+        """Publish how a job goes on."""
+        data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
+        if job.over:
+            data |= {name: job.result[name] for name in ("added", "changed", "time_s") if name in job.result}
+            book = self._services.operations.books.status()
+            self._sockets.publish("book", {**book, "job": job.id, "op": job.op})
+        self._sockets.publish(f"job.{job.id}", data)
+
+    def _run(self) -> None:
+        try:
+            self._sockets.run()
+            # Its last replies are libzmq's now; this waits for them, no longer than the sockets' linger.
+            self._context.term()
+        finally:
+            self._log.info("ended")
+            self.done.set()
+
+    def _chores(self) -> None:
+        """A few times a second, on the loop's thread."""
+        now = time.monotonic()
+        interval = watchdog_s()
+        if interval and now - self._watched >= interval:
+            self._watched = now
+            notify("WATCHDOG=1", patience_s=0)
+        if now - self._told >= STATUS_S:
+            self._told = now
+            self._sockets.publish("status", self._services.operations.status())
+        if now - self._saved >= SAVE_S and self._services.cache.changed:
+            self._saved = now
+            self._saving = threading.Thread(target=self._save_cache, name="saver", daemon=True)
+            self._saving.start()
+
+    def _save_cache(self) -> None:
+        try:
+            if self._services.cache.changed:
+                self._services.cache.save(self._cache_file)
+        except OSError as error:
+            self._log.warning("analyses not saved", file=self._cache_file, reason=error.strerror)
+
+    def end(self) -> None:
+        """Begin to end, from any thread; ``done`` is set when nothing is left."""
+        self._services.operations.closing = True
+        if self._ending.acquire(blocking=False):
+            threading.Thread(target=self._end, name="end", daemon=True).start()
+
+    def _end(self) -> None:
+        self._log.info("ending")
+        notify("STOPPING=1")
+        services = self._services
+        operations = services.operations
+        until = time.monotonic() + FINISH_S
+        while time.monotonic() < until and any(
+            not request.endless and not request.outlives for request in self._sockets.in_flight()
+        ):
+            time.sleep(0.01)
+        leaving = RequestError("shutting_down", "the daemon is about to end")
+        jobs = threading.Thread(target=self._close_book, name="closer", daemon=True)
+        jobs.start()
+        jobs.join(JOBS_S)
+        for request in self._sockets.in_flight():
+            request.fail(leaving)
+            if request.cancel:
+                request.cancel()
+        self._save_cache()
+        services.texts.close()
+        operations.closing = True
+        with contextlib.suppress(OSError):
+            os.unlink(connection_path())  # noqa: PTH108
+        jobs.join(0.5)
+        self._sockets.stop()
+        self.done.wait(1.0)
+        self.done.set()
+
+    def _close_book(self) -> None:
+        if not self._jobs.close(JOBS_S):
+            self._log.warning("book jobs left behind")
+        for complaint in self._books.close():
+            self._log.warning("book", reason=complaint)
+
+
+def main(arguments: list[str]) -> int:
+    """`desdaemon serve`; returns the exit status."""
+    from .serve_options import USAGE, read_options
+
+    if arguments[:1] in (["--help"], ["-help"]):
+        sys.stdout.write(USAGE)
+        return 0
+    try:
+        settings, options = read_options(arguments)
+    except BadInput as error:
+        sys.stderr.write(f"desdaemon serve: {error}\n")
+        return 2
+    log = Log(options.log_level, options.log_format)
+    ending = _Signals()
+    # Messages about clients' files name them as the clients do.
+    settings.book_file = settings.book_file and os.path.abspath(settings.book_file)  # noqa: PTH100
+    settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
+    try:
+        os.chdir(made_folder(options.data_folder))
+        jobs = Jobs()
+        scheduler = Scheduler(options.slots)
+        books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
+        server = _opened(settings, options, log, scheduler, books)
+        if settings.book_file:
+            books.prepare(settings.book_file, settings, lambda note: log.warning("book", note=note))
+    except (BadInput, OSError) as error:
+        sys.stderr.write(f"desdaemon serve: {error}\n")
+        return 1
+    ending.server = server
+    server.start()
+    if ending.asked:
+        server.end()
+    # A signal that the system gives to another thread does not wake this one up, which alone can heed it.
+    while not server.done.wait(_HEED_S):
+        pass
+    leave(0)
+
+
+def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]], insecure: bool) -> Callable[[], None]:
+    """Sockets that share a dialogue's book and searches; returns what ends them. Raises `BadInput`.
+
+    ``given`` and ``insecure`` come from `serve_options.split_options`.
+    """
+    from .serve_options import serve_options
+
+    options = serve_options(given, insecure, max(session.settings.n_tasks, processors()))
+    log = Log(options.log_level, options.log_format)
+    ending = _Signals()
+    scheduler = Scheduler(options.slots)
+    settings = copy.deepcopy(session.settings)
+    settings.n_tasks = 1
+    books.scheduler, books.data_folder = scheduler, options.data_folder
+    try:
+        server = _opened(settings, options, log, scheduler, books)
+    except OSError as error:
+        raise BadInput(str(error)) from None
+    session.scheduler = scheduler
+    ending.server = server
+    server.start()
+    left = threading.Event()
+
+    def end() -> None:
+        left.set()
+        server.end()
+        server.done.wait()
+
+    def watch() -> None:
+        server.done.wait()
+        if not left.is_set():
+            leave(INTERRUPTED if ending.interrupted else 0)
+
+    threading.Thread(target=watch, name="watch", daemon=True).start()
+    return end
+
+
+def _opened(settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> Server:
+    """A server, in a process that suits it; raises `BadInput` and `OSError`."""
+    sys.setswitchinterval(_SWITCH_S)
+    raise_limits()
+    spare_memory()
+    made_folder(options.data_folder)
+    server = Server(settings, options, log, scheduler, books)
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    return server
+
+
+class _Signals:
+    """SIGTERM and the first SIGINT end in good order, the second SIGINT at once."""
+
+    def __init__(self) -> None:
+        self.server: Server | None = None
+        self.asked = False
+        self.interrupted = False
+        signal.signal(signal.SIGTERM, self._end)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self._interrupted)
+
+    def _end(self, number: int, frame: object) -> None:
+        self.asked = True
+        if self.server is not None:
+            self.server.end()
+
+    def _interrupted(self, number: int, frame: object) -> None:
+        if self.asked:
+            leave(INTERRUPTED)
+        self.interrupted = True
+        self._end(number, frame)
+
+
+def raise_limits() -> None:
+    """As many open files as the system grants: each client is one."""
+    import resource
+
+    with contextlib.suppress(OSError, ValueError):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def spare_memory() -> None:
+    """Let the C library give back what is free, where it is glibc: threads come and go here for weeks.
+
+    By itself it keeps a heap for nearly every thread, and after the first large block that is freed it takes blocks
+    of that size from those heaps, where they leave holes (mallopt(3)).
+    """
+    import ctypes
+
+    arena_max, mmap_threshold, trim_threshold = -8, -3, -1
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(arena_max, 2)
+        # More than msgpack takes for each message.
+        mallopt(mmap_threshold, 4 << 20)
+        mallopt(trim_threshold, 16 << 20)
+
+
+def _hold(folder: str) -> int:
+    """The lock of the runtime folder, held as long as the process lives; raises `BadInput` naming who has it."""
+    import fcntl
+
+    path = os.path.join(folder, "daemon.lock")  # noqa: PTH118
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.read(descriptor, 64).decode("ascii", "replace").strip() or "unknown"
+        os.close(descriptor)
+        raise BadInput(
+            f"{folder}: the daemon of process {holder} listens there already: expected another DESDAEMON_RUNTIME_DIR, "
+            "or that one to have ended"
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+    return descriptor
+
+
+def _write_private(path: str, text: str) -> None:
+    """A file that only this user can read, there whole or not at all."""
+    beside = f"{path}.{os.getpid()}"
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(beside, path)  # noqa: PTH105
+
+
+def _digest(eval_file: str) -> str:
+    """What names the weights; "" where they cannot be read, which the engine will say."""
+    from hashlib import blake2b
+
+    from desdaemon.engine.evaluation.weights import SHIPPED
+
+    try:
+        with open(eval_file or SHIPPED, "rb") as file:  # noqa: PTH123
+            return blake2b(file.read(), digest_size=16).hexdigest()
+    except OSError:
+        return ""

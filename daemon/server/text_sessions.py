@@ -1,0 +1,349 @@
+"""Lines of the text protocol from clients: a board, a game and options for each, and what each role may say.
+
+A client's lines are carried out one after the other, those of different clients beside each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import re
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon.dialects.text import TextDialect
+from desdaemon.protocol.commands.book import find_book_command
+from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.commands.text import find_command, split_line
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.wire.messages import ADMIN, EDITOR, READER, RequestError, allows
+from desdaemon.search.engine_leases import LentEngines
+from desdaemon.search.workers import Engines, step_back
+from desdaemon.session.session import Session
+from desdaemon.session.settings import Settings
+from desdaemon.system.paths import Hidden, confined
+
+if TYPE_CHECKING:
+    from desdaemon.books.service import Books
+    from desdaemon.operations.registry import Client, Request
+    from desdaemon.search.scheduler import Scheduler
+
+    from .metrics import Health
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
+
+LARGEST_ANSWER = 1 << 20
+"""Characters; games that the engine plays with itself end here."""
+
+MOST_THREADS = 256
+"""So many clients' lines that search are carried out at a time; to wait for a turn of the search counts."""
+
+_AT_ONCE = 4
+"""Of all other lines: only one thread can run Python, and the more want to, the longer the sockets' loop waits."""
+
+_SEARCHING = frozenset(("go", "hint", "analyze", "eval", "solve", "wtest", "bench", "book"))
+_LONG = frozenset(("seek", "perft", "count", "estimate", "mobility"))
+
+_COMMANDS = {
+    READER: (
+        "init new setboard play undo redo go hint stop force eval moves analyze hmirror vmirror rotate symmetry "
+        "version options help opening ouverture resources quit"
+    ),
+    ADMIN: "load save solve wtest seek perft count estimate mobility bench",
+}
+ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
+"""The least role for a command of the text protocol; one that is not here cannot be given from afar."""
+
+FILE_COMMANDS = frozenset(("load", "save", "solve", "wtest"))
+"""Those whose argument is a file."""
+
+NEVER = frozenset(
+    ("base", "script-to-obf", "select-hard", "nboard", "protocol_version", "xboard", "engine-protocol", "book")
+)
+"""What cannot be given from afar: work on many files at once, and other protocols; `book` goes by its commands."""
+
+SHARED_OPTIONS = frozenset(("hash-table-size", "book-tasks"))
+"""Options of the engine's memory and of the threads of book jobs, which are everybody's: setting them changes nothing.
+"""
+
+OPTION_ROLES = {"auto-store": EDITOR}
+"""The least role for an option that does more than change one's own dialogue."""
+
+
+class Transcript:
+    """Keeps what a command prints: ``out`` and ``err``, and both in order in ``all``."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.err: list[str] = []
+        self.all: list[str] = []
+        self.size = 0
+
+    def write(self, text: str) -> None:
+        """See `output.Output`."""
+        self.out.append(text)
+        self.all.append(text)
+        self.size += len(text)
+
+    def error(self, line: str) -> None:
+        """See `output.Output`."""
+        self.err.append(line + "\n")
+        self.all.append(line + "\n")
+
+    def flush(self) -> None:
+        """See `output.Output`."""
+
+    def take(self) -> Printed:
+        """What was printed since the last call."""
+        printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
+        for kept in (self.out, self.err, self.all):
+            kept.clear()
+        self.size = 0
+        return printed
+
+
+class Printed(NamedTuple):
+    """What a line printed: answers, complaints, and both as they came."""
+
+    out: str
+    err: str
+    all: str
+
+
+class _Line:
+    """A line that waits or is carried out."""
+
+    def __init__(self, text: str, number: int, done: Callable[[Printed], None]) -> None:
+        self.text = text
+        self.number = number
+        self.done = done
+        self.cancelled = False
+
+
+class _Room:
+    """What a client has: a dialogue, and the lines that wait. Numbers are even; a cancel counts as the one after."""
+
+    def __init__(self, dialect: TextDialect, transcript: Transcript) -> None:
+        self.dialect = dialect
+        self.transcript = transcript
+        self.lines: deque[_Line] = deque()
+        self.busy = False
+        self.number = 0
+        self.line = ""
+        """The one that is being carried out."""
+
+
+class Texts:
+    """All the text dialogues."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        scheduler: Scheduler,
+        books: Books,
+        health: Health,
+        data_folder: str,
+        hidden: Hidden,
+    ) -> None:
+        """``settings`` are what each client begins with; ``hidden`` is what remote ones are not told."""
+        self.waiting = 0
+        self._settings = settings
+        self._engines = engines
+        self._scheduler = scheduler
+        self._books = books
+        self._health = health
+        self._data_folder = data_folder
+        self._hidden = hidden
+        self._lock = threading.Lock()
+        self._searching = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
+        self._long = ThreadPoolExecutor(1, "text", initializer=step_back)
+        self._short = ThreadPoolExecutor(_AT_ONCE, "text", initializer=step_back)
+
+    def request(self, request: Request) -> None:
+        """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
+        line = self.checked(request.client, request.values["line"])
+        bare = isinstance(request.id, int) and request.id < 0
+
+        def done(printed: Printed) -> None:
+            request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
+
+        request.outlives = _is_about_the_book(line)
+        request.cancel = self.put(request.client, line, done)
+
+    def settings_of(self, client: Client) -> Settings:
+        """The options of a client's own dialogue."""
+        with self._lock:
+            return self._room_of(client).dialect.session.settings
+
+    def _room_of(self, client: Client) -> _Room:
+        room: _Room | None = client.texts
+        if room is None:
+            room = client.texts = self._room(client)
+        return room
+
+    def checked(self, client: Client, text: str) -> str:
+        """A line, as it may be carried out for a client; raises `RequestError`."""
+        text = text.rstrip("\r\n")
+        if _CONTROL.search(text):
+            raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
+        if not client.remote:
+            return text
+        return checked_line(text, client.role, self._data_folder)
+
+    def put(self, client: Client, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
+        """Have a line carried out in its turn and ``done`` called with what it printed; returns what cancels it.
+
+        ``done`` is not called for a line that was cancelled before its turn.
+        """
+        with self._lock:
+            room = self._room_of(client)
+            begin = not room.busy
+            room.number += 2
+            item = _Line(line, room.number, done)
+            room.lines.append(item)
+            self.waiting += 1
+            room.busy = True
+        command = find_command(split_line(line)[0])
+        if command is not None and command.name == "stop":
+            room.dialect.session.interrupt.stop(item.number)
+        if begin:
+            self._begin_next(client, room)
+
+        def cancel() -> None:
+            item.cancelled = True
+            room.dialect.session.interrupt.stop(item.number + 1, only=item.number, abandon=True)
+
+        return cancel
+
+    def _room(self, client: Client) -> _Room:
+        transcript = Transcript()
+        settings = copy.deepcopy(self._settings)
+        session = Session(settings, LentEngines(self._engines, self._scheduler, client), books=self._books)
+        session.name, session.remote = client.name, client.remote
+        return _Room(TextDialect(session, transcript), transcript)
+
+    def _begin_next(self, client: Client, room: _Room) -> None:
+        """Hand a room's next line to those who carry out its kind."""
+        with self._lock:
+            while room.lines and room.lines[0].cancelled:
+                room.lines.popleft()
+                self.waiting -= 1
+            room.busy = bool(room.lines)
+            if not room.busy:
+                return
+            line = room.lines[0].text
+        self._submit(self._pool(line), self._carry_out, client, room)
+
+    def _pool(self, line: str) -> ThreadPoolExecutor:
+        command = find_command(split_line(line)[0])
+        name = command.name if command is not None else ""
+        return self._searching if name in _SEARCHING else self._long if name in _LONG else self._short
+
+    def _submit(self, pool: ThreadPoolExecutor, *work: Any) -> None:
+        # At the end of the daemon nothing is begun any more.
+        with contextlib.suppress(RuntimeError):
+            pool.submit(*work)
+
+    def _carry_out(self, client: Client, room: _Room) -> None:
+        with self._lock:
+            item = room.lines.popleft()
+            self.waiting -= 1
+        dialect, session = room.dialect, room.dialect.session
+        room.line = item.text
+        if not allows(client.role, EDITOR):
+            # Whoever set it, and whatever the client was allowed then.
+            session.settings.auto_store = False
+        session.interrupt.begin(item.number)
+        if not item.cancelled:
+            self._guarded(dialect, item, lambda: dialect.execute(item.text))
+        if session.own_turn or session.game.position.over:
+            self._submit(self._searching, self._play_on, client, room, item)
+        else:
+            self._finish(client, room, item)
+
+    def _play_on(self, client: Client, room: _Room, item: _Line) -> None:
+        self._guarded(room.dialect, item, lambda: self._settle(room, item))
+        self._finish(client, room, item)
+
+    def _guarded(self, dialect: TextDialect, item: _Line, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception:
+            self._health.mistake("text")
+            dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
+
+    def _finish(self, client: Client, room: _Room, item: _Line) -> None:
+        dialect = room.dialect
+        if dialect.successor:
+            dialect.successor = ""
+            dialect.warn(f"{quoted(item.text)}: no other protocol can be spoken here")
+        printed = room.transcript.take()
+        if dialect.leaving is not None:
+            fresh = self._room(client)
+            room.dialect, room.transcript = fresh.dialect, fresh.transcript
+        item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
+        self._begin_next(client, room)
+
+    def _settle(self, room: _Room, item: _Line) -> None:
+        """The engine's own moves that may follow, as long as nobody wants anything else."""
+        dialect = room.dialect
+        while dialect.leaving is None and not item.cancelled and dialect.step(bool(room.lines), ending=False):
+            if room.transcript.size > LARGEST_ANSWER:
+                dialect.session.settings.mode = 3
+                dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
+
+    def forget(self, client: Client) -> None:
+        """The client's board, game and options are not needed any more."""
+        room, client.texts = client.texts, None
+        if room is not None and not (room.busy and _is_about_the_book(room.line)):
+            room.dialect.session.interrupt.stop_all()
+
+    def close(self) -> None:
+        """End what runs and begin nothing more."""
+        for pool in (self._searching, self._long, self._short):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_about_the_book(line: str) -> bool:
+    command = find_command(split_line(line)[0])
+    return command is not None and command.name == "book"
+
+
+def checked_line(line: str, role: str, data_folder: str) -> str:
+    """A line that a client of that role may have carried out, its files confined; raises `RequestError`.
+
+    What is no command at all is left to the dialogue, which says so.
+    """
+    word, rest = split_line(line)
+    option = find_option(word.lstrip("-"))
+    if option is not None and rest:
+        if option.kind == "path":
+            raise RequestError("forbidden", f"{option.name}: cannot be set from afar", "line")
+        if option.name in SHARED_OPTIONS:
+            return "# " + line
+        least = OPTION_ROLES.get(option.name, READER)
+        if not allows(role, least):
+            raise RequestError("forbidden", f"{option.name} takes the role {least}, not {role}", "line")
+    command = find_command(word)
+    if command is None:
+        return line
+    needed = ROLES.get(command.name)
+    if command.name == "book":
+        found = find_book_command(rest.split(" ", 1)[0].lower())
+        needed = found.role if found else READER
+    if needed is None:
+        raise RequestError("forbidden", f"{command.name}: cannot be asked for from afar", "line")
+    if not allows(role, needed):
+        raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
+    if command.name in FILE_COMMANDS and rest:
+        try:
+            file, here = confined(rest, data_folder), Path.cwd()
+            return f"{word} {file.relative_to(here) if file.is_relative_to(here) else file}"
+        except BadInput as error:
+            raise RequestError("forbidden", str(error), "line") from None
+    return line

@@ -1,0 +1,1 @@
+"""One player's board, game, options and clocks."""

@@ -1,0 +1,146 @@
+"""How far a search may go: the limits that level, depth and clocks add up to, and the share of a game's time."""
+
+from __future__ import annotations
+
+from desdaemon.engine.limits import Limits, level_limits
+
+from .move_overhead import Lateness
+from .settings import Settings
+
+RESERVE_MS = 30
+"""Kept back of every move's time for what comes after the search was told to end."""
+
+MOST_LAG_MS = 150
+"""What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
+drawn. A tenth of the time for a move, up to this, is kept back for it."""
+
+UNBOUNDED_PLIES = 36
+"""A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
+
+
+class Clock:
+    """One side's clock as the other end of the dialogue keeps it; all times in ms.
+
+    First there are ``main`` ms for the game, each move adding ``increment``; then, where ``stones`` is not 0,
+    periods of ``period`` ms for that many moves each.
+    """
+
+    def __init__(self, main: float, period: float = 0.0, stones: int = 0, increment: float = 0.0) -> None:
+        self.main, self.period, self.stones, self.increment = main, period, stones, increment
+        self.restart()
+
+    def restart(self) -> None:
+        """Show what it showed at the beginning of the game."""
+        self._due: float | None = None
+        self.left = self.main
+        self.left_stones = 0
+        if not self.main:
+            self._new_period()
+
+    def _new_period(self) -> None:
+        if self.stones:
+            self.left, self.left_stones = self.period, self.stones
+
+    def set(self, left: float, left_stones: int) -> float:
+        """What it shows: ``left_stones`` moves to make in the time left, 0 where that is main time.
+
+        Returns the ms that it has counted for the last move more than were spent. A clock shown in whole seconds
+        does not tell.
+        """
+        unseen = max(0.0, self._due - left) if self._due is not None and not left_stones and left % 1000 else 0.0
+        self._due = None
+        self.left, self.left_stones = left, left_stones
+        return unseen
+
+    def spend(self, ms: float) -> None:
+        """A move that took so long has been made."""
+        self._due = None
+        self.left += self.increment - ms
+        if not self.left_stones:
+            if self.left <= 0 and self.stones:
+                over = self.left
+                self._new_period()
+                self.left += over
+            else:
+                self._due = self.left
+                return
+        self.left_stones -= 1
+        if not self.left_stones:
+            self._new_period()
+
+    def move_ms(self, settings: Settings, empties: int, lateness: Lateness) -> int:
+        """The time for the next move, at least 1."""
+        return _after_lag(lateness.less(self._share(settings, empties, lateness)))
+
+    def _share(self, settings: Settings, empties: int, lateness: Lateness) -> float:
+        left = max(0.0, self.left)
+        if self.left_stones:
+            return left / self.left_stones
+        if self.stones:
+            share = left / _moves_to_share(settings, empties, left) + self.increment
+            return max(share, self.period / self.stones)
+        return _share_of_game(settings, empties, left, self.increment, lateness)
+
+
+def move_limits(
+    settings: Settings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None = None
+) -> Limits:
+    """The limits of a search with ``empties`` squares left.
+
+    ``remaining_ms`` is what the side to move has left on its game clock, and ``clock`` is another one that it has
+    to keep. A level that somebody asked for bounds the depth of a search with a clock as well; the default level
+    does not.
+    """
+    depth, percent = empties, 100
+    if not (settings.timed or clock) or settings.level_chosen:
+        depth, percent = level_limits(settings.level, empties)[:2]
+    if settings.depth >= 0:
+        depth, percent = min(settings.depth, empties), 100
+    if settings.selectivity >= 0:
+        percent = settings.selectivity
+    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms, lateness, clock))
+
+
+def is_bounded(limits: Limits) -> bool:
+    """Whether the search ends by itself within reason."""
+    return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
+
+
+def _move_time(settings: Settings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None) -> int:
+    """Milliseconds for this move, 0 without a clock."""
+    times = [clock.move_ms(settings, empties, lateness)] if clock else []
+    if settings.move_time:
+        times.append(_after_reserve(lateness.less(settings.move_time)))
+    if settings.game_time:
+        share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, lateness)
+        times.append(_after_reserve(lateness.less(share)))
+    return min(times, default=0)
+
+
+def _share_of_game(settings: Settings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
+    """A move's part of the ms left for a game; half of it or less where the cushion is touched: it is to come back."""
+    share = left / _moves_to_share(settings, empties, left) + increment
+    spare = left - lateness.cushion
+    return min(share, max(spare, min(share, left / 5 + increment) / 2))
+
+
+def _after_lag(ms: float) -> int:
+    return _after_reserve(ms - max(0.0, min(ms / 10, MOST_LAG_MS) - RESERVE_MS))
+
+
+def _after_reserve(ms: float) -> int:
+    return max(1, int(ms - RESERVE_MS), int(ms / 3))
+
+
+def _moves_to_share(settings: Settings, empties: int, remaining_ms: float) -> float:
+    """The own moves the clock has to last for: those before the end can be read out in a tenth of the time.
+
+    A tree of k empties is taken to cost 2^k nodes, the iterations before it included; never less than two moves,
+    so that no move may take more than half of what is left.
+    """
+    budget = settings.speed * settings.n_tasks * max(0.0, remaining_ms) / 10_000
+    solvable, cost = 15, 2.0**15
+    while cost <= budget and solvable < 60:
+        solvable += 1
+        cost += 2.0**solvable
+    return max((empties - solvable) / 2, 2.0)

@@ -1,0 +1,85 @@
+"""A game: where it began, the moves played, the moves taken back, the time each side used."""
+
+from __future__ import annotations
+
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position
+
+
+class Game:
+    """The state of a game. ``moves`` holds passes too; times are milliseconds of the engine's own thinking."""
+
+    def __init__(self) -> None:
+        self.initial: Position = START
+        self.position: Position = START
+        self.moves: list[int] = []
+        self._undone: list[int] = []
+        self.black_ms = 0.0
+        self.white_ms = 0.0
+
+    def start(self, initial: Position) -> None:
+        """A new game from a position."""
+        self.initial = initial
+        self.restart()
+
+    def restart(self) -> None:
+        """The same game from its beginning."""
+        self.position = self.initial
+        self.moves = []
+        self._undone = []
+        self.black_ms = self.white_ms = 0.0
+
+    def play(self, move: int) -> None:
+        """Play a move; what was taken back is forgotten. Raises `IllegalMove`."""
+        self.position = self.position.after(move)
+        self.moves.append(move)
+        self._undone.clear()
+
+    def undo(self) -> bool:
+        """Take back one ply; False at the beginning."""
+        if not self.moves:
+            return False
+        self._undone.append(self.moves.pop())
+        self.position = self.initial
+        for move in self.moves:
+            self.position = self.position.after(move)
+        return True
+
+    def redo(self) -> bool:
+        """Play again what was taken back last; False when there is nothing."""
+        if not self._undone:
+            return False
+        move = self._undone.pop()
+        self.position = self.position.after(move)
+        self.moves.append(move)
+        return True
+
+    def positions(self) -> list[Position]:
+        """The positions before each move, and the one on the board."""
+        found = [self.initial]
+        for move in self.moves:
+            found.append(found[-1].after(move))
+        return found
+
+    def charge(self, black: bool, ms: float) -> None:
+        """Add thinking time to a side."""
+        if black:
+            self.black_ms += ms
+        else:
+            self.white_ms += ms
+
+    def transform(self, symmetry: int, swap_colours: bool = False) -> None:
+        """Put the whole game under a symmetry of `rules.transform`, and optionally exchange the colours."""
+
+        def image(position: Position) -> Position:
+            player, opponent, black = position
+            return Position(
+                rules.transform(player, symmetry), rules.transform(opponent, symmetry), black != swap_colours
+            )
+
+        self.initial = image(self.initial)
+        self.position = image(self.position)
+        self.moves = [rules.transform_move(move, symmetry) for move in self.moves]
+        self._undone = [rules.transform_move(move, symmetry) for move in self._undone]
+        if swap_colours:
+            self.black_ms, self.white_ms = self.white_ms, self.black_ms

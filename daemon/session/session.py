@@ -1,0 +1,442 @@
+"""One player's board, game, options and engine: what every protocol is a thin layer over."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from desdaemon.protocol.commands.options import Option
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position, board_doubts, illegal_move, parse_board, play_moves
+from desdaemon.search.loader import Abandoned, Engine, EngineConfig, EngineFailure, EngineSource, TooLate
+
+from .game import Game
+from .interrupt import Interrupt, Search
+from .move_overhead import Lateness
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from desdaemon.books.service import Books, Look
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.protocol.games.records import GameRecord
+
+    from .clock import Clock
+
+Progress = Callable[[int, "Line"], None]
+
+_CORNERS = 0x8100_0000_0000_0081
+
+FAST_MS = 1000
+"""Less than this for a move is a fast game."""
+
+INTERACTIVE, BACKGROUND = 0, 2
+"""The lanes of the searches that somebody waits for, and of those that only use the time."""
+
+
+class Slots(Protocol):
+    """Shares the search threads of the process out; `desdaemon.search.scheduler.Scheduler` describes the methods."""
+
+    @property
+    def slots(self) -> int:
+        """All there are."""
+
+    def lease(
+        self,
+        lane: int,
+        *,
+        client: object,
+        slots: int = ...,
+        preempt: Callable[[], None] | None = ...,
+        abandoned: Callable[[], bool] = ...,
+    ) -> AbstractContextManager[object]:
+        """The time in which a search may run, until ``preempt`` wants it to end; raises `Abandoned`."""
+
+
+class KnownMove(NamedTuple):
+    """A move of the book: its score, the line it begins, the position's level, and how many lines are behind it."""
+
+    move: int
+    score: int
+    line: tuple[int, ...]
+    level: int
+    lines: int
+
+
+class Session:
+    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` is for every thread.
+
+    ``engine_ready`` tells whether there has been an engine yet. ``clocks`` are those that the other end of the
+    dialogue keeps, by whether they are Black's; a side without one is not held to any.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: EngineSource,
+        *,
+        books: Books | None = None,
+        scheduler: Slots | None = None,
+    ) -> None:
+        """``books`` and ``scheduler`` are shared with other sessions; without a scheduler a search begins at once."""
+        self.settings = settings
+        self.engines = engines
+        self.name = "text"
+        """Of whoever holds the dialogue, for lists of jobs."""
+        self.remote = False
+        """Whether they sit elsewhere: then the files they name are inside the data folder."""
+        self.books = books
+        self.scheduler = scheduler
+        self.game = Game()
+        self.interrupt = Interrupt()
+        self.engine_ready = False
+        self._opening: list[tuple[Position, int]] = []
+        self._clock_from = (0.0, 0.0)
+        self.clocks: dict[bool, Clock] = {}
+        self.lateness = Lateness()
+        self._expected: tuple[Position, int | None] | None = None
+
+    # The game
+
+    def init(self) -> None:
+        """The opening position; also forgets the opening line."""
+        self.start(START)
+
+    def new(self) -> None:
+        """The current initial position again."""
+        self.game.restart()
+        self._clock_from = (0.0, 0.0)
+
+    def set_board(self, text: str) -> list[str]:
+        """A new initial position; returns what is odd about it. Raises `BadInput`."""
+        position = parse_board(text)
+        self.start(position)
+        return board_doubts(position)
+
+    def load(self, record: GameRecord) -> None:
+        """A whole game: where it began and its moves, none of which can be illegal."""
+        self.start(record.initial)
+        for played in record.moves:
+            self.game.play(played.move)
+
+    def start(self, position: Position) -> None:
+        """A new game from a position; forgets the opening line."""
+        self.game.start(position)
+        self._opening = []
+        self._clock_from = (0.0, 0.0)
+
+    def play_move(self, move: int) -> None:
+        """Play one move, a pass only where it is forced. Raises `BadInput`."""
+        try:
+            self.game.play(move)
+        except rules.IllegalMove:
+            raise BadInput(illegal_move(self.game.position, move)) from None
+
+    def undo(self) -> bool:
+        """Take back a ply, in modes 0 and 1 two; False when there was none."""
+        return self._repeat(self.game.undo)
+
+    def redo(self) -> bool:
+        """The opposite of `undo`."""
+        return self._repeat(self.game.redo)
+
+    def _repeat(self, step: Callable[[], bool]) -> bool:
+        done = step()
+        if done and self.settings.mode in (0, 1):
+            step()
+        return done
+
+    def transform(self, symmetry: int, swap_colours: bool = False) -> None:
+        """Put the game under a symmetry; the opening line is kept, since it holds under all of them."""
+        self.game.transform(symmetry, swap_colours)
+
+    @property
+    def own_turn(self) -> bool:
+        """Whether the mode says that the engine plays the side to move."""
+        mode, position = self.settings.mode, self.game.position
+        return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
+
+    # Opening line
+
+    def force(self, moves: list[int]) -> None:
+        """Follow a line from the initial position in `go`; an empty one ends that. Raises `BadInput`."""
+        position = self.game.initial
+        line = []
+        for move in play_moves(position, moves):
+            line.append((position, move))
+            position = position.after(move)
+        self._opening = line
+
+    def opening_move(self) -> int | None:
+        """The move of the opening line on the board or a mirror image of it, if the line goes on here."""
+        here = self.game.position
+        player, opponent, symmetry = rules.canonical_with_symmetry(here.player, here.opponent)
+        for position, move in self._opening:
+            line_player, line_opponent, line_symmetry = rules.canonical_with_symmetry(
+                position.player, position.opponent
+            )
+            if (line_player, line_opponent) == (player, opponent) and position.black_to_move == here.black_to_move:
+                canonical_move = rules.transform_move(move, line_symmetry)
+                return rules.transform_move(canonical_move, rules.INVERSE_SYMMETRY[symmetry])
+        return None
+
+    # Options and clocks
+
+    def set_option(self, option: Option, text: str) -> None:
+        """Give an option a value. Raises `BadInput`, changing nothing.
+
+        A game clock starts full at the moment it is set.
+        """
+        self.settings.set(option, text)
+        if option.name == "game-time":
+            self._clock_from = (self.game.black_ms, self.game.white_ms)
+
+    def remaining_ms(self, black: bool) -> float:
+        """What a side has left on the game clock."""
+        used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
+        return self.settings.game_time - used
+
+    # The engine
+
+    @property
+    def config(self) -> EngineConfig:
+        """The engine that the options ask for."""
+        return EngineConfig(self.settings.n_tasks, self.settings.hash_table_size, self.settings.eval_file)
+
+    def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
+        """Begin to load the engine."""
+        self.engines.prepare(self.config, on_failure)
+
+    def engine(self, search: Search | None = None, until: float = math.inf) -> Engine:
+        """The engine, once it is loaded.
+
+        Raises `EngineFailure`, `Abandoned` when ``search`` was, and `TooLate` at ``until``, a monotonic time.
+        """
+        with _given_up_at(search, until) as given_up:
+            engine = self.engines.get(self.config, given_up)
+        self.engine_ready = True
+        return engine
+
+    @contextmanager
+    def _slots(self, search: Search, until: float) -> Iterator[None]:
+        """The time in which a search has the scheduler's leave to run; raises as `engine` does."""
+        with ExitStack() as stack:
+            if self.scheduler:
+                wanted = min(self.settings.n_tasks, self.scheduler.slots)
+                with _given_up_at(search, until) as given_up:
+                    lease = self.scheduler.lease(
+                        BACKGROUND if search.idle else INTERACTIVE,
+                        client=self,
+                        slots=wanted,
+                        preempt=search.stop,
+                        abandoned=given_up,
+                    )
+                    stack.enter_context(lease)
+            yield
+
+    def limits(self, position: Position, *, clocks: bool = True) -> Limits:
+        """How far the options, and ``clocks`` unless they are to be left out, let a search of that position go."""
+        from .clock import move_limits
+
+        black = position.black_to_move
+        clock = self.clocks.get(black) if clocks else None
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.lateness, clock)
+
+    def search(
+        self,
+        position: Position,
+        limits: Limits,
+        *,
+        multipv: int = 1,
+        allow: int = rules.FULL,
+        progress: Progress | None = None,
+        window: tuple[int, int] | None = None,
+        patient: bool = True,
+        idle: bool = False,
+    ) -> Result:
+        """Search a position with the options' window, or another one.
+
+        Waiting for engine and scheduler counts as search. Raises `EngineFailure`, `Abandoned`, and `TooLate` where
+        it is not ``patient`` and the time in ``limits`` is up before there is an engine.
+        """
+        from .clock import is_bounded
+
+        begun = time.monotonic()
+        hurried = bool(limits.time_ms) and not patient
+        for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else math.inf
+        for_slots = begun + limits.time_ms / 1000 if hurried else math.inf
+        alpha, beta = window or (self.settings.alpha, self.settings.beta)
+        with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
+            engine = self.engine(search, for_engine)
+            with self._slots(search, for_slots), search.control(engine.new_control()) as control:
+                if limits.time_ms:
+                    waited = int((time.monotonic() - begun) * 1000)
+                    limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
+                return engine.searcher.search(
+                    position.player,
+                    position.opponent,
+                    limits,
+                    multipv=multipv,
+                    allow=allow,
+                    alpha=alpha,
+                    beta=beta,
+                    control=control,
+                    progress=progress,
+                )
+
+    def _patience_ms(self, position: Position, time_ms: int) -> int:
+        """How much of the time for a move to wait for an engine that is being loaded.
+
+        None in a fast game with a clock: there it will hardly come in time, and what is not waited for now is there
+        when it has come.
+        """
+        on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
+        return 0 if on_clock and time_ms < FAST_MS else time_ms
+
+    # The book
+
+    def open_book(self, on_note: Callable[[str], None]) -> None:
+        """Begin to open the book that the options name, if they name one; ``on_note`` is told what is odd about it."""
+        if self.books is not None and self.settings.book_file:
+            self.books.prepare(self.settings.book_file, self.settings, on_note)
+
+    def look_up(self, position: Position) -> Look | None:
+        """What the book says of a position; None where it is not to be used. Waits until its file is open or a stop."""
+        if self.books is None or not self.settings.book_usage:
+            return None
+        if self.books.opening:
+            with self.interrupt.searching(bounded=True) as search, suppress(Abandoned):
+                self.books.ready(lambda: search.stopped)
+        return self.books.look_up(position.player, position.opponent)
+
+    def known_moves(self, position: Position, most: int) -> Iterator[KnownMove]:
+        """The best ``most`` moves that the book knows of a position."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return
+        for move, score in look.moves[:most]:
+            after = position.after(move)
+            line = (move, *self.books.line(after.player, after.opponent))
+            behind = self.books.look_up(after.player, after.opponent)
+            yield KnownMove(move, score, line, look.level, behind.lines if behind else 0)
+
+    def _book_move(self, position: Position) -> tuple[int, Result | None] | None:
+        """The book's move, or with the option ``book-check`` a better one outside the book; None to search."""
+        look = self.look_up(position)
+        if look is None or self.books is None:
+            return None
+        chosen = self.books.choose(position.player, position.opponent, self.settings)
+        if chosen is None:
+            return None
+        others = position.moves & ~sum(1 << link.move for link in look.links)
+        if self.settings.book_check and others and look.leaf_level < self.settings.level:
+            result = self.search(position, self.limits(position), allow=others, patient=False)
+            if result.lines and result.lines[0].score > chosen.score:
+                return result.lines[0].move, result
+        return chosen.move, None
+
+    # Moves
+
+    def choose(
+        self, progress: Progress | None = None, on_search: Callable[[], None] | None = None
+    ) -> tuple[int, Result | None]:
+        """The engine's move on the board, and the search behind it if there was one; its time is charged.
+
+        The game must not be over. A pass, a move of the opening line and one of the book need no search, and a clock
+        is not spent on a single move; ``on_search`` is called before there is one. Where the clock does not allow to
+        wait for the engine, a move is made without it.
+        """
+        from .clock import is_bounded
+
+        position = self.game.position
+        if position.must_pass:
+            return rules.PASS, None
+        forced = self.opening_move()
+        if forced is not None:
+            return forced, None
+        begun = time.monotonic()
+        limits = self.limits(position)
+        # One stop ends both, the wait for the book's file and the search.
+        with self.interrupt.searching(is_bounded(limits)):
+            booked = self._book_move(position)
+            if booked is not None:
+                return booked
+            if on_search is not None:
+                on_search()
+            return self._searched_move(position, limits, begun, progress)
+
+    def _searched_move(
+        self, position: Position, limits: Limits, begun: float, progress: Progress | None
+    ) -> tuple[int, Result | None]:
+        planned = limits.time_ms
+        timed = self.settings.timed or position.black_to_move in self.clocks
+        if timed and position.moves.bit_count() == 1:
+            limits = limits._replace(depth=min(1, limits.depth))
+        try:
+            result = self.search(position, limits, progress=progress, patient=False)
+        except TooLate:
+            return stopgap_move(position), None
+        finally:
+            spent = (time.monotonic() - begun) * 1000
+            self.game.charge(position.black_to_move, spent)
+            if planned:
+                self.lateness.note(spent - planned)
+            if position.black_to_move in self.clocks:
+                self.clocks[position.black_to_move].spend(spent)
+        line = result.lines[0]
+        if not result.complete and not line.depth:
+            # Not one iteration was finished: its move is merely a legal one.
+            return stopgap_move(position), None
+        self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
+        return line.move, result
+
+    def ponder(self) -> None:
+        """Where the option asks for it, think on about the reply that `choose` expects to the move it has chosen.
+
+        To be called while no line waits; ends as soon as one comes. What is found stays in the engine's memory.
+        """
+        if not self.settings.ponder or self._expected is None or self._expected[0] != self.game.position:
+            return
+        after, reply = self._expected
+        position = after if reply is None else after.after(reply)
+        if not position.over:
+            with suppress(Abandoned, EngineFailure, MemoryError):
+                self.search(position, unlimited(position), window=(-64, 64), idle=True)
+
+
+@contextmanager
+def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], bool]]:
+    """Whether to go on waiting for something; an `Abandoned` that only the time is to blame for becomes `TooLate`."""
+
+    def given_up() -> bool:
+        return (search is not None and search.abandoned) or time.monotonic() >= until
+
+    try:
+        yield given_up
+    except Abandoned:
+        if search is None or not search.abandoned:
+            raise TooLate from None
+        raise
+
+
+def unlimited(position: Position) -> Limits:
+    """To the end of the game, however long that takes."""
+    from desdaemon.engine.limits import Limits
+
+    return Limits(position.empties)
+
+
+def stopgap_move(position: Position) -> int:
+    """A move that takes no engine: a corner, or else what leaves the opponent the fewest moves, but none of the
+    squares that give corners away if it can be helped. The position must have a move."""
+
+    def cost(move: int) -> int:
+        after = position.after(move)
+        corners = after.moves & _CORNERS
+        return 64 * corners.bit_count() + after.moves.bit_count() - (1000 if _CORNERS >> move & 1 else 0)
+
+    return min(rules.squares(position.moves), key=cost)

@@ -1,0 +1,131 @@
+"""The values of the options, and reading them from an option file."""
+
+from __future__ import annotations
+
+from desdaemon.protocol.commands.options import OPTIONS, Option, Value, find_option, parse_value
+from desdaemon.protocol.errors import BadInput, quoted
+
+_UNSET = -1
+
+
+class Settings:
+    """The current value of every option of `desdaemon.protocol.commands.options`; durations in ms, 0 meaning none.
+
+    ``depth`` and ``selectivity`` (percent) of -1 leave the choice to the level. ``level_chosen`` tells whether
+    somebody asked for a level: one that nobody asked for does not hold back a search that has a clock.
+    """
+
+    def __init__(self) -> None:
+        self.level = 21
+        self.level_chosen = False
+        self.depth = _UNSET
+        self.selectivity = _UNSET
+        self.nodes = 0
+        self.move_time = 0
+        self.game_time = 0
+        self.speed = 10_000_000
+        self.alpha = -64
+        self.beta = 64
+        self.mode = 3
+        self.n_tasks = 1
+        self.hash_table_size = 21
+        self.eval_file = ""
+        self.verbose = 1
+        self.noise = 0
+        self.width = 80
+        self.echo = False
+        self.edax_compatible = False
+        self.repeat = 0
+        self.auto_start = False
+        self.auto_swap = False
+        self.auto_quit = False
+        self.ponder = False
+        self.name = ""
+        self.ui_log_file = ""
+        self.book_usage = True
+        self.book_file = ""
+        self.book_randomness = 0
+        self.book_choice = "value"
+        self.book_seed = 0
+        self.book_reject = 0
+        self.book_least_level = -1
+        self.book_check = False
+        self.book_tasks = 0
+        self.auto_store = False
+        self._idle: dict[str, Value] = {}
+
+    @property
+    def engine_name(self) -> str:
+        """The name in announcements."""
+        return "Edax" if self.edax_compatible else "desdaemon"
+
+    @property
+    def timed(self) -> bool:
+        """Whether a clock of either kind runs."""
+        return bool(self.move_time or self.game_time)
+
+    def set(self, option: Option, text: str) -> None:
+        """Give an option the value written in ``text``; raises `BadInput`, changing nothing."""
+        value = parse_value(option, text)
+        if option.name == "alpha" and isinstance(value, int) and value >= self.beta:
+            raise BadInput(f"alpha = {quoted(text)}: expected less than beta, which is {self.beta}")
+        if option.name == "beta" and isinstance(value, int) and value <= self.alpha:
+            raise BadInput(f"beta = {quoted(text)}: expected more than alpha, which is {self.alpha}")
+        if option.name in ("q", "vv"):
+            if value:
+                self.verbose = 0 if option.name == "q" else 2
+        elif option.idle:
+            self._idle[option.key] = value
+        else:
+            setattr(self, option.key, value)
+            if option.name == "level":
+                self.level_chosen = True
+
+    def text(self, option: Option) -> str:
+        """The value of an option as it would be typed."""
+        value: Value = self._idle.get(option.key) if option.idle else getattr(self, option.key)
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if option.kind == "time" and isinstance(value, int):
+            return f"{value / 1000:.3f}" if value else "infinite"
+        return "" if value is None else str(value)
+
+    def listed(self) -> list[tuple[Option, str]]:
+        """Every option that has a value of its own, and that value."""
+        return [(option, self.text(option)) for option in OPTIONS if not option.idle and option.name not in ("q", "vv")]
+
+
+def read_option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
+    """Set the options of a file: ``name = value`` or ``name value`` a line, ``#`` or ``%`` begin a comment.
+
+    Returns the names that were set, and warnings (unknown names). Raises `BadInput` for a bad value and
+    `OSError` when the file cannot be read.
+    """
+    with open(path, encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123  pathlib costs start-up time
+        lines = file.read().splitlines()
+    names: set[str] = set()
+    warnings: list[str] = []
+    for number, line in enumerate(lines, 1):
+        body = line.split("#", 1)[0].split("%", 1)[0].strip()
+        if not body:
+            continue
+        name, value = _split_setting(body)
+        option = find_option(name)
+        if option is None:
+            warnings.append(f"{path}, line {number}: {quoted(name)} is not an option")
+            continue
+        if option.kind == "flag" and not value:
+            value = "on"
+        try:
+            settings.set(option, value)
+        except BadInput as error:
+            raise BadInput(f"{path}, line {number}: {error}") from None
+        names.add(option.name)
+    return names, warnings
+
+
+def _split_setting(body: str) -> tuple[str, str]:
+    name, equals, value = body.partition("=")
+    if not equals or len(name.split()) != 1:
+        name, value = (*body.split(None, 1), "")[:2]
+    return name.strip().lstrip("-"), value.strip()

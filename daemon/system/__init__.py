@@ -1,0 +1,1 @@
+"""Small services of the operating system: logging and folders."""

@@ -1,0 +1,1 @@
+"""From typed Python functions to loaded machine code."""

@@ -1,0 +1,216 @@
+"""The kernel compiler: typed Python functions in, one relocatable object file out.
+
+A kernel is lowered by numba on its own, in isolation. Calls between kernels become plain calls of external symbols
+with the C calling convention, so kernels may call each other in any order and recursively. At the end all modules are
+linked, everything but the library's entries is made internal, and LLVM optimises the whole once. That is several
+times faster than numba's own way (which optimises and re-optimises each callee inside each caller) and gives one
+object that `desdaemon.engine.compiler.library` loads without importing numba.
+
+This module imports numba. Only the compiling process imports it.
+"""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba.core import compiler, types, typing
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+from .target import host_target, target_machine
+
+_TYPES = {"i64": types.int64, "u64": types.uint64, "void": types.void}
+_I64 = ir.IntType(64)
+
+_registry: dict[str, Kernel] = {}
+
+
+class KernelError(Exception):
+    """A kernel that cannot be compiled as it stands: the message names it and says why."""
+
+
+def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:
+    match = re.fullmatch(r"(\w+)\(([\w,\s]*)\)", signature)
+    if match is None:
+        raise KernelError(f"signature {signature!r} is not of the form ret(arg,...)")
+    names = [name.strip() for name in match[2].split(",") if name.strip()]
+    try:
+        return _TYPES[match[1]], tuple(_TYPES[name] for name in names)
+    except KeyError as unknown:
+        raise KernelError(f"signature {signature!r}: unknown type {unknown}") from None
+
+
+class Kernel:
+    """A registered kernel: its Python function, signature, and the symbol that other kernels call."""
+
+    def __init__(self, function: FunctionType, signature: str, inline: bool) -> None:
+        self.function = function
+        self.signature = signature.replace(" ", "")
+        self.inline = inline
+        self.symbol = f"desdaemon_{function.__name__}"
+        self.returns, self.arguments = _parse(signature)
+        # Nobody looks at the status that numba's calling convention reports an exception by.
+        if any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(function)):
+            raise KernelError(f"{function.__name__} raises, which a kernel cannot")
+
+    def declare(self, module: ir.Module) -> ir.Function:
+        """The external declaration of this kernel inside ``module``."""
+        known = module.globals.get(self.symbol)
+        if known is not None:
+            return known
+        result = ir.VoidType() if self.returns == types.void else _I64
+        return ir.Function(module, ir.FunctionType(result, [_I64] * len(self.arguments)), name=self.symbol)
+
+    def lower(self) -> tuple[str, str]:
+        """Numba's unoptimised LLVM module for this kernel, and the name of its function there."""
+        flags = compiler.Flags()
+        flags.no_compile = True
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.nrt = False
+        flags.enable_pyobject = False
+        flags.error_model = "numpy"
+        target_context = cpu_target.target_context
+        library = target_context.codegen().create_library(self.symbol)
+        result = compiler.compile_extra(
+            cpu_target.typing_context,
+            target_context,
+            self.function,
+            self.arguments,
+            self.returns,
+            flags,
+            {},
+            library=library,
+        )
+        if result.signature.return_type != self.returns:
+            raise KernelError(f"{self.function.__name__} returns {result.signature.return_type}")
+        return str(library._final_module), result.fndesc.llvm_func_name
+
+    def wrapper(self, mangled: str) -> str:
+        """LLVM text of the plain C function around numba's calling convention (result and status by pointer)."""
+        arguments = ", ".join(f"i64 %a{k}" for k in range(len(self.arguments)))
+        attributes = "alwaysinline " if self.inline else ""
+        # numba stores a null pointer as the result of a function that returns nothing.
+        slot, result = ("ptr", "void") if self.returns == types.void else ("i64", "i64")
+        leave = "ret void" if self.returns == types.void else "%v = load i64, ptr %r\n  ret i64 %v"
+        return f"""
+declare i32 @"{mangled}"(ptr, ptr{", i64" * len(self.arguments)})
+define {result} @{self.symbol}({arguments}) {attributes}{{
+  %r = alloca {slot}
+  %e = alloca ptr
+  %s = call i32 @"{mangled}"(ptr %r, ptr %e{", " if arguments else ""}{arguments})
+  {leave}
+}}
+"""
+
+
+def _callable(kernel: Kernel) -> Any:
+    signature = typing.signature(kernel.returns, *kernel.arguments)
+    count = len(kernel.arguments)
+    names = ", ".join(f"a{k}" for k in range(count))
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        value = builder.call(kernel.declare(builder.module), arguments)
+        return context.get_dummy_value() if kernel.returns == types.void else value
+
+    namespace: dict[str, Any] = {"answer": (signature, generate)}
+    # An intrinsic's parameters are read from its Python signature, so the number of them has to be real.
+    exec(f"def {kernel.function.__name__}(context, {names}):\n    return answer", namespace)
+    template = intrinsic(namespace[kernel.function.__name__])
+    template.kernel = kernel
+    return template
+
+
+def kernel(signature: str, *, inline: bool = False) -> Callable[[Any], Any]:
+    """Register a kernel of ``signature`` ("i64(u64,u64)"; types i64, u64, void) and make it callable from kernels.
+
+    ``inline`` puts its code into every caller. The function may use scalars, the intrinsics of
+    `desdaemon.engine.kernels.bits` and other kernels; no arrays, no exceptions, no floating point (a mixed
+    ``uint64 + int64`` would silently become one: the build refuses it).
+    """
+
+    def register(function: FunctionType) -> Any:
+        name = function.__name__
+        known = _registry.get(name)
+        if known is not None and known.function.__module__ != function.__module__:
+            raise KernelError(f"two kernels are called {name}")
+        made = Kernel(function, signature, inline)
+        _registry[name] = made
+        return _callable(made)
+
+    return register
+
+
+Report = Callable[[str, float, int, int], None]
+"""Told (kernel, seconds, done, total) after each step of a build."""
+
+
+def _check(text: str) -> None:
+    for line in text.splitlines():
+        if line.startswith(("define", "  ")):
+            if re.search(r"\b(?:double|float)\b", line):
+                raise KernelError(f"floating point in a kernel (uint64 mixed with int64?): {line.strip()}")
+        elif line.startswith("declare"):
+            name = re.search(r"@\"?([\w.]+)", line)
+            if name and not name[1].startswith(("llvm.", "mem")):
+                raise KernelError(f"a kernel needs {name[1]} from outside")
+
+
+def build(
+    modules: Iterable[str],
+    entries: Mapping[str, str],
+    report: Report | None = None,
+) -> bytes:
+    """Compile the kernels of ``modules``, for `host_target`, into one object file that exports ``entries``.
+
+    ``entries`` maps the name of a kernel to its signature; its symbol is ``desdaemon_<name>``.
+
+    Raises KernelError when an entry is missing, has another signature, or a kernel needs something from outside.
+    """
+    for module in modules:
+        importlib.import_module(module)
+    for name, signature in entries.items():
+        if name not in _registry:
+            raise KernelError(f"no kernel is called {name}")
+        if _registry[name].signature != signature.replace(" ", ""):
+            raise KernelError(f"{name} is {_registry[name].signature}, not {signature}")
+    machine = target_machine(host_target())
+    linked: Any = None
+    total = len(_registry) + 1
+    with global_compiler_lock:
+        for done, (name, item) in enumerate(_registry.items()):
+            begun = time.perf_counter()
+            text, mangled = item.lower()
+            for part in (text, item.wrapper(mangled)):
+                module = llvm.parse_assembly(part)
+                if linked is None:
+                    linked = module
+                else:
+                    linked.link_in(module)
+            if report:
+                report(name, time.perf_counter() - begun, done + 1, total)
+        begun = time.perf_counter()
+        exported = {_registry[name].symbol for name in entries}
+        for symbol in (*linked.functions, *linked.global_variables):
+            if not symbol.is_declaration and symbol.name not in exported:
+                symbol.linkage = "internal"
+        linked.triple = machine.triple
+        linked.data_layout = str(machine.target_data)
+        linked.verify()
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        pass_builder = llvm.create_pass_builder(machine, options)
+        pass_builder.getModulePassManager().run(linked, pass_builder)
+        _check(str(linked))
+        code = machine.emit_object(linked)
+        if report:
+            report("the whole library", time.perf_counter() - begun, total, total)
+    return bytes(code)

@@ -1,0 +1,307 @@
+"""Compiled kernels as a library of C functions: found in the cache or compiled, then loaded without numba.
+
+A library's object file is kept under a name made of everything that decides its content: the kernels' sources, the
+compiler's versions, the processor and its features. An edited source or another machine is another name, so nothing
+stale can be loaded. Compilation happens in a process of its own: it keeps numba's memory and any abort of LLVM
+out of this one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_MAGIC = b"desdaemon object 1\n"
+_DIGEST_BYTES = 32
+_KEEP_DAYS = 30
+
+Tell = Callable[[str], None]
+
+# What a start from the cache does not need is imported where it is needed: logging, subprocess, tempfile.
+
+
+def warn(message: str, *values: object) -> None:
+    """Log a warning; nothing is worse for it than slower."""
+    import logging
+
+    logging.getLogger(__name__).warning(message, *values)
+
+
+class LibraryError(Exception):
+    """The kernels could not be compiled or loaded; the message says why."""
+
+
+class Spec(NamedTuple):
+    """What makes a library: its name, the package of its kernels, and its entries (name -> signature)."""
+
+    name: str
+    package: str
+    entries: Mapping[str, str]
+
+
+_C_TYPES: dict[str, Any] = {"i64": ctypes.c_int64, "u64": ctypes.c_uint64, "void": None}
+
+
+def _prototype(signature: str) -> Any:
+    returns, _, arguments = signature.replace(" ", "").rstrip(")").partition("(")
+    return ctypes.CFUNCTYPE(_C_TYPES[returns], *(_C_TYPES[a] for a in arguments.split(",") if a))
+
+
+def _sources(spec: Spec) -> Iterator[Path]:
+    """Every file whose content decides the machine code."""
+    engine = Path(__file__).resolve().parent.parent
+    yield engine / "compiler" / "jit.py"
+    yield engine / "compiler" / "target.py"
+    yield engine / "evaluation" / "patterns.py"
+    yield from sorted((engine / "kernels").glob("*.py"))
+    found = importlib.util.find_spec(spec.package)
+    folder = Path((found.submodule_search_locations or [""])[0]) if found else Path()
+    if folder.resolve() != engine / "kernels":
+        yield from sorted(folder.glob("*.py"))
+
+
+def _numba_version() -> bytes:
+    found = importlib.util.find_spec("numba")
+    if found is None or not found.submodule_search_locations:
+        return b"none"
+    try:
+        return (Path(found.submodule_search_locations[0]) / "_version.py").read_bytes()
+    except OSError:
+        return b"unknown"
+
+
+def digest(spec: Spec) -> str:
+    """The name under which this library's object file is cached on this machine."""
+    import llvmlite
+
+    from .target import host_target
+
+    state = hashlib.blake2b(digest_size=16)
+    for source in _sources(spec):
+        content = source.read_bytes()
+        state.update(f"{source.name} {len(content)}\n".encode())
+        state.update(content)
+    state.update(_numba_version())
+    state.update(
+        repr((llvmlite.__version__, sys.version_info[:2], host_target(), sorted(spec.entries.items()))).encode()
+    )
+    return state.hexdigest()
+
+
+def cache_folder() -> Path | None:
+    """Where compiled code is kept, made private to this user; None when no folder can be written.
+
+    DESDAEMON_CACHE_DIR, else the platform's cache folder (XDG_CACHE_HOME or ~/.cache), else a folder of this
+    user's own in the temporary directory.
+    """
+    for folder in _cache_candidates():
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            status = folder.stat()
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+                warn("the cache folder %s can be written by others: not used", folder)
+                continue
+            if os.access(folder, os.W_OK | os.X_OK):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _cache_candidates() -> Iterator[Path]:
+    explicit = os.environ.get("DESDAEMON_CACHE_DIR")
+    if explicit:
+        yield Path(explicit)
+        return
+    base = os.environ.get("XDG_CACHE_HOME")
+    if base:
+        yield Path(base) / "desdaemon"
+    elif os.environ.get("HOME"):
+        home = Path(os.environ["HOME"])
+        yield (home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache") / "desdaemon"
+    import tempfile
+
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    yield Path(tempfile.gettempdir()) / f"desdaemon-{user}"
+
+
+def write_beside(path: Path, content: bytes | memoryview) -> None:
+    """Replace ``path`` by ``content`` so that a reader or a crash sees the old file or the new one, whole."""
+    import tempfile
+
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _seal(code: bytes) -> bytes:
+    return _MAGIC + hashlib.blake2b(code, digest_size=_DIGEST_BYTES).digest() + code
+
+
+def _unseal(content: bytes) -> bytes | None:
+    head = len(_MAGIC) + _DIGEST_BYTES
+    code = content[head:]
+    if not content.startswith(_MAGIC) or _seal(code)[:head] != content[:head]:
+        return None
+    return code
+
+
+def cached_path(spec: Spec) -> Path | None:
+    """The file that holds, or would hold, this library's object code; None without a cache folder."""
+    folder = cache_folder()
+    return folder / f"{spec.name}-{digest(spec)}.o" if folder else None
+
+
+def read_cached(spec: Spec) -> bytes | None:
+    """The cached object code, or None when there is none or it is damaged."""
+    path = cached_path(spec)
+    if path is None:
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    code = _unseal(content)
+    if code is None:
+        warn("%s is damaged: compiling again", path)
+    return code
+
+
+def forget_old(keep: Path, *patterns: str) -> None:
+    """Remove what was made long ago from the folder of ``keep``: files of these names, but not ``keep`` itself."""
+    import time
+
+    oldest = time.time() - _KEEP_DAYS * 86400
+    for path in (path for pattern in patterns for path in keep.parent.glob(pattern)):
+        try:
+            if path != keep and path.stat().st_mtime < oldest:
+                path.unlink()
+        except OSError:
+            continue
+
+
+def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
+    """Compile in a child process, put the object file into the cache where there is one, and return the code.
+
+    ``tell`` receives one line of progress for each kernel. Raises LibraryError when the compiler fails.
+    """
+    import subprocess
+
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CHILD, str(root), spec.name, spec.package],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    last: list[str] = []
+
+    def follow() -> None:
+        assert process.stderr is not None
+        for raw in process.stderr:
+            line = raw.decode(errors="replace").rstrip()
+            last.append(line)
+            if tell and line.startswith("kernel "):
+                tell(line.removeprefix("kernel "))
+
+    follower = threading.Thread(target=follow, daemon=True)
+    with process:
+        follower.start()
+        content = process.stdout.read()
+        status = process.wait()
+        follower.join()
+    code = _unseal(content)
+    if status != 0 or code is None:
+        reason = next((line for line in reversed(last) if line.strip()), "no message")
+        raise LibraryError(f"compiling {spec.name} failed (status {status}): {reason}")
+    path = cached_path(spec)
+    if path is not None:
+        try:
+            write_beside(path, content)
+            forget_old(path, f"{spec.name}-*.o", f".{spec.name}-*")
+        except OSError as error:
+            warn("compiled code is not kept: %s: %s", path, error.strerror)
+    return code
+
+
+# The child maps the packages to the folders that its parent runs from, installed or not.
+_CHILD = """
+import importlib, os, sys
+root, name, package = sys.argv[1:]
+# Games may be going on meanwhile, with moves that take no engine.
+os.nice(5)
+out = os.dup(1)
+os.dup2(2, 1)
+if os.path.isdir(os.path.join(root, "daemon")):
+    sys.path.insert(0, root)
+    top = importlib.import_module("daemon")
+    top.__path__.append(root)
+    sys.modules["desdaemon"] = top
+else:
+    sys.path.insert(0, os.path.dirname(root))
+from desdaemon.engine.compiler import jit
+from desdaemon.engine.compiler.library import _seal
+specs = importlib.import_module(package.rpartition(".")[0] + ".exports")
+spec = specs.SPEC
+def report(kernel, seconds, done, total):
+    print(f"kernel {done}/{total} {kernel} {seconds:.2f} s", file=sys.stderr, flush=True)
+content = _seal(jit.build(specs.MODULES, spec.entries, report))
+view = memoryview(content)
+while view:
+    view = view[os.write(out, view):]
+"""
+
+
+class Library:
+    """Loaded machine code: one attribute for each entry, a C function that runs without the GIL."""
+
+    def __init__(self, code: bytes, entries: Mapping[str, str]) -> None:
+        import llvmlite.binding as llvm
+
+        from .target import host_target, target_machine
+
+        machine = target_machine(host_target())
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        for name, signature in entries.items():
+            address = self._engine.get_function_address(f"desdaemon_{name}")
+            if not address:
+                raise LibraryError(f"the compiled library lacks {name}")
+            setattr(self, name, _prototype(signature)(address))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the library has no entry {name}")
+
+
+_loaded: dict[str, Library] = {}
+_lock = threading.Lock()
+
+
+def load(spec: Spec, tell: Tell | None = None) -> Library:
+    """The library, from memory, the cache or the compiler (which takes seconds). Raises LibraryError."""
+    with _lock:
+        library = _loaded.get(spec.name)
+        if library is None:
+            code = read_cached(spec)
+            if code is None:
+                code = compile_library(spec, tell)
+            library = _loaded[spec.name] = Library(code, spec.entries)
+        return library

@@ -1,0 +1,1 @@
+"""Patterns, weights and the files they live in."""

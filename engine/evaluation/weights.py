@@ -1,0 +1,108 @@
+"""Evaluation weights, laid out for the kernels.
+
+The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the kernels read each pattern's full table for
+both sides, 56 MB. That form is made once, kept in the cache folder under the digest of the file it was made from,
+followed by the traits that the file's record tells, and mapped from there: it costs nothing at start and is shared
+between processes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from pathlib import Path
+
+from desdaemon.engine.compiler import library
+from desdaemon.engine.exports import SPEC
+from desdaemon.engine.memory import Block, MappedFile
+
+from . import weights_metadata
+from .weights_file import PACKED_BYTES, WeightsError, read_packed
+from .weights_metadata import Traits
+
+__all__ = ["SHIPPED", "Weights", "WeightsError"]
+
+SHIPPED = Path(__file__).resolve().parents[1] / "data" / "weights.xz"
+
+# Mirrors `kernels.evaluate.ROW`, which a start from the cache must not import.
+_TABLE_SIZE = 454_896
+ROW = (_TABLE_SIZE + 4 + 31) // 32 * 32
+_EXPANDED_BYTES = 61 * 2 * ROW
+_KEPT_BYTES = _EXPANDED_BYTES + weights_metadata.BYTES
+_LAYOUT_VERSION = 3
+
+
+class Weights:
+    """Weights in memory; ``address`` is what the kernels get, ``digest`` names the file's content."""
+
+    def __init__(self, memory: Block | MappedFile, found: Traits, digest: str, source: str) -> None:
+        self._memory = memory
+        self.address = memory.address
+        self.traits = found
+        self.digest = digest
+        self.source = source
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
+        """Read a weights file of any known format; None means the weights that come with the program.
+
+        Raises WeightsError, naming the file and the reason, when it is missing, damaged or something else.
+        """
+        source = Path(path) if path is not None else SHIPPED
+        try:
+            content = source.read_bytes()
+        except OSError as error:
+            raise WeightsError(f"{source}: {error.strerror}") from None
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        folder = library.cache_folder()
+        kept = folder / f"weights{_LAYOUT_VERSION}-{digest}.bin" if folder else None
+        if kept is not None:
+            mapped = _map_kept(kept)
+            if mapped is not None:
+                return cls(*mapped, digest, str(source))
+        packed, record = read_packed(source)
+        found = weights_metadata.of_record(record)
+        memory = _expand(packed)
+        ctypes.memmove(memory.address + _EXPANDED_BYTES, weights_metadata.packed(found), weights_metadata.BYTES)
+        if kept is not None:
+            try:
+                # No copy: making one would hold up every other thread for as long as it takes.
+                table = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
+                library.write_beside(kept, table)
+                library.forget_old(kept, "weights*-*.bin", ".weights*-*")
+            except OSError as error:
+                library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
+        return cls(memory, found, digest, str(source))
+
+
+def _expand(packed: bytes) -> Block:
+    from .patterns import TABLES, packing
+
+    assert len(packed) == PACKED_BYTES
+    memory = Block(_KEPT_BYTES)
+    map_ = Block(4 * sum(3**table.length * (len(table.parts) + 1) for table in TABLES))
+    room = Block(4 * _TABLE_SIZE)
+    places = packing()
+    engine = library.load(SPEC)
+    source = ctypes.create_string_buffer(packed, len(packed))
+    engine.map_weights(places.buffer_info()[0], map_.address)
+    engine.expand_weights(ctypes.addressof(source), map_.address, room.address, memory.address)
+    return memory
+
+
+def _map_kept(path: Path) -> tuple[MappedFile, Traits] | None:
+    """The kept expansion and its traits, None when it is not there, has the wrong size or other traits than we know.
+
+    Its content is not summed up at each start, which would read all of its 56 MB: the folder is private to this user,
+    the file is made from a checked one and renamed into place whole.
+    """
+    try:
+        if path.stat().st_size != _KEPT_BYTES:
+            return None
+        mapped = MappedFile(path)
+        return mapped, weights_metadata.unpacked(
+            ctypes.string_at(mapped.address + _EXPANDED_BYTES, weights_metadata.BYTES)
+        )
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,209 @@
+"""The files evaluation weights live in: the shipped format and Edax's eval.dat.
+
+Both hold a table of 61 plies (ply = 60 - empties) of int16, little endian, 128 units a disc, scores seen from the side
+to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns` describes it). A ply of Edax's has 114,364
+weights; ours has those first and the wide classes' after them, 233,434 in all. A file of Edax's set, in either
+format, is one of ours whose wide classes weigh nothing.
+
+Shipped format, version 1, inside one xz stream:
+
+    offset  bytes  content
+    0       8      magic, "DESDEVAL"
+    8       2      version, 1
+    10      2      number of plies, 61
+    12      4      weights a ply
+    16      4      length R of the record in bytes
+    20      12     name of the feature set, ASCII, padded with zero bytes: "edax46" or "wide46"
+    32      32     BLAKE2b (32 bytes) of record and weights
+    64      R      record: a JSON object in UTF-8 (data, commands, seed, validation figures; see also `traits`)
+    64+R    ...    weights
+
+Numbers are little endian. Only light modules are imported: this runs when the program starts.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+from . import weights_metadata
+
+PLIES = 61
+WEIGHTS_PER_PLY = 233_434
+EDAX_WEIGHTS_PER_PLY = 114_364
+PACKED_BYTES = PLIES * WEIGHTS_PER_PLY * 2
+
+SHIPPED_MAGIC = b"DESDEVAL"
+SHIPPED_VERSION = 1
+FEATURE_SET = "wide46"
+EDAX_SET = "edax46"
+EDAX_MAGIC = b"XADELAVE"
+
+_SHIPPED_HEADER = struct.Struct("<8sHHII12s32s")
+_EDAX_HEADER = struct.Struct("<8sIIId")
+_XZ_MAGIC = b"\xfd7zXZ\x00"
+_RECORD_LIMIT = 1 << 20
+_FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + PACKED_BYTES
+
+
+class WeightsError(ValueError):
+    """A weights file that can't be used: the message names the file and the reason."""
+
+
+def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
+    """Read a shipped weights file, an Edax eval.dat or an xz-compressed eval.dat.
+
+    Returns the packed table (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, side to move's view) and the record
+    that came with it (for eval.dat: its version and date). Raises WeightsError for anything else.
+    """
+    name = os.fspath(path)
+    try:
+        with Path(name).open("rb") as file:
+            data = file.read(_FILE_LIMIT + 1)
+    except OSError as error:
+        raise WeightsError(f"{name}: can't be read: {error.strerror or error}") from error
+    if data.startswith(_XZ_MAGIC):
+        data = _decompress(name, data)
+    if data.startswith(SHIPPED_MAGIC):
+        return _parse_shipped(name, data)
+    if data.startswith(EDAX_MAGIC):
+        return _parse_edax(name, data)
+    if not data:
+        raise WeightsError(f"{name}: the file is empty")
+    raise WeightsError(
+        f"{name}: not a weights file: it begins with {data[:8]!r}, expected {SHIPPED_MAGIC!r} or {EDAX_MAGIC!r}"
+    )
+
+
+def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str, Any], *, small: bool = False) -> None:
+    """Write the shipped format (beside and renamed, so that a reader never sees half a file).
+
+    `small` spends twenty times as long on a file a third smaller.
+    """
+    from hashlib import blake2b
+
+    _check_packed(packed)
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    if len(text) > _RECORD_LIMIT:
+        raise ValueError(f"record of {len(text)} bytes, at most {_RECORD_LIMIT} allowed")
+    header = _SHIPPED_HEADER.pack(
+        SHIPPED_MAGIC,
+        SHIPPED_VERSION,
+        PLIES,
+        WEIGHTS_PER_PLY,
+        len(text),
+        FEATURE_SET.encode(),
+        blake2b(text + packed, digest_size=32).digest(),
+    )
+    # No xz check: the digest inside already covers every byte. The other settings suit 16-bit numbers.
+    preset = 9 | lzma.PRESET_EXTREME if small else 1
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 0, "lp": 1, "pb": 1}]
+    data = lzma.compress(header + text + packed, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, filters=filters)
+    _replace(Path(path), data)
+
+
+def write_edax(
+    path: str | os.PathLike[str], packed: bytes, record: dict[str, Any] | None = None, *, date: float = 0.0
+) -> None:
+    """Write Edax's eval.dat layout, version 3.2.5; `date` is stored as given, of the weights' record nothing.
+
+    Raises WeightsError when the wide classes have weights or the record a score curve: the layout has no place for
+    them.
+    """
+    _check_packed(packed)
+    curve = weights_metadata.of_record(record or {}).curve
+    if curve is not None:
+        raise WeightsError(
+            f"{os.fspath(path)}: not written: the weights have a score curve ({curve:g}), which eval.dat does not "
+            "know; weights fitted with `fit --patterns edax --curve 0` can be written"
+        )
+    rows = [memoryview(packed)[2 * WEIGHTS_PER_PLY * ply :][: 2 * WEIGHTS_PER_PLY] for ply in range(PLIES)]
+    for row in rows:
+        if any(row[2 * EDAX_WEIGHTS_PER_PLY :]):
+            raise WeightsError(
+                f"{os.fspath(path)}: not written: the weights are of the set {FEATURE_SET!r}, of which eval.dat "
+                f"knows {EDAX_SET!r} only; weights fitted with `fit --patterns edax` can be written"
+            )
+    table = b"".join(row[: 2 * EDAX_WEIGHTS_PER_PLY] for row in rows)
+    _replace(Path(path), _EDAX_HEADER.pack(EDAX_MAGIC, 3, 2, 5, date) + table)
+
+
+def widened(table: bytes | memoryview) -> bytes:
+    """The packed table of ours with the weights of one of Edax's set (61 * EDAX_WEIGHTS_PER_PLY int16)."""
+    nothing = bytes(2 * (WEIGHTS_PER_PLY - EDAX_WEIGHTS_PER_PLY))
+    step = 2 * EDAX_WEIGHTS_PER_PLY
+    return b"".join(part for ply in range(PLIES) for part in (table[step * ply : step * (ply + 1)], nothing))
+
+
+def _check_packed(packed: bytes) -> None:
+    if len(packed) != PACKED_BYTES:
+        raise ValueError(f"{len(packed)} bytes of weights, expected {PACKED_BYTES}")
+
+
+def _decompress(name: str, data: bytes) -> bytes:
+    decoder = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
+    try:
+        plain = decoder.decompress(data, max_length=_FILE_LIMIT + 1)
+    except (lzma.LZMAError, EOFError) as error:
+        raise WeightsError(f"{name}: damaged: the xz stream can't be decoded: {error}") from error
+    if not decoder.eof and len(plain) <= _FILE_LIMIT:
+        raise WeightsError(f"{name}: truncated: the xz stream ends early")
+    return plain
+
+
+def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
+    from hashlib import blake2b
+
+    if len(data) < _SHIPPED_HEADER.size:
+        raise WeightsError(f"{name}: truncated: {len(data)} bytes, the header alone has {_SHIPPED_HEADER.size}")
+    _, version, plies, weights, length, features, digest = _SHIPPED_HEADER.unpack_from(data)
+    if version != SHIPPED_VERSION:
+        raise WeightsError(f"{name}: format version {version}, this program reads version {SHIPPED_VERSION}")
+    found = features.rstrip(b"\0").decode("ascii", "replace")
+    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY}
+    if plies != PLIES or known.get(found) != weights:
+        expected = " or ".join(f"{which!r} of {PLIES} x {size}" for which, size in known.items())
+        raise WeightsError(f"{name}: feature set {found!r} of {plies} x {weights} weights, expected {expected}")
+    _check_size(name, len(data), _SHIPPED_HEADER.size + length + 2 * plies * weights)
+    body = memoryview(data)[_SHIPPED_HEADER.size :]
+    if blake2b(body, digest_size=32).digest() != digest:
+        raise WeightsError(f"{name}: damaged: the checksum does not match")
+    try:
+        record = json.loads(bytes(body[:length]))
+    except ValueError as error:
+        raise WeightsError(f"{name}: damaged: the record is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise WeightsError(f"{name}: damaged: the record is not a JSON object")
+    try:
+        weights_metadata.of_record(record)
+    except ValueError as error:
+        raise WeightsError(f"{name}: {error}") from None
+    return bytes(body[length:]) if found == FEATURE_SET else widened(body[length:]), record
+
+
+def _parse_edax(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
+    _check_size(name, len(data), _EDAX_HEADER.size + 2 * PLIES * EDAX_WEIGHTS_PER_PLY)
+    _, version, release, build, date = _EDAX_HEADER.unpack_from(data)
+    record = {"format": "eval.dat", "version": f"{version}.{release}.{build}", "date": date}
+    return widened(data[_EDAX_HEADER.size :]), record
+
+
+def _check_size(name: str, found: int, expected: int) -> None:
+    if found < expected:
+        raise WeightsError(f"{name}: truncated: {found} bytes, expected {expected}")
+    if found > expected:
+        raise WeightsError(f"{name}: too long: more than the {expected} bytes its header asks for")
+
+
+def _replace(path: Path, data: bytes) -> None:
+    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,39 @@
+"""The compiled engine's C functions, by name and signature; see the kernels for what they do.
+
+Plain data, so that a start from the cache needs neither numba nor the kernels' sources.
+"""
+
+from __future__ import annotations
+
+from desdaemon.engine.compiler.library import Spec
+
+MODULES = (
+    "desdaemon.engine.kernels.interface",
+    "desdaemon.engine.kernels.perft",
+    "desdaemon.engine.kernels.positions",
+)
+
+SPEC = Spec(
+    "engine",
+    "desdaemon.engine.kernels",
+    {
+        "board_moves": "u64(u64,u64)",
+        "board_flip": "u64(u64,u64,u64)",
+        "board_symmetric": "u64(u64,i64)",
+        "board_canonical_symmetry": "i64(u64,u64)",
+        "fill_edge_table": "void(u64)",
+        "map_weights": "void(u64,u64)",
+        "expand_weights": "void(u64,u64,u64,u64)",
+        "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
+        "known_move": "u64(u64,u64,u64,i64,i64)",
+        "feed_score": "void(u64,u64,u64,i64,i64,i64,u64)",
+        "static_score": "i64(u64,u64,u64)",
+        "evaluate_often": "i64(u64,u64,u64,i64)",
+        "static_many": "void(u64,u64,u64,u64,i64)",
+        "score_many": "void(u64,u64,u64,u64,i64,i64,i64)",
+        "perft": "i64(u64,u64,i64,i64)",
+        "positions_add": "i64(u64,u64,u64,u64)",
+        "positions_copy": "void(u64,i64,u64,i64)",
+        "positions_expand": "i64(u64,i64,i64,u64,i64,i64)",
+    },
+)

@@ -1,0 +1,104 @@
+"""Whether selectivity keeps its word: how often selective searches find the score of the full ones."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import NamedTuple
+
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation.weights import Weights
+
+from .exports import SPEC
+from .limits import SELECTIVITIES, Limits
+from .search import Searcher
+
+EMPTIES = (14, 15, 16, 17, 18)
+"""Of positions searched to the end."""
+
+EARLY = (28, 34, 40, 46)
+"""Empties of positions searched `DEPTH` plies deep."""
+
+DEPTH = 10
+_CLOSE_TO = 30
+_RANDOM_PLIES = 16
+_START = (0x0000000810000000, 0x0000001008000000)
+
+
+class Share(NamedTuple):
+    """Of ``positions`` searched at ``percent``, how many came within one disc of the full search, and what it took.
+
+    ``seconds`` are of processor time.
+    """
+
+    percent: int
+    positions: int
+    right: int
+    nodes: int
+    seconds: float
+
+
+def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> list[tuple[int, int]]:
+    """Positions (mover first, with a move) of games that begin with random moves and go on at depth 2."""
+    engine = library.load(SPEC)
+    dice = random.Random(seed * 100 + empties)
+    found: list[tuple[int, int]] = []
+    while len(found) < number:
+        player, opponent = _START
+        while (player | opponent).bit_count() < 64 - empties:
+            legal = engine.board_moves(player, opponent)
+            if not legal:
+                player, opponent = opponent, player
+                legal = engine.board_moves(player, opponent)
+                if not legal:
+                    break
+            if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
+                squares = [square for square in range(64) if legal >> square & 1]
+                square = squares[int(dice.random() * len(squares))]
+            else:
+                square = searcher.search(player, opponent, Limits(2)).lines[0].move
+            flips = engine.board_flip(square, player, opponent)
+            player, opponent = opponent ^ flips, player | flips | 1 << square
+        if (player | opponent).bit_count() == 64 - empties and engine.board_moves(player, opponent):
+            found.append((player, opponent))
+    return found
+
+
+def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Share]:
+    """Search ``number`` positions of each of `EMPTIES` to the end at every selectivity, each from an empty table."""
+    searcher = Searcher(hash_bits=18, weights=weights)
+    found = [
+        (*position, empties) for empties in EMPTIES for position in play_positions(searcher, number, empties, seed)
+    ]
+    return _shares(searcher, found)
+
+
+def measure_early(weights: Weights, number: int = 100, seed: int = 1) -> list[Share]:
+    """The same of searches of `DEPTH` plies with `EARLY` empties, where the evaluation lies within 30 discs of 0."""
+    searcher = Searcher(hash_bits=18, weights=weights)
+    found = [
+        (player, opponent, DEPTH)
+        for empties in EARLY
+        for player, opponent in play_positions(searcher, number, empties, seed)
+        if abs(searcher.evaluate(player, opponent)) <= _CLOSE_TO
+    ]
+    return _shares(searcher, found)
+
+
+def _shares(searcher: Searcher, positions: list[tuple[int, int, int]]) -> list[Share]:
+    right = dict.fromkeys(SELECTIVITIES, 0)
+    nodes = dict.fromkeys(SELECTIVITIES, 0)
+    seconds = dict.fromkeys(SELECTIVITIES, 0.0)
+    for player, opponent, depth in positions:
+        exact = None
+        for percent in reversed(SELECTIVITIES):
+            searcher.clear()
+            begun = time.process_time()
+            result = searcher.search(player, opponent, Limits(depth, percent))
+            seconds[percent] += time.process_time() - begun
+            score = result.lines[0].score
+            exact = score if exact is None else exact
+            right[percent] += abs(score - exact) <= 1
+            nodes[percent] += result.nodes
+    total = len(positions)
+    return [Share(percent, total, right[percent], nodes[percent], seconds[percent]) for percent in SELECTIVITIES]

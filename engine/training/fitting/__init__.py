@@ -1,0 +1,1 @@
+"""From labelled positions to weights."""

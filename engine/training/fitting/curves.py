@@ -1,0 +1,30 @@
+"""The score curve: what a sum of weights says of the score.
+
+Exact scores do not grow as the sum does: the board has 64 discs, and a position that looks worth 70 is won by some 56.
+With a curve the score of the sum s is A tanh(s / A), A in discs (`desdaemon.engine.evaluation.weights_metadata`); None
+is the straight line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+LEAST_SLOPE = np.float32(0.15)
+"""For fitting: where the curve is flatter still, a step would go far beyond what the straight line there can tell."""
+
+
+def scores(sums: Floats, curve: float | None) -> Floats:
+    """Scores in discs of sums of weights, not clipped."""
+    if curve is None:
+        return sums
+    return np.asarray(np.float32(curve) * np.tanh(sums / np.float32(curve)), np.float32)
+
+
+def slopes(sums: Floats, curve: float | None) -> Floats:
+    """Discs of score for a disc of sum, at least LEAST_SLOPE."""
+    if curve is None:
+        return np.ones_like(sums)
+    return np.asarray(np.maximum(1 - np.tanh(sums / np.float32(curve)) ** 2, LEAST_SLOPE), np.float32)

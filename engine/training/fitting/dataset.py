@@ -1,0 +1,143 @@
+"""Positions and their labels put together: what each ply is fitted to and validated on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.training.labelling import positions
+from desdaemon.engine.training.labelling.calibration import LEAST_DEPTH, Calibration
+from desdaemon.engine.training.store import Arrays, TrainingError, load
+
+from .ridge import PLIES, Rows
+
+NO_LABEL = -128
+"""In a label file: the row has no label."""
+
+EXACT = 255
+"""In a label file: the depth of an exact score."""
+
+
+BALANCED = 1000
+"""Rows of each parity that a ply's kind of position needs before their means are compared."""
+
+
+class Mixture(NamedTuple):
+    """Strengths of the kinds of labels (a row's label is the mean of its own, weighted by these)."""
+
+    exact: float = 1.0
+    search: float = 1.0
+    result: float = 0.15
+    """A game's score; rows of many games count up to `most` times that."""
+    most: float = 4.0
+    human: float = 1.0
+    """Factor of all rows of the kind human, against perturbed ones and openings."""
+
+
+class Dataset:
+    """Rows of a positions file and their labels (later ones win)."""
+
+    def __init__(
+        self, arrays: Arrays, record: dict[str, Any], mixture: Mixture, calibration: Calibration | None = None
+    ) -> None:
+        self.arrays = arrays
+        self.record = record
+        self.mixture = mixture
+        self.calibration = calibration or {}
+        self.starts = np.searchsorted(arrays["plies"], np.arange(PLIES + 1))
+        count = len(arrays["plies"])
+        self.values = np.full(count, NO_LABEL, np.int8)
+        self.depths = np.zeros(count, np.uint8)
+
+    def add(self, rows: NDArray[np.int64], values: NDArray[np.int8], depths: NDArray[np.uint8]) -> None:
+        """Set labels of some rows; an exact label is never replaced by a search's."""
+        keep = (self.depths[rows] != EXACT) | (depths == EXACT)
+        keep &= values != NO_LABEL
+        self.values[rows[keep]] = values[keep]
+        self.depths[rows[keep]] = depths[keep]
+
+    def ply(self, ply: int) -> slice:
+        """Rows of a ply."""
+        return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
+
+    def corrected(self, ply: int) -> NDArray[np.float32]:
+        """Labels of a ply's rows, calibrated where the ply has coefficients, then balanced.
+
+        The coefficients bring the labels of both parities to exact scores, as straight lines in the ply and for all
+        kinds of positions together. What they leave between the parities is balanced away.
+        """
+        part = self.ply(ply)
+        values, depths = self.values[part].astype(np.float32), self.depths[part]
+        if ply in self.calibration:
+            deep = (values != NO_LABEL) & (depths != EXACT) & (depths >= LEAST_DEPTH)
+            values[deep] = self.calibration[ply].corrected(values[deep], depths[deep])
+        return self.balanced(part, values)
+
+    def balanced(self, part: slice, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Labels of some rows, those of odd and of even depth brought to one mean for each kind of position.
+
+        A search keeps the best of what it sees, errors included: the scores of odd depths, whose last move is the side
+        to move's, are too high on average, those of even depths too low. Rows are labelled in random order, so each
+        kind's two means differ by that alone.
+        """
+        values, depths = values.copy(), self.depths[part]
+        searched = (values != NO_LABEL) & (depths != EXACT)
+        for kind in range(len(positions.KINDS)):
+            own = searched & (self.arrays["kinds"][part] == kind)
+            odd, even = own & (depths % 2 == 1), own & (depths % 2 == 0)
+            if min(odd.sum(), even.sum()) >= BALANCED:
+                half = (values[odd].mean(dtype=np.float64) - values[even].mean(dtype=np.float64)) / 2
+                values[odd] -= np.float32(half)
+                values[even] += np.float32(half)
+        return values
+
+    def rows(self, ply: int, held: bool = False) -> Rows:
+        """The rows of a ply that have a label of any kind, held-out ones or the others."""
+        part, mixture = self.ply(ply), self.mixture
+        arrays = {name: array[part] for name, array in self.arrays.items()}
+        values, depths = self.corrected(ply), self.depths[part]
+        exact = depths == EXACT
+        searched = np.where(exact, mixture.exact, mixture.search) * (values != NO_LABEL)
+        played = ~np.isnan(arrays["results"]) & ~exact
+        result = np.where(played, mixture.result * np.sqrt(np.minimum(arrays["counts"], mixture.most**2)), 0.0)
+        strength = searched + result
+        chosen = (strength > 0) & (arrays["held"] == held)
+        total = searched * values + result * np.where(played, arrays["results"], 0)
+        label = total[chosen] / strength[chosen]
+        kind = np.where(arrays["kinds"][chosen] == positions.HUMAN, mixture.human, 1.0)
+        return Rows(
+            arrays["players"][chosen],
+            arrays["opponents"][chosen],
+            label.astype(np.float32),
+            (strength[chosen] * kind).astype(np.float32),
+        )
+
+
+class Datasets:
+    """Several positions files as one, with any number of label files of theirs."""
+
+    def __init__(
+        self, sources: list[Path], labels: list[Path], mixture: Mixture, calibration: Calibration | None = None
+    ) -> None:
+        self.parts = [Dataset(*load(source), mixture, calibration) for source in sources]
+        self.label_records: list[dict[str, Any]] = []
+        for path in labels:
+            found, record = load(path)
+            owners = [part for part in self.parts if part.record["digest"] == record.get("positions")]
+            if not owners:
+                known = ", ".join(f"{s} has {p.record['digest']}" for s, p in zip(sources, self.parts, strict=True))
+                raise TrainingError(f"{path}: labels of positions {record.get('positions')}; {known}")
+            owners[0].add(found["rows"], found["values"], found["depths"])
+            self.label_records.append(record)
+
+    def rows(self, ply: int, held: bool = False) -> Rows:
+        """The labelled rows of a ply of all files, held-out ones or the others."""
+        return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
+
+    def labelled_by_depth(self) -> dict[str, int]:
+        """How many rows have a label of each depth; "0" is none."""
+        depths = np.concatenate([part.depths for part in self.parts])
+        return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}

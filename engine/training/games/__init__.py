@@ -1,0 +1,1 @@
+"""Games to train on: of files, of the engine, of a simple player."""

@@ -1,0 +1,140 @@
+"""Stage `games`: game files to verified move lists.
+
+Two kinds of files are read: WTHOR databases (.wtb: a 16-byte header, then 68-byte records whose last 60 bytes are the
+moves as 10 * row + column, 0 after the last) and text with one game a line (`f5d6c3...`, case and blanks ignored, any
+other words around the moves not allowed). Every game is replayed by the rules.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.training.labelling import boards
+from desdaemon.engine.training.store import Arrays, Progress, TrainingError, digest, save
+
+from . import simple
+
+_HEADER = 16
+_RECORD = 68
+_LINE = re.compile(r"(?:[a-h][1-8]){1,60}")
+
+
+def read_wthor(path: Path) -> NDArray[np.uint8]:
+    """Squares (games, 60), 0 = A1, NO_SQUARE after the last move. TrainingError when it is no WTHOR database."""
+    data = path.read_bytes()
+    if len(data) < _HEADER:
+        raise TrainingError(f"{path}: {len(data)} bytes, a WTHOR header alone has {_HEADER}")
+    (count,) = struct.unpack_from("<i", data, 4)
+    side = data[12]
+    if side not in (0, 8):
+        raise TrainingError(f"{path}: games on a board of side {side}, only 8 is read")
+    if count < 0 or len(data) < _HEADER + count * _RECORD:
+        held = (len(data) - _HEADER) // _RECORD
+        raise TrainingError(f"{path}: holds {held} whole games, its header announces {count}")
+    records = np.frombuffer(data, np.uint8, count * _RECORD, _HEADER).reshape(count, _RECORD)
+    coded = records[:, 8:]
+    row, column = coded // 10, coded % 10
+    known = (row >= 1) & (row <= 8) & (column >= 1) & (column <= 8)
+    squares = np.where(known, (row - 1) * 8 + column - 1, boards.NO_SQUARE).astype(np.uint8)
+    # Nothing after the first unknown code is a move.
+    return np.where(np.logical_and.accumulate(known, axis=1), squares, boards.NO_SQUARE).astype(np.uint8)
+
+
+def read_lines(path: Path) -> NDArray[np.uint8]:
+    """Squares (games, 60) of a text file with one game a line; blank lines are skipped."""
+    rows = []
+    try:
+        lines = path.read_text(encoding="ascii").lower().splitlines()
+    except UnicodeDecodeError as error:
+        raise TrainingError(f"{path}: not a text of move lines: {error}") from error
+    for number, line in enumerate(lines, 1):
+        text = "".join(line.split())
+        if not text:
+            continue
+        if not _LINE.fullmatch(text):
+            raise TrainingError(f"{path}:{number}: expected up to 60 moves like f5d6c3, found {line[:40]!r}")
+        row = np.full(60, boards.NO_SQUARE, np.uint8)
+        row[: len(text) // 2] = [(int(text[k + 1]) - 1) * 8 + ord(text[k]) - ord("a") for k in range(0, len(text), 2)]
+        rows.append(row)
+    return np.array(rows, np.uint8).reshape(-1, 60)
+
+
+def read_files(paths: list[Path]) -> tuple[NDArray[np.uint8], list[str]]:
+    """Games of all files (folders: their .wtb files in order of name) and a line of account for each file."""
+    files: list[Path] = []
+    for path in paths:
+        files += sorted(path.glob("*.wtb")) if path.is_dir() else [path]
+    if not files:
+        raise TrainingError(f"{', '.join(map(str, paths))}: no game files (*.wtb) there")
+    parts, account = [], []
+    for file in files:
+        try:
+            games = read_wthor(file) if file.suffix.lower() == ".wtb" else read_lines(file)
+        except OSError as error:
+            raise TrainingError(f"{file}: can't be read: {error.strerror or error}") from error
+        parts.append(games)
+        account.append(f"{file.name}: {len(games)}")
+    return np.concatenate(parts), account
+
+
+def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
+    """Replay games, drop illegal and repeated ones (the start's four symmetries count as one).
+
+    Arrays: squares (games, 60) uint8, lengths uint8, scores int8 (discs, first player's view), finished bool.
+    """
+    lengths = np.zeros(len(squares), np.uint8)
+    scores = np.zeros(len(squares), np.int8)
+    finished = np.zeros(len(squares), np.bool_)
+    illegal = boards.replay(squares, lengths, scores, finished)
+    file, rank = squares % 8, squares // 8
+    turned = np.stack(
+        [squares, rank + 8 * file, (7 - file) + 8 * (7 - rank), (7 - rank) + 8 * (7 - file)], axis=1
+    ).astype(np.uint8)
+    turned[np.broadcast_to((squares == boards.NO_SQUARE)[:, None, :], turned.shape)] = boards.NO_SQUARE
+    # The first move names the symmetry: only one image begins with D3.
+    image = np.argmax(turned[:, :, 0] == 19, axis=1)
+    standard = turned[np.arange(len(squares)), image]
+    _, first = np.unique(standard.view("V60").ravel(), return_index=True)
+    keep = np.zeros(len(squares), np.bool_)
+    keep[first] = True
+    keep &= lengths > 0
+    account = {
+        "records": len(squares),
+        "illegal": int(illegal),
+        "repeated": int(len(squares) - len(first)),
+        "unfinished": int((keep & ~finished).sum()),
+        "games": int(keep.sum()),
+    }
+    arrays = {"squares": squares, "lengths": lengths, "scores": scores, "finished": finished}
+    return {name: array[keep] for name, array in arrays.items()}, account
+
+
+def run(sources: list[Path], out: Path, *, sample: int = 0, seed: int = 1) -> None:
+    """Read, verify and write the games of `sources`; with `sample`, only so many of them, chosen at random."""
+    progress = Progress("games")
+    squares, files = read_files(sources)
+    progress.say(f"{len(squares)} records in {len(files)} files")
+    arrays, account = verify(squares)
+    progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
+    if 0 < sample < len(arrays["lengths"]):
+        chosen = np.sort(np.random.default_rng([seed, 0]).permutation(len(arrays["lengths"]))[:sample])
+        arrays = {name: array[chosen] for name, array in arrays.items()}
+        account["sampled"] = sample
+    record = {"stage": "games", "files": files, **account, "digest": digest(arrays["squares"])}
+    save(out, arrays, record, compress=True)
+
+
+def make(count: int, out: Path, *, opening: int, noise: int, seed: int) -> None:
+    """Write `count` games of a simple player against itself: enough to try the stages where no game files are."""
+    squares = np.empty((count, 60), np.uint8)
+    simple.simple_games(squares, opening, noise, seed)
+    arrays, account = verify(squares)
+    progress = Progress("make-games")
+    progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
+    record = {"stage": "make-games", "opening": opening, "noise": noise, "seed": seed, **account}
+    save(out, arrays, {**record, "digest": digest(arrays["squares"])}, compress=True)

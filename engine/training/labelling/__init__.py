@@ -1,0 +1,1 @@
+"""Positions and the scores that they are labelled with."""

@@ -1,0 +1,296 @@
+"""Compiled loops over boards: replaying games, random moves, canonical forms.
+
+Boards are pairs of uint64 (A1 = bit 0), the side to move first. Random choices come from a counter-based generator
+(splitmix64), so that a position depends on its seed and number alone, never on threads or library versions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
+from desdaemon.engine.training.compiled import compiled, inlined
+
+Boards = NDArray[np.uint64]
+
+START_PLAYER = 0x0000000810000000
+START_OPPONENT = 0x0000001008000000
+NO_SQUARE = 255
+"""Fills a game's move list after its last move."""
+
+_U = np.uint64
+
+
+@inlined
+def final_score(player: Any, opponent: Any) -> Any:
+    """Discs of the player less the opponent's, empties to the winner."""
+    own = popc(player)
+    other = popc(opponent)
+    if own > other:
+        return 64 - 2 * other
+    if own < other:
+        return 2 * own - 64
+    return own - other
+
+
+@inlined
+def scramble(state: Any) -> Any:
+    """The output function of splitmix64."""
+    state = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> _U(27))) * _U(0x94D049BB133111EB)
+    return state ^ (state >> _U(31))
+
+
+@inlined
+def draw(stream: Any, number: Any) -> Any:
+    """Random word `number` of `stream`."""
+    return scramble(stream + _U(number) * _U(0x9E3779B97F4A7C15))
+
+
+@inlined
+def pick(mask: Any, word: Any) -> Any:
+    """A square of `mask` chosen by a random word."""
+    # The high half times the number of choices avoids the bias of the low bits of a remainder.
+    skip = ((word >> _U(32)) * _U(popc(mask))) >> _U(32)
+    while skip > _U(0):
+        mask &= mask - _U(1)
+        skip -= _U(1)
+    return ctz(mask)
+
+
+@compiled
+def replay(
+    squares: NDArray[np.uint8],
+    lengths: NDArray[np.uint8],
+    scores: NDArray[np.int8],
+    finished: NDArray[np.bool_],
+) -> int:
+    """Play every game from the start position.
+
+    squares: (games, 60); lengths, scores (discs, first player's view), finished: (games,), written.
+    A game ends at its first NO_SQUARE or at its end by the rules; an illegal move makes its length 0.
+    Returns the number of games with an illegal move.
+    """
+    illegal = 0
+    for game in range(squares.shape[0]):
+        player = _U(START_PLAYER)
+        opponent = _U(START_OPPONENT)
+        swapped = False
+        length = 0
+        for number in range(60):
+            square = squares[game, number]
+            if square == NO_SQUARE:
+                break
+            legal = moves(player, opponent)
+            if legal == _U(0):
+                player, opponent = opponent, player
+                swapped = not swapped
+                legal = moves(player, opponent)
+            if square > 63 or (legal >> _U(square)) & _U(1) == _U(0):
+                length = 0
+                illegal += 1
+                break
+            flipped = flip(_U(square), player, opponent)
+            player, opponent = opponent ^ flipped, player | flipped | (_U(1) << _U(square))
+            swapped = not swapped
+            length = number + 1
+        lengths[game] = length
+        over = moves(player, opponent) == _U(0) and moves(opponent, player) == _U(0)
+        finished[game] = over and length > 0
+        score = final_score(player, opponent)
+        scores[game] = -score if swapped else score
+    return illegal
+
+
+@compiled
+def expand(
+    squares: NDArray[np.uint8],
+    lengths: NDArray[np.uint8],
+    first: int,
+    last: int,
+    players: Boards,
+    opponents: Boards,
+    games: NDArray[np.int32],
+    turns: NDArray[np.int8],
+) -> int:
+    """Every position of the games with first <= ply <= last, side to move first; returns how many.
+
+    A position where the side to move must pass appears twice, once for each side; one where nobody can move only
+    when the board is full. turns: 1 where the side to move is the one that began the game, else -1.
+    """
+    count = 0
+    for game in range(squares.shape[0]):
+        player = _U(START_PLAYER)
+        opponent = _U(START_OPPONENT)
+        turn = 1
+        for ply in range(lengths[game] + 1):
+            legal = moves(player, opponent)
+            reply = moves(opponent, player)
+            for side in range(2):
+                wanted = side == 0 or (legal == _U(0) and reply != _U(0))
+                if wanted and first <= ply <= last and (legal | reply != _U(0) or ply == 60):
+                    players[count] = player if side == 0 else opponent
+                    opponents[count] = opponent if side == 0 else player
+                    games[count] = game
+                    turns[count] = turn if side == 0 else -turn
+                    count += 1
+            if ply == lengths[game]:
+                break
+            if legal == _U(0):
+                player, opponent = opponent, player
+                turn = -turn
+            square = _U(squares[game, ply])
+            flipped = flip(square, player, opponent)
+            player, opponent = opponent ^ flipped, player | flipped | (_U(1) << square)
+            turn = -turn
+    return count
+
+
+@compiled
+def wander(players: Boards, opponents: Boards, steps: NDArray[np.uint8], seed: int, keep: NDArray[np.bool_]) -> None:
+    """Play steps[i] random moves on board i, in place; keep[i] becomes False where the game ends on the way."""
+    for i in range(players.shape[0]):
+        player = players[i]
+        opponent = opponents[i]
+        stream = scramble(_U(seed) ^ (_U(i) << _U(24)))
+        alive = True
+        for step in range(steps[i]):
+            legal = moves(player, opponent)
+            if legal == _U(0):
+                player, opponent = opponent, player
+                legal = moves(player, opponent)
+                if legal == _U(0):
+                    alive = False
+                    break
+            square = pick(legal, draw(stream, step + 1))
+            flipped = flip(square, player, opponent)
+            player, opponent = opponent ^ flipped, player | flipped | (_U(1) << square)
+        if moves(player, opponent) == _U(0) and moves(opponent, player) == _U(0):
+            alive = False
+        players[i] = player
+        opponents[i] = opponent
+        keep[i] = alive
+
+
+@compiled
+def successors(
+    players: Boards, opponents: Boards, out_players: Boards, out_opponents: Boards, parents: NDArray[np.int64]
+) -> int:
+    """All positions one move on, side to move first (a side that cannot move passes); returns how many.
+
+    parents: the numbers of the boards that they come from, ascending.
+    """
+    count = 0
+    for i in range(players.shape[0]):
+        player = players[i]
+        opponent = opponents[i]
+        legal = moves(player, opponent)
+        if legal == _U(0):
+            player, opponent = opponent, player
+            legal = moves(player, opponent)
+        while legal != _U(0):
+            square = ctz(legal)
+            legal &= legal - _U(1)
+            flipped = flip(square, player, opponent)
+            out_players[count] = opponent ^ flipped
+            out_opponents[count] = player | flipped | (_U(1) << square)
+            parents[count] = i
+            count += 1
+    return count
+
+
+@inlined
+def _mirror_files(b: Any) -> Any:
+    b = ((b >> _U(1)) & _U(0x5555555555555555)) | ((b & _U(0x5555555555555555)) << _U(1))
+    b = ((b >> _U(2)) & _U(0x3333333333333333)) | ((b & _U(0x3333333333333333)) << _U(2))
+    return ((b >> _U(4)) & _U(0x0F0F0F0F0F0F0F0F)) | ((b & _U(0x0F0F0F0F0F0F0F0F)) << _U(4))
+
+
+@inlined
+def _mirror_ranks(b: Any) -> Any:
+    b = ((b >> _U(8)) & _U(0x00FF00FF00FF00FF)) | ((b & _U(0x00FF00FF00FF00FF)) << _U(8))
+    b = ((b >> _U(16)) & _U(0x0000FFFF0000FFFF)) | ((b & _U(0x0000FFFF0000FFFF)) << _U(16))
+    return (b >> _U(32)) | (b << _U(32))
+
+
+@inlined
+def _transpose(b: Any) -> Any:
+    t = (b ^ (b >> _U(7))) & _U(0x00AA00AA00AA00AA)
+    b = b ^ t ^ (t << _U(7))
+    t = (b ^ (b >> _U(14))) & _U(0x0000CCCC0000CCCC)
+    b = b ^ t ^ (t << _U(14))
+    t = (b ^ (b >> _U(28))) & _U(0x00000000F0F0F0F0)
+    return b ^ t ^ (t << _U(28))
+
+
+@compiled
+def canonize(players: Boards, opponents: Boards) -> None:
+    """Replace every board by the smallest (player, opponent) of its eight symmetric images, in place."""
+    for i in range(players.shape[0]):
+        player = players[i]
+        opponent = opponents[i]
+        best_player = player
+        best_opponent = opponent
+        for image in range(1, 8):
+            if image == 4:
+                player = _transpose(player)
+                opponent = _transpose(opponent)
+            elif image & 1:
+                player = _mirror_files(player)
+                opponent = _mirror_files(opponent)
+            else:
+                player = _mirror_ranks(player)
+                opponent = _mirror_ranks(opponent)
+            if player < best_player or (player == best_player and opponent < best_opponent):
+                best_player = player
+                best_opponent = opponent
+        players[i] = best_player
+        opponents[i] = best_opponent
+
+
+@compiled
+def count_discs(players: Boards, opponents: Boards, discs: NDArray[np.uint8]) -> None:
+    """Discs on every board."""
+    for i in range(players.shape[0]):
+        discs[i] = popc(players[i] | opponents[i])
+
+
+def plies(players: Boards, opponents: Boards) -> NDArray[np.uint8]:
+    """Ply (discs - 4 = 60 - empties) of every board."""
+    discs = np.empty(len(players), np.uint8)
+    count_discs(players, opponents, discs)
+    return discs - np.uint8(4)
+
+
+def after(line: str) -> tuple[Boards, Boards]:
+    """The position after a line of moves such as "f5d6c3" (no passes written), as arrays of one board."""
+    squares = [ord(line[k]) - ord("a") + 8 * (int(line[k + 1]) - 1) for k in range(0, len(line), 2)]
+    game = np.full((1, 60), NO_SQUARE, np.uint8)
+    game[0, : len(squares)] = squares
+    players, opponents = np.empty(2, np.uint64), np.empty(2, np.uint64)
+    games, turns = np.empty(2, np.int32), np.empty(2, np.int8)
+    length = len(squares)
+    expand(game, np.array([length], np.uint8), length, length, players, opponents, games, turns)
+    return players[:1], opponents[:1]
+
+
+@compiled
+def legal_moves(player: np.uint64, opponent: np.uint64) -> Any:
+    """The squares where the side to move may play."""
+    return moves(player, opponent)
+
+
+@compiled
+def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
+    """The position after a legal move, the other side to move."""
+    flipped = flip(_U(square), player, opponent)
+    return opponent ^ flipped, player | flipped | (_U(1) << _U(square))
+
+
+@compiled
+def score_of(player: np.uint64, opponent: np.uint64) -> Any:
+    """Discs of the player less the opponent's, empties to the winner."""
+    return final_score(player, opponent)

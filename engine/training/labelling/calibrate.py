@@ -1,0 +1,102 @@
+"""Stage `calibrate`: how search labels differ from better scores.
+
+Those are exact scores, or where these cost too much, the means of searches to one or two depths, with weights that are
+calibrated already where the leaves lie.
+
+A seeded sample of rows with a search label is scored, in random order, so that a stage that its time limit ends still
+has a fair sample of every ply. The file written holds the coefficients of every ply (see `calibration`), the errors
+before and after, and the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL, Datasets, Mixture
+from desdaemon.engine.training.store import Progress, TrainingError, save_json
+
+from . import calibration, labels
+
+
+def run(
+    sources: list[Path],
+    label_files: list[Path],
+    out: Path,
+    *,
+    weights: Path,
+    first: int,
+    last: int,
+    count: int,
+    depths: Sequence[int] = (EXACT,),
+    selectivity: int,
+    seed: int,
+    workers: int,
+    seconds: float = 0.0,
+    command: str,
+) -> None:
+    """Score up to `count` labelled rows of each ply first..last by searches to `depths`, in plies or EXACT, to the
+    `selectivity` in percent; fit and write."""
+    progress = Progress("calibrate")
+    data = Datasets(sources, label_files, Mixture())
+    random = np.random.default_rng([seed, 6])
+    sampled = []
+    for ply in range(first, last + 1):
+        found = []
+        for k, part in enumerate(data.parts):
+            own = np.arange(part.starts[ply], part.starts[ply + 1])
+            searched = (part.values[own] != NO_LABEL) & (part.depths[own] != EXACT)
+            own = own[searched & (part.depths[own] >= calibration.LEAST_DEPTH)]
+            found.append(np.stack([np.full(len(own), k), np.full(len(own), ply), own], axis=-1))
+        sampled.append(random.permutation(np.concatenate(found))[:count])
+    rows = random.permutation(np.concatenate(sampled))
+
+    def column(name: str) -> Any:
+        return np.array([data.parts[k].arrays[name][row] for k, _, row in rows])
+
+    if not len(rows):
+        raise TrainingError(f"plies {first}-{last} have no search labels of depth {calibration.LEAST_DEPTH} or more")
+    scores = np.stack(
+        [
+            labels.search_all(
+                column("players"),
+                column("opponents"),
+                depth=60 if depth == EXACT else depth,
+                selectivity=selectivity,
+                weights=weights,
+                workers=workers,
+                seconds=seconds / len(depths),
+                hash_bits=20,
+                progress=progress,
+            )
+            for depth in depths
+        ]
+    )
+    samples = calibration.Samples(
+        rows[:, 1],
+        np.array([int(data.parts[k].depths[row]) for k, _, row in rows]),
+        np.array([float(data.parts[k].values[row]) for k, _, row in rows]),
+        scores.mean(axis=0, dtype=np.float64),
+    ).where((scores != NO_LABEL).all(axis=0))
+    fitted = calibration.fit(samples, first, last)
+    told: dict[str, Any] = {
+        "coefficients": {str(ply): fields._asdict() for ply, fields in fitted.items()},
+        "errors": calibration.errors(samples, fitted),
+        "errors_are": "root mean square and mean of label less better score, in discs",
+        "depths": list(depths),
+        "command": command,
+        "positions": [part.record["digest"] for part in data.parts],
+        "selectivity": selectivity,
+        "samples": {name: column.tolist() for name, column in samples._asdict().items()},
+    }
+    save_json(out, told)
+    for ply in range(first, last + 1):
+        progress.say(f"ply {ply}: {fitted[ply]}")
+    for row in told["errors"]:
+        progress.say(
+            f"ply {row['ply']} depth {row['depth']}: {row['samples']} labels, error (RMS, mean) "
+            f"{row['before'][0]}, {row['before'][1]:+} before, {row['after'][0]}, {row['after'][1]:+} after"
+        )

@@ -1,0 +1,121 @@
+"""What the scores of searches are worth: a correction of search labels that brings them to exact scores on average.
+
+A search to a depth shrinks large scores, and not evenly, and errs by the parity of its depth. For a ply and a label L
+in discs the corrected label is
+
+    c0 + c1 * L + c3 * L**3 / 64**2
+
+Each coefficient is a straight line in the ply, so that few samples of each ply do. c0 has one such line for each parity
+of the depth and each of the ply: who makes the last move of the search, and who that of the game, are worth a disc.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.training.store import TrainingError
+
+LEAST_DEPTH = 3
+"""Plies: labels of shallower searches are left as they are."""
+
+FEWEST = 100
+"""Samples that anything is fitted to."""
+
+DOUBT = 100
+"""Samples' worth of pull of the four lines of c0 towards one number: of some parities there may be few labels."""
+
+Floats = NDArray[np.float64]
+
+
+class Samples(NamedTuple):
+    """Search labels and exact scores (discs, side to move's view) of the same positions; depths and plies."""
+
+    plies: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    labels: Floats
+    exact: Floats
+
+    def where(self, chosen: NDArray[np.bool_]) -> Samples:
+        """Some of them."""
+        return Samples(self.plies[chosen], self.depths[chosen], self.labels[chosen], self.exact[chosen])
+
+
+class Coefficients(NamedTuple):
+    """Of one ply: c0 for odd and for even depths, c1, c3."""
+
+    odd: float = 0.0
+    even: float = 0.0
+    linear: float = 1.0
+    cubic: float = 0.0
+
+    def corrected(self, labels: NDArray[Any], depths: NDArray[Any]) -> Floats:
+        """Labels in discs, cut off at 64."""
+        values = labels.astype(np.float64)
+        moved = np.where(depths % 2 == 1, self.odd, self.even) + self.linear * values + self.cubic * values**3 / 4096
+        return np.clip(moved, -64, 64)
+
+
+Calibration = dict[int, Coefficients]
+"""By ply; labels of other plies are left as they are."""
+
+
+def fit(samples: Samples, first: int, last: int) -> Calibration:
+    """Least squares over all samples, for plies first..last; TrainingError when there are fewer than FEWEST."""
+    if len(samples.labels) < FEWEST:
+        raise TrainingError(
+            f"{len(samples.labels)} positions with a label and an exact score, at least {FEWEST} needed"
+        )
+    middle = samples.plies.mean()
+
+    def along(plies: NDArray[np.int64]) -> Floats:
+        return np.asarray((plies - middle) / 10)
+
+    def levels(plies: NDArray[np.int64], depth_odd: NDArray[Any]) -> Floats:
+        """What c0 is made of; the last column alone is not pulled towards 0."""
+        depth, ply = 2.0 * depth_odd - 1, 2.0 * (plies % 2) - 1
+        kinds = depth, ply, depth * ply, np.ones(len(plies))
+        return np.stack([*(kind * along(plies) for kind in kinds), *kinds], axis=-1)
+
+    shapes = samples.labels, samples.labels**3 / 4096
+    rows = np.stack([part for shape in shapes for part in (shape, shape * along(samples.plies))], axis=-1)
+    rows = np.concatenate([levels(samples.plies, samples.depths % 2), rows], axis=-1)
+    pulls = np.eye(7, rows.shape[1]) * DOUBT**0.5
+    solved, *_ = np.linalg.lstsq(np.concatenate([rows, pulls]), np.append(samples.exact, np.zeros(7)), rcond=None)
+    plies = np.arange(first, last + 1)
+    odd, even = (levels(plies, np.full(len(plies), parity)) @ solved[:8] for parity in (1, 0))
+    linear, cubic = (solved[k] + solved[k + 1] * along(plies) for k in (8, 10))
+    table = np.stack([odd, even, linear, cubic], axis=-1).round(5).tolist()
+    return {int(ply): Coefficients(*row) for ply, row in zip(plies, table, strict=True)}
+
+
+def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
+    """For each ply and depth: samples, root mean square and mean of label less exact score, before and after."""
+    rows = []
+    for ply, depth in sorted({(int(p), int(d)) for p, d in zip(samples.plies, samples.depths, strict=True)}):
+        part = samples.where((samples.plies == ply) & (samples.depths == depth))
+        row: dict[str, Any] = {"ply": ply, "depth": depth, "samples": len(part.labels)}
+        after = calibration[ply].corrected(part.labels, part.depths)
+        for name, labels in (("before", part.labels), ("after", after)):
+            difference = labels - part.exact
+            row[name] = [round(float(np.sqrt((difference**2).mean())), 3), round(float(difference.mean()), 3)]
+        rows.append(row)
+    return rows
+
+
+def read(path: Path) -> Calibration:
+    """The coefficients in a file of stage `calibrate`; TrainingError for anything else."""
+    try:
+        told = json.loads(path.read_text())["coefficients"]
+        found = {int(ply): Coefficients(**fields) for ply, fields in told.items()}
+        good = all(math.isfinite(value) for fields in found.values() for value in fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TrainingError(f"{path}: not a file of stage `calibrate`: {error!r}") from None
+    if not good or not found:
+        raise TrainingError(f"{path}: not a file of stage `calibrate`: the coefficients are no numbers")
+    return found

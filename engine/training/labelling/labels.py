@@ -1,0 +1,203 @@
+"""Stage `label`: scores for positions, from the engine's own search.
+
+Each worker thread has a searcher of its own. Rows are taken in a seeded random order that runs through all plies
+alike, so that a stage ended early by its time limit still leaves a fair sample of every ply; running it again goes on
+where it ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL
+from desdaemon.engine.training.store import Arrays, Progress, TrainingError, load, save
+
+from .boards import Boards
+
+CHUNK = 64
+"""Positions scored in one call."""
+
+_SAVE_EVERY = 60.0
+
+
+def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Up to `count` rows of each ply first..last not in `skip`, in the order in which they are labelled."""
+    rows, ranks = [], []
+    starts = np.searchsorted(arrays["plies"], np.arange(62))
+    for ply in range(first, last + 1):
+        size = int(starts[ply + 1] - starts[ply])
+        order = np.random.default_rng([seed, 3, ply]).permutation(size)[:count]
+        rows.append(starts[ply] + order)
+        ranks.append(np.arange(len(order)) / max(1, len(order)))
+    joined = np.concatenate(rows)[np.argsort(np.concatenate(ranks), kind="stable")]
+    return np.asarray(joined[~skip[joined]], np.int64)
+
+
+def search_all(
+    players: Boards,
+    opponents: Boards,
+    *,
+    depth: int,
+    selectivity: int,
+    weights: Path,
+    workers: int,
+    seconds: float,
+    hash_bits: int,
+    progress: Progress,
+    checkpoint: Callable[[NDArray[np.int8]], None] | None = None,
+) -> NDArray[np.int8]:
+    """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) left out."""
+    values = np.full(len(players), NO_LABEL, np.int8)
+    searchers: SimpleQueue[Searcher] = SimpleQueue()
+    for _ in range(workers):
+        searchers.put(Searcher(hash_bits=hash_bits, weights=Weights.load(weights)))
+    limits = Limits(60, 100) if depth == EXACT else Limits(depth, selectivity)
+    begun = saved = time.perf_counter()
+
+    def score(begin: int) -> int:
+        if 0 < seconds < time.perf_counter() - begun:
+            return 0
+        own, other = players[begin : begin + CHUNK].copy(), opponents[begin : begin + CHUNK].copy()
+        scores = np.empty(len(own), np.int64)
+        searcher = searchers.get()
+        searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), limits)
+        searchers.put(searcher)
+        values[begin : begin + len(own)] = scores
+        return len(own)
+
+    done = 0
+    with ThreadPoolExecutor(workers) as pool:
+        for count in pool.map(score, range(0, len(players), CHUNK)):
+            done += count
+            now = time.perf_counter()
+            progress.now_and_then(f"{done} of {len(players)} labels, {done / (now - begun):.0f} a second")
+            if checkpoint is not None and now - saved > _SAVE_EVERY:
+                checkpoint(values)
+                saved = now
+    progress.say(f"{done} of {len(players)} labels, {done / (time.perf_counter() - begun):.0f} a second")
+    return values
+
+
+def run(
+    source: Path,
+    out: Path,
+    *,
+    weights: Path,
+    first: int,
+    last: int,
+    count: int,
+    depth: int,
+    selectivity: int,
+    seed: int,
+    workers: int,
+    seconds: float = 0.0,
+    hash_bits: int = 17,
+    skip: list[Path],
+    command: str,
+) -> None:
+    """Label up to `count` rows of each ply first..last of a positions file; depth EXACT (255) reads to the end.
+
+    Rows labelled in the files `skip` are left out, and those that `out` itself has already are kept.
+    """
+    progress = Progress("label")
+    arrays, record = load(source)
+    known = np.zeros(len(arrays["plies"]), np.bool_)
+    for path in skip:
+        known[load(path)[0]["rows"]] = True
+    rows = choose(arrays, first, last, count, seed, known)
+    values = np.full(len(rows), NO_LABEL, np.int8)
+    made = {
+        "stage": "label",
+        "command": command,
+        "positions": record["digest"],
+        "plies": [first, last],
+        "depth": depth,
+        "selectivity": selectivity,
+        "seed": seed,
+    }
+    if out.exists():
+        before, old = load(out)
+        if any(old[key] != made[key] for key in ("positions", "depth", "selectivity")):
+            raise TrainingError(f"{out}: holds labels of another kind: {old}")
+        found = dict(zip(before["rows"].tolist(), before["values"].tolist(), strict=True))
+        values[:] = [found.get(row, NO_LABEL) for row in rows.tolist()]
+        progress.say(f"{int((values != NO_LABEL).sum())} labels are there already")
+    todo = np.flatnonzero(values == NO_LABEL)
+
+    def write(fresh: NDArray[np.int8]) -> None:
+        values[todo] = fresh
+        made["complete"] = bool((fresh != NO_LABEL).all())
+        have = values != NO_LABEL
+        # Sorted rows compress to a quarter.
+        order = np.argsort(rows[have])
+        labels: Arrays = {
+            "rows": rows[have][order].astype(np.int32),
+            "values": values[have][order],
+            "depths": np.full(len(order), depth, np.uint8),
+        }
+        save(out, labels, {**made, "labels": int(have.sum())}, compress=True)
+
+    fresh = search_all(
+        arrays["players"][rows[todo]],
+        arrays["opponents"][rows[todo]],
+        depth=depth,
+        selectivity=selectivity,
+        weights=weights,
+        workers=workers,
+        seconds=seconds,
+        hash_bits=hash_bits,
+        progress=progress,
+        checkpoint=write,
+    )
+    write(fresh)
+
+
+def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Path) -> None:
+    """Give each game the exact score of its earliest position that has one, unfinished games included.
+
+    Scores of games are full of endgame mistakes; those of their positions at 12 to 16 empties are not.
+    """
+    from . import positions
+
+    progress = Progress("adjudicate")
+    games, record = load(games_file)
+    arrays, made = load(source)
+    exact = np.full(len(arrays["plies"]), NO_LABEL, np.int8)
+    for path in label_files:
+        labels, about = load(path)
+        if about["positions"] != made["digest"]:
+            raise TrainingError(f"{path}: labels of positions {about['positions']}, not {made['digest']}")
+        chosen = labels["depths"] == EXACT
+        exact[labels["rows"][chosen]] = labels["values"][chosen]
+    visits = positions.visit(games)
+    scores, finished = games["scores"].copy(), games["finished"].copy()
+    starts = np.searchsorted(arrays["plies"], np.arange(62))
+    settled = np.zeros(len(scores), np.bool_)
+    for ply in range(61):
+        rows = np.arange(starts[ply], starts[ply + 1])
+        rows = rows[exact[rows] != NO_LABEL]
+        if not len(rows):
+            continue
+        names = positions.keys(arrays["players"][rows], arrays["opponents"][rows])
+        order = np.argsort(names)
+        part = visits.ply(ply)
+        wanted = positions.keys(visits.players[part], visits.opponents[part])
+        place = np.minimum(np.searchsorted(names[order], wanted), len(order) - 1)
+        hit = (names[order][place] == wanted) & ~settled[visits.games[part]]
+        which = visits.games[part][hit]
+        scores[which] = exact[rows[order[place[hit]]]] * visits.turns[part][hit]
+        finished[which] = True
+        settled[which] = True
+    progress.say(f"{int(settled.sum())} of {len(scores)} games have an exact score")
+    games["scores"], games["finished"] = scores, finished
+    save(out, games, {**record, "adjudicated": int(settled.sum())}, compress=True)

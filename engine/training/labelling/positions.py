@@ -1,0 +1,370 @@
+"""Stage `positions`: games to positions, one row for each position that differs from all others.
+
+Rows are canonical boards (the smallest of eight images), side to move first, sorted by ply. Kinds:
+
+    human      positions of the games
+    self-play  the same, of games that the engine played against itself
+    perturbed  1 to 3 random moves off positions of the games: what a search looks at and good players avoid
+    opening    every position up to a ply
+    plausible  1 or 2 good moves off positions of the games, by the judgement of given weights
+
+Games are held out for validation whole: one in twenty, and every game that visits a position of the truth files.
+A position that a training game visits too is a training position. `result` is the mean score over the training games
+(held-out games for held-out positions), in discs, side to move's view, NaN where no finished game is behind it;
+`count` is how many games it is the mean of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.training.store import Arrays, Progress, TrainingError, digest, load, save
+
+from . import boards
+
+HUMAN, PERTURBED, SELF_PLAY, OPENING, PLAUSIBLE = range(5)
+KINDS = ("human", "perturbed", "self-play", "opening", "plausible")
+"""Names of the kinds, by number."""
+
+MOST_MOVES = 34
+"""No position has more legal moves."""
+
+TEMPERATURE = 2.0
+"""Discs: how bad the moves are that lead to plausible positions."""
+
+HELD_OUT_SHARE = 20
+"""One game in so many is held out."""
+
+
+Judge = Callable[[boards.Boards, boards.Boards], NDArray[np.float64]]
+"""What positions are worth to the side to move, in discs."""
+
+
+class Truth(NamedTuple):
+    """Positions with exact scores for one (kind, empties): the yardstick of `validate`."""
+
+    kind: str
+    empties: int
+    players: boards.Boards
+    opponents: boards.Boards
+    scores: NDArray[np.float32]
+
+
+def read_truth(paths: list[Path]) -> list[Truth]:
+    """The truth files: arrays P<ply>, O<ply> (boards, side to move first) and y<ply> (discs); "diverse" in the name
+    of a file says that its positions are perturbed ones."""
+    found = []
+    for path in paths:
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                if name.startswith("P") and name[1:].isdigit():
+                    ply = name[1:]
+                    kind = "perturbed" if "diverse" in path.name else "human"
+                    score = archive[f"y{ply}"].astype(np.float32)
+                    found.append(Truth(kind, 60 - int(ply), archive[name], archive[f"O{ply}"], score))
+    return found
+
+
+def keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
+    """One word for each (canonical) board; different boards differ but for a chance of 2**-64 a pair."""
+    mixed = (players ^ (players >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(32))) + opponents
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0x94D049BB133111EB)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)), np.uint64)
+
+
+def canonical_keys(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.uint64]:
+    """Keys of the boards' canonical images; the boards stay as they are."""
+    own, other = players.copy(), opponents.copy()
+    boards.canonize(own, other)
+    return keys(own, other)
+
+
+class Visits(NamedTuple):
+    """Every (game, position) of a set of games, canonical, sorted by ply."""
+
+    players: boards.Boards
+    opponents: boards.Boards
+    games: NDArray[np.int32]
+    results: NDArray[np.float32]
+    turns: NDArray[np.int8]
+    """1 where the side to move is the one that began the game, else -1."""
+    starts: NDArray[np.int64]
+    """Where ply p begins (62 entries)."""
+
+    def ply(self, ply: int) -> slice:
+        """Rows of a ply."""
+        return slice(int(self.starts[ply]), int(self.starts[ply + 1]))
+
+
+def visit(games: Arrays) -> Visits:
+    """Expand games (arrays of stage `games`); the result of an unfinished game is NaN."""
+    room = int(games["lengths"].astype(np.int64).sum()) * 2 + 2 * len(games["lengths"])
+    players, opponents = np.empty(room, np.uint64), np.empty(room, np.uint64)
+    number, turns = np.empty(room, np.int32), np.empty(room, np.int8)
+    count = boards.expand(games["squares"], games["lengths"], 0, 60, players, opponents, number, turns)
+    players, opponents, number = players[:count], opponents[:count], number[:count]
+    results = games["scores"].astype(np.float32)[number] * turns[:count]
+    results[~games["finished"][number]] = np.nan
+    ply = boards.plies(players, opponents)
+    order = np.argsort(ply, kind="stable")
+    starts = np.searchsorted(ply[order], np.arange(62)).astype(np.int64)
+    players, opponents = players[order], opponents[order]
+    boards.canonize(players, opponents)
+    return Visits(players, opponents, number[order], results[order], turns[:count][order], starts)
+
+
+def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
+    """Which games are for validation only."""
+    held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
+    for part in truth:
+        if part.kind == "human":
+            rows = visits.ply(60 - part.empties)
+            found = np.isin(
+                keys(visits.players[rows], visits.opponents[rows]),
+                canonical_keys(part.players, part.opponents),
+            )
+            held[visits.games[rows][found]] = True
+    return held
+
+
+def _rows(
+    players: boards.Boards,
+    opponents: boards.Boards,
+    held: NDArray[np.bool_],
+    results: NDArray[np.float32],
+    ply: int,
+    kind: int,
+) -> Arrays:
+    """Collapse equal canonical boards of one ply."""
+    _, first, which = np.unique(keys(players, opponents), return_index=True, return_inverse=True)
+    every = len(first)
+    trained = np.bincount(which, weights=~held, minlength=every) > 0
+    # A training position's mean is over its training games only.
+    used = ~np.isnan(results) & (held != trained[which])
+    counts = np.bincount(which[used], minlength=every)
+    sums = np.bincount(which[used], weights=results[used], minlength=every)
+    means = np.full(every, np.nan, np.float32)
+    np.divide(sums, counts, out=means, where=counts > 0, casting="unsafe")
+    return {
+        "players": players[first],
+        "opponents": opponents[first],
+        "plies": np.full(every, ply, np.uint8),
+        "kinds": np.full(every, kind, np.uint8),
+        "held": ~trained,
+        "results": means,
+        "counts": counts.astype(np.uint32),
+    }
+
+
+def played(visits: Visits, held: NDArray[np.bool_], ply: int, kind: int = HUMAN) -> Arrays:
+    """The games' positions of one ply, of kind HUMAN or SELF_PLAY."""
+    rows = visits.ply(ply)
+    return _rows(
+        visits.players[rows],
+        visits.opponents[rows],
+        held[visits.games[rows]],
+        visits.results[rows],
+        ply,
+        kind,
+    )
+
+
+def perturbed(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int) -> Arrays:
+    """About `count` positions of one ply, 1 to 3 random moves off the games' positions."""
+    random = np.random.default_rng([seed, 2, ply])
+    steps = random.integers(1, 4, count).astype(np.uint8)
+    steps = np.minimum(steps, ply).astype(np.uint8)
+    begins = visits.starts[ply - steps.astype(np.int64)]
+    sizes = visits.starts[ply - steps.astype(np.int64) + 1] - begins
+    rows = begins + (random.random(count) * sizes).astype(np.int64)
+    players, opponents = visits.players[rows], visits.opponents[rows]
+    alive = np.empty(count, np.bool_)
+    boards.wander(players, opponents, steps, int(random.integers(1 << 62)), alive)
+    # Full boards are rows of ply 60 though the game is over there.
+    players, opponents = players[alive], opponents[alive]
+    boards.canonize(players, opponents)
+    results = np.full(len(players), np.nan, np.float32)
+    return _rows(players, opponents, held[visits.games[rows]][alive], results, ply, PERTURBED)
+
+
+def static_judge(weights_file: Path) -> Judge:
+    """The static evaluation by a weights file."""
+    searcher = Searcher(hash_bits=10, weights=Weights.load(weights_file))
+
+    def judge(players: boards.Boards, opponents: boards.Boards) -> NDArray[np.float64]:
+        own, other = np.ascontiguousarray(players), np.ascontiguousarray(opponents)
+        scores = np.empty(len(own), np.int64)
+        searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), Limits(0))
+        return scores / 128
+
+    return judge
+
+
+def _successors(
+    players: boards.Boards, opponents: boards.Boards
+) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
+    """All positions one move on, and for each the number of the board that it comes from."""
+    room = MOST_MOVES * len(players)
+    found = np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty(room, np.int64)
+    count = boards.successors(players, opponents, *found)
+    return found[0][:count], found[1][:count], found[2][:count]
+
+
+def plausible(visits: Visits, held: NDArray[np.bool_], ply: int, count: int, seed: int, judge: Judge) -> Arrays:
+    """About `count` positions of one ply, 1 or 2 good moves off the games' positions.
+
+    A move is chosen with a probability that falls by e for each TEMPERATURE discs that the judge thinks it worse. Games
+    visit few of the positions that players would think about.
+    """
+    random = np.random.default_rng([seed, 5, ply])
+    steps = np.minimum(random.integers(1, 3, count), ply)
+    chosen = []
+    for length in (2, 1):
+        begin = visits.ply(ply - length)
+        number = int((steps == length).sum()) if begin.stop > begin.start else 0
+        rows = random.integers(begin.start, max(begin.stop, begin.start + 1), number)
+        players, opponents, games = visits.players[rows], visits.opponents[rows], visits.games[rows]
+        for _ in range(length):
+            players, opponents, parents = _successors(players, opponents)
+            worth = random.gumbel(size=len(players)) - judge(players, opponents) / TEMPERATURE
+            # Of each board the successor worth most: with Gumbel's noise that is a draw by the odds.
+            order = np.lexsort((worth, parents))
+            best = order[np.flatnonzero(np.diff(parents[order], append=-1))]
+            players, opponents, games = players[best], opponents[best], games[parents[best]]
+        chosen.append((players, opponents, games))
+    players, opponents, games = (np.concatenate(column) for column in zip(*chosen, strict=True))
+    alive = np.empty(len(players), np.bool_)
+    # No steps: those are left where the game goes on.
+    boards.wander(players, opponents, np.zeros(len(players), np.uint8), 0, alive)
+    players, opponents, games = players[alive], opponents[alive], games[alive]
+    boards.canonize(players, opponents)
+    return _rows(players, opponents, held[games], np.full(len(players), np.nan, np.float32), ply, PLAUSIBLE)
+
+
+def openings(last: int) -> list[Arrays]:
+    """Every position of plies 0 to `last`."""
+    players = np.array([boards.START_PLAYER], np.uint64)
+    opponents = np.array([boards.START_OPPONENT], np.uint64)
+    found = []
+    for ply in range(last + 1):
+        boards.canonize(players, opponents)
+        none = np.full(len(players), np.nan, np.float32)
+        rows = _rows(players, opponents, np.zeros(len(players), np.bool_), none, ply, OPENING)
+        found.append(rows)
+        players, opponents, _ = _successors(rows["players"], rows["opponents"])
+    return found
+
+
+def merge(parts: list[Arrays]) -> Arrays:
+    """Rows of one ply from several kinds, the first part winning where a board is in more than one."""
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    _, first = np.unique(keys(joined["players"], joined["opponents"]), return_index=True)
+    return {name: array[first] for name, array in joined.items()}
+
+
+def gather(
+    games: Arrays,
+    *,
+    count: int,
+    opening_plies: int,
+    seed: int,
+    truth: list[Truth],
+    kind: int = HUMAN,
+    others: Sequence[Arrays] = (),
+    good: int = 0,
+    judge: Judge | None = None,
+    first: int = 0,
+    last: int = 60,
+) -> Arrays:
+    """All rows of plies first..last: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply,
+    openings; never a board of the truth files or of `others`, which are sets of positions. Plausible ones need a judge.
+    """
+    progress = Progress("positions")
+    visits = visit(games)
+    progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
+    held = hold_out(visits, len(games["lengths"]), seed, truth)
+    progress.say(f"{int(held.sum())} games held out")
+    opened = openings(opening_plies) if opening_plies >= 0 else []
+    known = [canonical_keys(part.players, part.opponents) for part in truth]
+    forbidden = np.concatenate(known) if known else np.empty(0, np.uint64)
+    there = [np.searchsorted(other["plies"], np.arange(62)) for other in others]
+    whole = []
+    for ply in range(first, last + 1):
+        parts = [played(visits, held, ply, kind)]
+        if count and ply:
+            parts.append(perturbed(visits, held, ply, count, seed))
+        if good and ply and judge is not None:
+            parts.append(plausible(visits, held, ply, good, seed, judge))
+        if ply < len(opened):
+            parts.append(opened[ply])
+        rows = merge(parts)
+        found = keys(rows["players"], rows["opponents"])
+        allowed = ~np.isin(found, forbidden)
+        for other, starts in zip(others, there, strict=True):
+            part_of_other = slice(starts[ply], starts[ply + 1])
+            allowed &= ~np.isin(found, keys(other["players"][part_of_other], other["opponents"][part_of_other]))
+        whole.append({name: array[allowed] for name, array in rows.items()})
+        progress.now_and_then(f"ply {ply}")
+    arrays = {name: np.concatenate([part[name] for part in whole]) for name in whole[0]}
+    progress.say(f"{len(arrays['plies'])} rows")
+    return arrays
+
+
+def run(
+    source: Path,
+    out: Path,
+    *,
+    count: int,
+    opening_plies: int,
+    seed: int,
+    truth_files: list[Path],
+    except_files: Sequence[Path] = (),
+    good: int = 0,
+    weights_file: Path | None = None,
+    first: int = 0,
+    last: int = 60,
+) -> None:
+    """Read games, write positions that are not in the files `except_files`; `good` plausible ones a ply, by the
+    judgement of a weights file. TrainingError when there is none."""
+    if good and weights_file is None:
+        raise TrainingError("plausible positions need weights to judge moves by: --weights FILE")
+    games, made = load(source)
+    kind = SELF_PLAY if made["stage"] == "self-play" else HUMAN
+    truth = read_truth(truth_files)
+    others = [load(path) for path in except_files]
+    arrays = gather(
+        games,
+        count=count,
+        opening_plies=opening_plies,
+        seed=seed,
+        truth=truth,
+        kind=kind,
+        others=[rows for rows, _ in others],
+        good=good,
+        judge=static_judge(weights_file) if weights_file else None,
+        first=first,
+        last=last,
+    )
+    record = {
+        "stage": "positions",
+        "games": made,
+        "perturbed_a_ply": count,
+        "plausible_a_ply": good,
+        "plies": [first, last],
+        "openings_to_ply": opening_plies,
+        "seed": seed,
+        "except": [about["digest"] for _, about in others],
+        "rows": len(arrays["plies"]),
+        "digest": digest(arrays["players"], arrays["opponents"]),
+    }
+    save(out, arrays, record)

@@ -1,0 +1,1 @@
+"""ProbCut's error model, fitted to nodes of real searches."""

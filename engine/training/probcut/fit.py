@@ -1,0 +1,257 @@
+"""Stage `probcut`: how well shallow searches foretell deep ones, for the engine's ProbCut.
+
+Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched as ProbCut's stand-ins are, and
+as deep as what these stand for. The differences near the bound that a node was asked about are what the engine's
+`ErrorModel` describes: its logarithm is linear in all parameters but one, so it is fitted as a generalised linear model
+(gamma errors, logarithmic link) of the squared differences, for each value of that one on a grid. Two thirds of the
+searches are for the fit, the rest for the check, at every selectivity: how many differences lie within the margin, and
+how many of the cuts that the search would make the deep search contradicts.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
+from desdaemon.engine.limits import SELECTIVITIES
+from desdaemon.engine.probcut import ErrorModel, cut, model_of, table
+from desdaemon.engine.training.store import Arrays, Progress, TrainingError, digest, load, save, save_json, write_line
+
+from . import nodes
+from .nodes import Measured
+
+NEAR = 10.0
+"""A node tells something about cuts when the shallow score lies within so many discs of its bound."""
+
+FEWEST = 60
+"""Nodes near their bounds that a fit needs, before the end and for each parity of empties at the end."""
+
+PROVED_TO = 18
+"""Empties to which searches to the end are full ones in the sample: beyond, the truth itself was found with cuts."""
+
+EDGE = 2.0
+"""Cuts made by a shallow score that reaches so many discs beyond what was asked are cuts at the edge of the margin."""
+
+BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
+"""Depths that are reported together, of searches that end before the game does."""
+
+REGIONS = {"4-20": (4, 20), "21-30": (21, 30), "31-40": (31, 40), "41-52": (41, 52)}
+"""The same of empties."""
+
+ENDS = {"end 13-16": (13, 16), "end 17-18": (17, 18), "end 19-22": (19, 22)}
+"""The same of empties, of searches to the end."""
+
+
+class Check(NamedTuple):
+    """What held-out nodes of one group say of one selectivity; shares are percent."""
+
+    percent: int
+    group: str
+    nodes: int
+    """Near their bounds."""
+    within: float
+    """Of these, how many differences lie within the margin."""
+    cuts: int
+    """Nodes, whatever their bounds, that are cut."""
+    wrong: float
+    """Of the cuts, those that the deep search contradicts."""
+    edge_cuts: int
+    edge_wrong: float
+    """The same of cuts at the edge of the margin."""
+
+
+def near(found: Measured) -> NDArray[np.bool_]:
+    """Which nodes have a shallow score near the bound."""
+    return np.asarray(np.abs(found.shallow - found.nodes.alphas - 0.5) < NEAR)
+
+
+def fit(found: Measured) -> ErrorModel:
+    """The likeliest model; TrainingError when too few nodes are near their bounds."""
+    found = found.at(near(found))
+    before, end = found.at(~found.to_the_end), found.at(found.to_the_end)
+    odd = end.nodes.empties % 2 == 1
+    for kind, number in (("before the end", len(before.deep)), ("odd", odd.sum()), ("even", (~odd).sum())):
+        if number < FEWEST:
+            what = kind if kind == "before the end" else f"to the end with an {kind} number of empties"
+            raise TrainingError(f"{number} nodes of searches {what} are near their bounds, {FEWEST} are needed")
+    squares = (before.deep - before.shallow) ** 2
+    gaps = np.log(before.nodes.depths - before.stand_ins)
+    best: tuple[float, float, NDArray[np.float64]] | None = None
+    for start in np.arange(1.0, 12.1, 0.5):
+        columns = np.stack(
+            [np.ones(len(gaps)), gaps, -np.log(start + before.stand_ins), -before.nodes.empties.astype(float)], axis=1
+        )
+        solved, deviance = _gamma(columns, squares, _weights(before.nodes.depths))
+        if best is None or deviance < best[0]:
+            best = (deviance, float(start), solved)
+    assert best is not None
+    _, start, (size, gap, decay, calm) = best
+    differences = end.deep - end.shallow
+    bias = {1: -float(differences[odd].mean()), 0: -float(differences[~odd].mean())}
+    proved = end.nodes.empties <= PROVED_TO
+    squares = (differences + np.where(odd, bias[1], bias[0]))[proved] ** 2
+    at_the_end = float(np.sqrt(np.average(squares, weights=_weights(end.nodes.depths[proved]))))
+    fields = (np.exp(size), gap, start, decay, calm, at_the_end, bias[1], bias[0])
+    return ErrorModel(*(round(float(field), 5) for field in fields))
+
+
+def _weights(depths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Deep nodes are dear and few, but a cut saves the more there: a depth counts as the root of its number."""
+    return np.asarray(1 / np.sqrt(np.bincount(depths)[depths]))
+
+
+def _gamma(
+    columns: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
+    """The x for which exp(2 columns x) is the likeliest mean of ``squares``, and the deviance."""
+    root = np.sqrt(weights)[:, None]
+    logs = np.full(len(squares), np.log(np.average(squares, weights=weights)))
+    solved = np.zeros(columns.shape[1])
+    for _ in range(50):
+        step = (logs + squares / np.exp(logs) - 1) / 2
+        solved, *_ = np.linalg.lstsq(root * columns, root[:, 0] * step, rcond=None)
+        logs = 2 * columns @ solved
+    return solved, float(np.average(squares / np.exp(logs) + logs, weights=weights))
+
+
+def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
+    """The nodes that are reported together."""
+    depths, empties, end = found.nodes.depths, found.nodes.empties, found.to_the_end
+    told = {"before the end": ~end}
+    told |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
+    told |= {f"empties {name}": ~end & (low <= empties) & (empties <= high) for name, (low, high) in REGIONS.items()}
+    told |= {"to the end": end}
+    return told | {name: end & (low <= empties) & (empties <= high) for name, (low, high) in ENDS.items()}
+
+
+def check(found: Measured, model: ErrorModel) -> list[Check]:
+    """What the nodes say of the model at each selectivity below 100 %, by group."""
+    words = table(model)
+    alphas, shallow, deep = found.nodes.alphas, found.shallow, found.deep
+    static = np.rint(found.static)
+    close = near(found)
+    empties, depths = found.nodes.empties.tolist(), found.nodes.depths.tolist()
+    told = []
+    for index, percent in enumerate(SELECTIVITIES[:-1]):
+        asked = np.array([cut(words, e, d, index)[:3] for e, d in zip(empties, depths, strict=True)]).reshape(-1, 3)
+        above, below, rough = asked.T
+        off = deep - shallow
+        # The search rounds what it asks for to whole discs.
+        within = (-above - 0.5 <= off) & (off <= below + 0.5)
+        over, under = shallow - alphas - 1 - above, alphas - below - shallow
+        high = (static >= alphas + 1 - rough) & (alphas + 1 + above < 64) & (over >= 0)
+        low = ~high & (static <= alphas + rough) & (alphas - below > -64) & (under >= 0)
+        wrong = (high & (deep <= alphas)) | (low & (deep > alphas))
+        edge = (high & (over < EDGE)) | (low & (under < EDGE))
+        for name, rows in groups(found).items():
+            cuts, edges = rows & (high | low), rows & edge
+            told.append(
+                Check(
+                    percent,
+                    name,
+                    int((rows & close).sum()),
+                    _share(within[rows & close]),
+                    int(cuts.sum()),
+                    _share(wrong[cuts]),
+                    int(edges.sum()),
+                    _share(wrong[edges]),
+                )
+            )
+    return told
+
+
+def _share(which: NDArray[np.bool_]) -> float:
+    return round(100 * float(which.mean()), 2) if len(which) else 0.0
+
+
+def gathered(
+    arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
+) -> Measured:
+    """All nodes measured; what the file ``kept`` has already is not done again."""
+    progress = Progress("probcut")
+    parts: Arrays = {}
+    if kept.exists():
+        parts, record = load(kept)
+        if record != about:
+            raise TrainingError(f"{kept}: holds nodes of {record}, not of {about}: remove it, or write elsewhere")
+    if "nodes" not in parts:
+        found = nodes.gather(arrays, weights, count=count, seed=seed, workers=workers, progress=progress)
+        progress.say(f"{count} searches: {len(found.players)} nodes")
+        parts["nodes"] = np.stack([column.view(np.int64) for column in found])
+        save(kept, parts, about)
+    every = _nodes(parts["nodes"])
+    measured = []
+    for name, chosen, truth in nodes.classes(every, count=count, seed=seed):
+        if name not in parts:
+            done = nodes.measure(chosen, truth, weights, workers)
+            parts[name] = np.stack([done.static, done.shallow, done.deep])
+            save(kept, parts, about)
+            progress.say(f"{name}: {len(chosen.players)} nodes, {truth.selectivity} %")
+        measured.append(Measured(chosen, *parts[name]))
+    together = [np.concatenate(column) for column in zip(*(part.nodes for part in measured), strict=True)]
+    scores = (np.concatenate([getattr(part, name) for part in measured]) for name in ("static", "shallow", "deep"))
+    return Measured(nodes.Nodes(*together), *scores)
+
+
+def _nodes(columns: NDArray[np.int64]) -> nodes.Nodes:
+    boards = columns[:2].view(np.uint64)
+    return nodes.Nodes(boards[0], boards[1], *columns[2:])
+
+
+def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, workers: int, command: str) -> None:
+    """Measure nodes of ``count`` searches, fit, check, and write model and figures as JSON.
+
+    What was measured is kept in an npz file beside ``out``, class by class: the same call goes on there.
+    """
+    arrays, record = load(source)
+    loaded = Weights.load(weights)
+    held = digest(*(arrays[name][arrays["held"]] for name in ("players", "opponents")))
+    about = {"positions": record["digest"], "held": held, "weights": loaded.digest, "count": count, "seed": seed}
+    found = gathered(
+        arrays, loaded, out.with_suffix(".nodes.npz"), about=about, count=count, seed=seed, workers=workers
+    )
+    for_check = found.nodes.searches % 3 == 2
+    model = fit(found.at(~for_check))
+    checks = check(found.at(for_check), model)
+    told: dict[str, Any] = {
+        "model": model._asdict(),
+        "command": command,
+        **about,
+        "nodes": len(found.deep),
+        "check": [entry._asdict() for entry in checks],
+    }
+    save_json(out, told, indent=1)
+    write_line(" ".join(f"{name}={value:g}" for name, value in model._asdict().items()))
+    write_line("within: differences within the margin, of nodes near their bounds; wrong: cuts that the deep search")
+    write_line("contradicts, of all and of those at the edge of the margin; of held-out nodes")
+    write_line(f"{'':4} {'':15} {'nodes':>6} {'within':>7} {'cuts':>6} {'wrong':>6} {'at edge':>8} {'wrong':>6}")
+    for entry in checks:
+        write_line(
+            f"{entry.percent} % {entry.group:15} {entry.nodes:6} {entry.within:7.1f} {entry.cuts:6} {entry.wrong:6.1f} "
+            f"{entry.edge_cuts:8} {entry.edge_wrong:6.1f}"
+        )
+
+
+def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
+    """Write ``weights`` again, to ``out``, with the model that stage `probcut` wrote to ``model`` in the record."""
+    try:
+        told = json.loads(model.read_text())
+        fitted = model_of(told["model"])
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{model}: not a file of stage probcut: {error}") from error
+    loaded = Weights.load(weights).digest
+    if told.get("weights") != loaded:
+        raise TrainingError(f"{model}: measured with weights {told.get('weights')}, {weights} is {loaded}")
+    packed, record = read_packed(weights)
+    record |= {"probcut": fitted._asdict(), "probcut_command": told.get("command")}
+    write_shipped(out, packed, record, small=small)
+    # The same record to read without the program.
+    save_json(out.with_suffix(".json"), record, indent=1)

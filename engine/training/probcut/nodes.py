@@ -1,0 +1,201 @@
+"""Nodes of the engine's own searches, and what shallow and deep searches say of them: what ProbCut is fitted to.
+
+Positions of held-out games are searched as levels search them, and of the nodes where a cut is tried the compiled
+search keeps a sample (`kernels.midgame.sample`), evenly by depth, before and to the end. Each node has the bound that
+it was asked about, so that it can be told which scores matter: those near it.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.memory import Block
+from desdaemon.engine.probcut import DEPTHS, stand_in
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.training.store import Arrays, Progress
+
+SAMPLED = 8
+"""Nodes kept of each class and search; mirrors `kernels.midgame`, which training need not import."""
+
+OPEN = 40
+"""Bounds beyond this many discs say little about close games and are left out."""
+
+CLOSE_TO = 24
+"""Positions whose evaluation is further from 0 are not searched."""
+
+FULL_COUNT = 2000
+"""Searches for which as many nodes are measured as `BEFORE` and `TO_THE_END` say."""
+
+FEWEST = 40
+"""Nodes measured of each class, where there are so many, when fewer searches are asked for."""
+
+BEFORE = {
+    **dict.fromkeys(range(3, 9), (1500, 100)),
+    9: (1200, 100),
+    10: (1000, 99),
+    11: (700, 99),
+    12: (500, 99),
+    13: (240, 98),
+    14: (200, 98),
+    15: (100, 98),
+    16: (70, 98),
+    17: (30, 98),
+    18: (20, 98),
+}
+"""By depth of searches that end before the game: how many nodes, and the selectivity of the search that is true."""
+
+TO_THE_END = {
+    **dict.fromkeys(range(13, 17), (600, 100)),
+    17: (300, 100),
+    18: (240, 100),
+    19: (160, 99),
+    20: (120, 99),
+    21: (80, 98),
+    22: (60, 98),
+}
+"""The same by empties for searches to the end."""
+
+_CHUNK = 16
+
+
+class Nodes(NamedTuple):
+    """Columns of equal length: boards (mover first), the bound ``alpha`` (discs), plies, and the search it is of."""
+
+    players: NDArray[np.uint64]
+    opponents: NDArray[np.uint64]
+    alphas: NDArray[np.int64]
+    depths: NDArray[np.int64]
+    searches: NDArray[np.int64]
+
+    @property
+    def empties(self) -> NDArray[np.int64]:
+        """Empty squares."""
+        return np.asarray(64 - np.bitwise_count(self.players | self.opponents).astype(np.int64))
+
+    def at(self, rows: NDArray[np.int64]) -> Nodes:
+        """Some of them."""
+        boards = self.players[rows], self.opponents[rows]
+        return Nodes(*boards, self.alphas[rows], self.depths[rows], self.searches[rows])
+
+
+class Measured(NamedTuple):
+    """Nodes with what is known of them, in discs, the mover's view."""
+
+    nodes: Nodes
+    static: NDArray[np.float64]
+    """The evaluation, not rounded."""
+    shallow: NDArray[np.float64]
+    """Of the stand-in, with the selectivity it has in searches."""
+    deep: NDArray[np.float64]
+
+    @property
+    def to_the_end(self) -> NDArray[np.bool_]:
+        """Whether the search is one to the end."""
+        return np.asarray(self.nodes.depths >= self.nodes.empties)
+
+    @property
+    def stand_ins(self) -> NDArray[np.int64]:
+        """Plies of the stand-ins."""
+        pairs = zip(self.nodes.empties.tolist(), self.nodes.depths.tolist(), strict=True)
+        return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
+
+    def at(self, rows: NDArray[np.bool_]) -> Measured:
+        """Some of them."""
+        return Measured(self.nodes.at(np.flatnonzero(rows)), self.static[rows], self.shallow[rows], self.deep[rows])
+
+
+def limits_of(empties: int, dice: np.random.Generator) -> Limits:
+    """How a search is done: depth and selectivity as levels have them, and nodes enough for most."""
+    if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
+        return Limits(empties, int(dice.choice(SELECTIVITIES[:5])), 20_000_000)
+    return Limits(int(dice.integers(8, min(18, empties - 1) + 1)), int(dice.choice((73, 73, 87, 95, 98))), 8_000_000)
+
+
+def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: Progress) -> Nodes:
+    """Nodes of ``count`` searches of held-out positions with 11 to 52 empties; none of those far from 0."""
+    starts = np.searchsorted(arrays["plies"], np.arange(62))
+    held = {ply: starts[ply] + np.flatnonzero(arrays["held"][starts[ply] : starts[ply + 1]]) for ply in range(8, 50)}
+    plies = [ply for ply, rows in held.items() if len(rows)]
+    words = 1 + 4 * SAMPLED
+    searchers: SimpleQueue[tuple[Searcher, Block]] = SimpleQueue()
+    for _ in range(workers):
+        searchers.put((Searcher(hash_bits=20, weights=weights), Block(2 * DEPTHS * words * 8)))
+
+    def work(number: int) -> list[tuple[int, ...]]:
+        dice = np.random.default_rng([seed, 4, number])
+        row = int(dice.choice(held[int(dice.choice(plies))]))
+        player, opponent = int(arrays["players"][row]), int(arrays["opponents"][row])
+        searcher, block = searchers.get()
+        try:
+            if abs(searcher.evaluate(player, opponent)) > CLOSE_TO:
+                return []
+            block.clear()
+            searcher.clear()
+            searcher.sample(block.address)
+            searcher.search(player, opponent, limits_of(64 - (player | opponent).bit_count(), dice))
+            searcher.sample(0)
+            kept = np.frombuffer(memoryview(block.words()), np.uint64).reshape(-1, words)
+            found: list[tuple[int, ...]] = []
+            for kind in np.flatnonzero(kept[:, 0]).tolist():
+                slots = kept[kind, 1:].reshape(-1, 4)[: int(kept[kind, 0])]
+                bounds = slots[:, 2].view(np.int64).tolist()
+                for own, other, alpha in zip(slots[:, 0].tolist(), slots[:, 1].tolist(), bounds, strict=True):
+                    if abs(alpha) <= OPEN:
+                        found.append((own, other, alpha, kind % DEPTHS, number))
+            return found
+        finally:
+            searchers.put((searcher, block))
+
+    rows: list[tuple[int, ...]] = []
+    with ThreadPoolExecutor(workers) as pool:
+        for number, found in enumerate(pool.map(work, range(count))):
+            rows += found
+            progress.now_and_then(f"{number + 1} of {count} searches: {len(rows)} nodes")
+    own, other, *rest = list(zip(*rows, strict=True)) or [()] * 5
+    return Nodes(np.array(own, np.uint64), np.array(other, np.uint64), *(np.array(column, np.int64) for column in rest))
+
+
+def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
+    """What is to be measured of ``nodes``, taken by lot: name of the class, its nodes, and the search that is true."""
+    found = []
+    to_the_end = nodes.depths >= nodes.empties
+    for name, ending, plan in (("before", False, BEFORE), ("end", True, TO_THE_END)):
+        for depth, (most, percent) in plan.items():
+            rows = np.flatnonzero((nodes.depths == depth) & (to_the_end == ending))
+            rows = np.random.default_rng([seed, 5, depth, ending]).permutation(rows)
+            few = min(most, max(FEWEST if most > FEWEST * 5 else 0, most * count // FULL_COUNT))
+            found.append((f"{name}-{depth}", nodes.at(rows[:few]), Limits(depth, percent)))
+    return found
+
+
+def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Measured:
+    """Search nodes of one class, from an empty table for every sixteen."""
+    searchers: SimpleQueue[Searcher] = SimpleQueue()
+    for _ in range(workers):
+        searchers.put(Searcher(hash_bits=20, weights=weights))
+    scores = np.zeros((3, len(nodes.players)))
+    # Searches of one class have one stand-in: it depends on the depth, and on whether that is the end.
+    shallow = stand_in(int(nodes.empties[0]), truth.depth) if len(nodes.players) else 0
+    # Shallow before deep: the table then never answers with more than was asked.
+    plan = (Limits(0), Limits(shallow, SELECTIVITIES[1]), truth)
+
+    def work(begin: int) -> None:
+        searcher = searchers.get()
+        own, other = (column[begin : begin + _CHUNK].copy() for column in (nodes.players, nodes.opponents))
+        found = np.empty(len(own), np.int64)
+        searcher.clear()
+        for column, limits in enumerate(plan):
+            searcher.score_many(own.ctypes.data, other.ctypes.data, found.ctypes.data, len(own), limits)
+            scores[column, begin : begin + _CHUNK] = found / (1 if limits.depth else 128)
+        searchers.put(searcher)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(0, len(nodes.players), _CHUNK)))
+    return Measured(nodes, *scores)

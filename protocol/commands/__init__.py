@@ -1,0 +1,1 @@
+"""The tables of commands and options behind parsing, `help`, the documents and their tests."""

@@ -1,0 +1,459 @@
+"""The commands on the opening book: the one table behind parsing, `help`, the wire's `book.*` operations and the docs.
+
+In the text protocol parameters are given in order, after `book` and the name; on the wire by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import parse_move
+
+from .options import expected_value, whole_number
+
+BookValue = int | bool | str | list[str] | None
+BookValues = dict[str, BookValue]
+
+READER, EDITOR, ADMIN = "reader", "editor", "admin"
+
+_REPLACING = ("new", "load", "import", "salvage", "enumerate")
+
+
+class BadParameter(BadInput):
+    """A parameter of a book command that is missing or cannot be used; ``parameter`` is its name."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+_EXPECTED = {
+    "flag": "true or false",
+    "move": "a square such as f5",
+    "path": "the name of a file",
+    "paths": "the names of files",
+}
+
+
+class Parameter(NamedTuple):
+    """A parameter of a book command.
+
+    ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
+    (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed) or ``flag`` (in text ``--name``
+    anywhere, false unless named). Without ``required``, ``default`` stands in; a default of None leaves it to the book.
+    """
+
+    name: str
+    kind: str
+    help: str
+    default: int | str | None = None
+    low: int = 0
+    high: int = 0
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be, for messages."""
+        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
+
+    @property
+    def usage(self) -> str:
+        """How help and messages show it: ``[relative]``, ``file``, ``file ...``, ``[--repair]``."""
+        if self.kind == "flag":
+            return f"[--{self.name}]"
+        shown = "|".join(self.choices) if self.kind == "choice" else self.name
+        shown += " ..." if self.kind == "paths" else ""
+        return shown if self.required else f"[{shown}]"
+
+
+class BookCommand(NamedTuple):
+    """A command on the book.
+
+    ``long`` ones may take more than a second: they report progress and can be stopped. ``writes`` ones change the book
+    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. Those that
+    put another book in its place say so by ``replaces``. ``role`` is what a remote client has to be; every command
+    that names a file takes an admin.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    help: str
+    long: bool = False
+    writes: bool = False
+    role: str = READER
+    places: bool = False
+
+    @property
+    def replaces(self) -> bool:
+        """Whether another book takes the place of the one in use."""
+        return self.name in _REPLACING
+
+    @property
+    def op(self) -> str:
+        """The operation on the wire and the name of its jobs."""
+        return f"book.{self.name}"
+
+    @property
+    def usage(self) -> str:
+        """The command as help shows it."""
+        return " ".join((self.name, *(parameter.usage for parameter in self.parameters)))
+
+
+def _int(name: str, low: int, high: int, help: str, default: int | None = None, *, required: bool = False) -> Parameter:
+    return Parameter(name, "int", help, default, low, high, required=required)
+
+
+def _file(help: str, *, required: bool = True, name: str = "file") -> Parameter:
+    return Parameter(name, "path", help, required=required)
+
+
+def _flag(name: str, help: str) -> Parameter:
+    return Parameter(name, "flag", help)
+
+
+def _editor(
+    name: str, parameters: tuple[Parameter, ...], help: str, *, long: bool = True, role: str = EDITOR
+) -> BookCommand:
+    return BookCommand(name, (), parameters, help, long, True, role)
+
+
+_LEVEL_OF_FILE = _int("level", 1, 60, "Level of its scores, for files that have none.", 1)
+_GAMES = Parameter("files", "paths", "Game files (.wtb .edx .ggf .sgf .pgn .txt), folders of them.", required=True)
+_DEPTH = _int("depth", 0, 60, "Moves from the initial position to the deepest position.", required=True)
+_PER_MOVE = _int("per-move", 0, 129, "Discs that any move may lose; 129: any number.", required=True)
+_CUMULATIVE = _int("cumulative", 0, 129, "Discs that a line may lose in all; 129: any number.", required=True)
+_SEARCH_LEVEL = "Level of the searches; the book's unless given."
+
+BOOK_COMMANDS = (
+    # The book and its file
+    _editor(
+        "new",
+        (
+            _int("level", 0, 60, "Level of new positions.", 21),
+            _int("depth", 0, 61, "Depth; by default what suits the level, 36 for level 21."),
+        ),
+        "Begin a new book of the initial position; the one in use is closed, its file stays.",
+        role=ADMIN,
+    ),
+    BookCommand(
+        "load",
+        ("open",),
+        (_file("A book of any format."), _LEVEL_OF_FILE),
+        "Use the book of a file instead: our own, Edax's, Egaroucid's or text, told apart by content.",
+        True,
+        True,
+        ADMIN,
+    ),
+    BookCommand(
+        "save",
+        (),
+        (_file("Where to; the book's own file unless given.", required=False),),
+        "Write the book in the format of the name: .dat, .egbk3, .txt, anything else is our own.",
+        True,
+        True,
+        ADMIN,
+    ),
+    _editor("import", (_file("A text export, or any other book."),), "Use the positions of a file.", role=ADMIN),
+    BookCommand(
+        "export",
+        (),
+        (_file("Where to."),),
+        "Write a copy; as Edax's text unless the name says .dat or .egbk3.",
+        True,
+        False,
+        ADMIN,
+    ),
+    _editor(
+        "merge",
+        (_file("A book of any format."), _flag("keep-ours", "Take only what is missing.")),
+        "Take over the positions of another book; of two entries the better level stays.",
+        role=ADMIN,
+    ),
+    BookCommand(
+        "diff",
+        (),
+        (
+            _file("A book of any format."),
+            _file("Another one; the book in use unless given.", required=False, name="other"),
+        ),
+        "Count how two books differ.",
+        True,
+        False,
+        ADMIN,
+    ),
+    BookCommand(
+        "salvage",
+        (),
+        (_file("The damaged file."),),
+        "Use what is whole of a damaged book of our own; it stays as it is.",
+        True,
+        True,
+        ADMIN,
+    ),
+    # Settings
+    BookCommand("on", (), (), "Play from the book."),
+    BookCommand("off", (), (), "Do not play from the book."),
+    BookCommand(
+        "randomness",
+        (),
+        (_int("discs", 0, 128, "Below the best score.", 0),),
+        "How much worse than the best a move may be.",
+    ),
+    _editor("depth", (_int("depth", 0, 61, "Moves.", 36),), "How deep positions are added from now on.", long=False),
+    _editor("level", (_int("level", 0, 60, "Level.", 21),), "The level of positions added from now on.", long=False),
+    _editor(
+        "verbose",
+        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board.", 1),),
+        "What the book's commands show; kept in its file.",
+        long=False,
+    ),
+    # Looking
+    BookCommand("show", (), (), "Show what the book knows of the position on the board."),
+    BookCommand("info", (), (), "Show the book's size, levels, depth and memory.", True),
+    BookCommand("stats", (), (), "Count positions, links, leaves and scores by the number of empty squares.", True),
+    BookCommand(
+        "analyze",
+        ("analyse", "a"),
+        (_int("n", 1, 128, "Moves, all unless given."),),
+        "Look back over the game with the book's scores alone.",
+    ),
+    BookCommand("grade", (), (), "How well the score of the position is founded: A to F, AA to AF.", True, places=True),
+    BookCommand(
+        "lines",
+        (),
+        (
+            _int("loss", 0, 129, "Discs that a move may lose.", 0),
+            _int("count", 1, 10**6, "At most so many lines.", 100),
+        ),
+        "Show the best lines from here through the book.",
+        True,
+        places=True,
+    ),
+    BookCommand(
+        "verify",
+        (),
+        (_flag("repair", "Mend what is wrong, without searching."),),
+        "Check every rule of the book.",
+        True,
+        True,
+        EDITOR,
+    ),
+    BookCommand("check", (), (_GAMES,), "Compare the moves of games with the book.", True, False, ADMIN),
+    BookCommand(
+        "extract",
+        (),
+        (
+            _file("A game file to be written, a line of moves each."),
+            _int("loss", 0, 129, "Discs that a move may lose.", 0),
+        ),
+        "Write the best lines from here.",
+        True,
+        False,
+        ADMIN,
+    ),
+    BookCommand(
+        "problem",
+        (),
+        (_int("empties", 0, 60, "Empty squares.", 24), _int("count", 1, 10**6, "At most so many.", 10)),
+        "Show positions of the book with a single best move.",
+        True,
+    ),
+    BookCommand("feed-hash", (), (), "Give the scores of what the position leads to to the dialogue's search.", True),
+    # Growing
+    _editor("store", (), "Add the positions of the game."),
+    _editor(
+        "add",
+        (_GAMES, _flag("unsearched", "Leave the searches to book fix.")),
+        "Add the positions of games and count their results.",
+        role=ADMIN,
+    ),
+    _editor(
+        "deviate",
+        (
+            _int("relative", -129, 129, "Discs that one side may lose with a move.", 2),
+            _int("absolute", 0, 65, "Discs away from the position's score.", 4),
+        ),
+        "Add moves near the best, of one side while the other plays its best.",
+    ),
+    _editor(
+        "enhance",
+        (
+            _int("midgame-error", 0, 129, "Error of a score not read to the end.", 2),
+            _int("endcut-error", 0, 129, "Error of one read to the end with selectivity.", 4),
+        ),
+        "Add moves that could be best given the errors, which become the book's.",
+    ),
+    _editor("fill", (_int("plies", 1, 61, "Their distance.", 1),), "Add what lies between two positions of the book."),
+    _editor("play", (), "Add the best move wherever a line ends, down to the depth."),
+    _editor("extend", (), "Add leaves until a best move of every position is in the book."),
+    _editor(
+        "deepen", (_int("level", 0, 60, _SEARCH_LEVEL),), "Search leaves again that the level reads deeper or surer."
+    ),
+    _editor("correct", (), "Solve again what was solved, and say what was wrong."),
+    _editor(
+        "learn",
+        (
+            _DEPTH,
+            _PER_MOVE,
+            _CUMULATIVE,
+            _int("leaf", 0, 129, "Discs that a followed leaf may be below the score.", required=True),
+            _int("level", 1, 60, _SEARCH_LEVEL),
+        ),
+        "Egaroucid's learning: follow leaves of good lines along their best moves.",
+    ),
+    _editor(
+        "recalculate-leaves",
+        (_DEPTH, _PER_MOVE, _CUMULATIVE, _int("level", 1, 60, _SEARCH_LEVEL)),
+        "Search leaves in a window again that have a lower level.",
+    ),
+    _editor(
+        "schedule",
+        (_file("A list of learn steps, or the name of a recipe."),),
+        "Do the learning steps of a list.",
+        role=ADMIN,
+    ),
+    _editor(
+        "enumerate",
+        (_int("plies", 0, 12, "Moves.", required=True),),
+        "Begin a new book of every position up to some moves, without scores.",
+        role=ADMIN,
+    ),
+    # Scores
+    _editor("fix", (), "Search missing leaves and bring all scores up to date."),
+    _editor("negamax", (), "Bring all scores up to date."),
+    _editor(
+        "edit",
+        (
+            Parameter("move", "move", "A move from the position.", required=True),
+            _int("score", -64, 64, "Discs, for the side that plays it.", required=True),
+        ),
+        "Set by hand what a move is worth; that outranks every level.",
+        long=False,
+    ),
+    _editor(
+        "adjust",
+        (Parameter("loser", "choice", "Who lost; the game's loser unless given.", None, choices=("black", "white")),),
+        "Make the line of a lost game less attractive to its loser.",
+        long=False,
+    ),
+    # Shrinking
+    _editor("prune", (), "Keep what can be reached while one side plays best moves."),
+    _editor("subtree", (), "Keep what the position leads to."),
+    _editor("cut", (_int("depth", 0, 61, "Moves.", required=True),), "Remove what is deeper; scores stay."),
+    _editor("reduce", (_DEPTH, _PER_MOVE, _CUMULATIVE), "Keep of what the position leads to what a window reaches."),
+    _editor(
+        "delete",
+        (Parameter("move", "move", "The move that leads there; the position itself unless given."),),
+        "Remove a position.",
+    ),
+)
+
+BY_NAME = {name: command for command in BOOK_COMMANDS for name in (command.name, *command.aliases)}
+
+
+def find_book_command(name: str) -> BookCommand | None:
+    """The command of that name or alias, in lower case."""
+    return BY_NAME.get(name)
+
+
+def parse_line(line: str) -> tuple[BookCommand, BookValues]:
+    """What follows `book` in the text protocol: the command and a value for each parameter. Raises `BadInput`."""
+    name, _, rest = line.strip().partition(" ")
+    command = find_book_command(name.lower())
+    if command is None:
+        raise BadInput(f"Unknown book command: {quoted(f'book {line}'.strip())}: expected one that help book lists")
+    return command, _parse_parameters(command, rest.strip())
+
+
+def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
+    words = _words(command, rest)
+    given: dict[str, object] = {}
+    positional = []
+    for parameter in command.parameters:
+        if parameter.kind != "flag":
+            positional.append(parameter)
+        elif f"--{parameter.name}" in words:
+            words.remove(f"--{parameter.name}")
+            given[parameter.name] = True
+    for parameter in positional:
+        if parameter.kind == "paths":
+            given[parameter.name], words = words, []
+        elif words:
+            given[parameter.name] = words.pop(0)
+    if words:
+        after = f"book {command.usage}" if command.parameters else f"nothing after {quoted(command.name)}"
+        raise BadInput(f"book {command.name}: {quoted(words[0])} is too much: expected {after}")
+    return values_by_name(command, given)
+
+
+def _words(command: BookCommand, rest: str) -> list[str]:
+    """The words of a line; double quotes keep blanks together, and a file name may have them without where nothing but
+    flags and numbers can follow."""
+    kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag"]
+    if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
+        flags = [f"--{parameter.name}" for parameter in command.parameters if parameter.kind == "flag"]
+        named = [flag for flag in flags if flag in rest.split()]
+        for flag in named:
+            rest = rest.replace(flag, "", 1)
+        name, numbers = rest.strip(), list[str]()
+        while len(numbers) < len(kinds) - 1 and whole_number(name.rpartition(" ")[2]) is not None and " " in name:
+            name, _, last = name.rpartition(" ")
+            name, numbers = name.strip(), [last, *numbers]
+        return [*named, *([name] if name else []), *numbers]
+    words: list[str] = []
+    for number, part in enumerate(rest.split('"')):
+        words += [part] if number % 2 else part.split()
+    return words
+
+
+def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookValues:
+    """A checked value for every parameter of a command; names that it does not have are left out.
+
+    Numbers may be given as text. Raises `BadParameter`.
+    """
+    return {parameter.name: _value(command, parameter, given.get(parameter.name)) for parameter in command.parameters}
+
+
+def _value(command: BookCommand, parameter: Parameter, given: object) -> BookValue:
+    if given is None or given == []:
+        if parameter.required:
+            raise BadParameter(
+                parameter.name, f"book {command.name}: {parameter.name} is missing: expected book {command.usage}"
+            )
+        return False if parameter.kind == "flag" else parameter.default
+    value = _understood(parameter, given)
+    if value is None:
+        shown = given if isinstance(given, str) else repr(given)
+        raise BadParameter(
+            parameter.name,
+            f"book {command.name}, {parameter.name} = {quoted(shown)}: expected {parameter.expected}",
+        )
+    return value
+
+
+def _understood(parameter: Parameter, given: object) -> BookValue:
+    """The value meant, None when there is none."""
+    if parameter.kind == "flag":
+        return given if isinstance(given, bool) else None
+    if parameter.kind == "int":
+        number = whole_number(given) if isinstance(given, str) else given
+        fits = isinstance(number, int) and not isinstance(number, bool) and parameter.low <= number <= parameter.high
+        return number if fits and isinstance(number, int) else None
+    if parameter.kind == "paths":
+        names: Sequence[object] = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+        found = [name for name in names if isinstance(name, str) and name]
+        return found if len(found) == len(names) and found else None
+    if not isinstance(given, str):
+        return None
+    if parameter.kind == "choice":
+        return given.lower() if given.lower() in parameter.choices else None
+    if parameter.kind == "move":
+        try:
+            return parse_move(given)
+        except BadInput:
+            return None
+    return given or None

@@ -1,0 +1,210 @@
+"""The options: on the command line ``-name value``, in an option file and as a command ``[set] name [=] value``.
+
+One table serves all three, `help` and the documentation. Durations are milliseconds, 0 meaning none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+Value = int | bool | str | None
+
+SELECTIVITY_PERCENT = (73, 87, 95, 98, 99, 100)
+_DIGITS = frozenset("0123456789")
+_YES = ("on", "true", "yes", "1")
+_NO = ("off", "false", "no", "0")
+_DAY_MS = 86_400_000
+
+
+_EXPECTED = {
+    "bool": "on or off",
+    "flag": "on or off",
+    "time": "a time such as 2.5 (seconds), 5:00 or 1:30:00, at least 0.01 s and less than 100 days, or infinite",
+    "selectivity": "0 to 5 or 73, 87, 95, 98, 99 or 100 (percent)",
+    "path": "a file name",
+    "text": "a text",
+}
+
+
+def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
+    """What a value of the kinds ``int`` and ``choice`` has to be, for messages; "" for other kinds."""
+    if kind == "int":
+        return f"a whole number from {low} to {high}"
+    return f"one of {' '.join(choices)}" if kind == "choice" else ""
+
+
+class Option(NamedTuple):
+    """An option.
+
+    ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
+    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are read and checked for the
+    sake of Edax's users but change nothing here.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    kind: str
+    help: str
+    low: int = 0
+    high: int = 0
+    idle: bool = False
+    edax: bool = True
+    choices: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The attribute of the settings that holds the value."""
+        return self.name.replace("-", "_")
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be, for messages."""
+        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
+
+
+def _idle(name: str, kind: str, help: str, low: int = 0, high: int = 0) -> Option:
+    return Option(name, (), kind, help, low, high, idle=True)
+
+
+OPTIONS = (
+    Option("level", ("l",), "int", "Strength, as Edax's levels.", 0, 60),
+    Option("depth", ("d",), "int", "Search depth in plies instead of the level's; -1 follows the level.", -1, 60),
+    Option("selectivity", (), "selectivity", "Selectivity of the search instead of the level's."),
+    Option("nodes", (), "int", "Most nodes for one search; 0 is no limit.", 0, 10**15, edax=False),
+    Option("move-time", (), "time", "Time for each move."),
+    Option("game-time", ("t",), "time", "Time for all moves of a game, for each side."),
+    Option("speed", (), "int", "Nodes a second that the planning of a game clock counts on.", 10**5, 10**12),
+    Option("alpha", (), "int", "Lower end of the search window, discs.", -64, 64),
+    Option("beta", (), "int", "Upper end of the search window, discs.", -64, 64),
+    Option("mode", ("m",), "int", "Who moves by itself: 0 White, 1 Black, 2 both sides, 3 neither.", 0, 3),
+    Option("n-tasks", ("n",), "int", "Search threads; no more than the machine has processors are used.", 1, 256),
+    Option("hash-table-size", ("h",), "int", "Size of the transposition table, as a power of two.", 10, 32),
+    Option("eval-file", (), "path", "Evaluation weights, as Edax's eval.dat, instead of the built-in ones."),
+    Option("verbose", (), "int", "0 answers only, 1 board and final lines, 2 to 4 a line for each iteration.", 0, 4),
+    Option("q", (), "flag", "Same as verbose 0 (command line and option file only)."),
+    Option("vv", (), "flag", "Same as verbose 2 (command line and option file only)."),
+    Option("noise", (), "int", "Depth from which verbose 2 shows iterations.", 0, 60),
+    Option("width", (), "int", "Width of a line of the search table.", 3, 250),
+    Option("echo", (), "bool", "Repeat each command before its answer."),
+    Option("edax-compatible", (), "bool", "Announce moves as Edax does, in its name.", edax=False),
+    Option("repeat", (), "int", "Games to play in a row in mode 2.", 0, 10**9),
+    Option("auto-start", (), "bool", "Start a new game when one is over."),
+    Option("auto-swap", (), "bool", "Swap sides in modes 0 and 1 when a game is over."),
+    Option("auto-quit", (), "bool", "Leave when a game is over."),
+    Option("name", (), "text", "Name told to XBoard."),
+    Option("ui-log-file", (), "path", "Write down the dialogue, at the end of this file (not as a command)."),
+    Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in GTP, NBoard and XBoard."),
+    Option("book-usage", (), "bool", "Play from the book."),
+    Option("book-file", (), "path", "Opening book, of any format; opened once the first prompt is there."),
+    Option("book-randomness", (), "int", "Discs that a book move may be worse than the best.", 0, 128),
+    Option(
+        "book-choice",
+        (),
+        "choice",
+        "What decides among book moves: their value, the results of games, or the results within the randomness.",
+        edax=False,
+        choices=("value", "results", "mixed"),
+    ),
+    Option("book-seed", (), "int", "Makes the choices of book moves repeatable; 0 does not.", 0, 10**9, edax=False),
+    Option("book-reject", (), "int", "How often in 100 to leave the book, to learn something new.", 0, 100, edax=False),
+    Option("book-least-level", (), "int", "Lowest level of a score to play by; -1 is any.", -1, 60, edax=False),
+    Option("book-check", (), "bool", "See whether a move that the book does not know is better.", edax=False),
+    Option(
+        "book-tasks", (), "int", "Threads for the searches of book commands; 0: all processors.", 0, 256, edax=False
+    ),
+    Option("auto-store", (), "bool", "Store each finished game in the book."),
+    _idle("cpu", "flag", "Bind threads to processors."),
+    _idle("info", "flag", "Debugging output."),
+    _idle("nps", "int", "Simulated clock.", 0, 10**12),
+    _idle("all-best", "bool", "Search tuning."),
+    _idle("probcut-d", "text", "Search tuning."),
+    _idle("pv-debug", "bool", "Search tuning."),
+    _idle("pv-check", "bool", "Search tuning."),
+    _idle("pv-guess", "bool", "Search tuning."),
+    _idle("inc-pvnode-sort-depth", "int", "Search tuning.", -60, 60),
+    _idle("inc-cutnode-sort-depth", "int", "Search tuning.", -60, 60),
+    _idle("inc-allnode-sort-depth", "int", "Search tuning.", -60, 60),
+    _idle("game-file", "path", "Games from a server."),
+    _idle("search-log-file", "path", "Log of searches."),
+    _idle("ggs-log-file", "path", "Log of a server's dialogue."),
+    _idle("ggs-host", "text", "Game server."),
+    _idle("ggs-login", "text", "Game server."),
+    _idle("ggs-password", "text", "Game server."),
+    _idle("ggs-port", "text", "Game server."),
+    _idle("ggs-open", "bool", "Game server."),
+    _idle("debug-cassio", "flag", "Cassio protocol."),
+    _idle("follow-cassio", "flag", "Cassio protocol."),
+)
+
+_BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option.aliases)}
+
+
+def find_option(name: str) -> Option | None:
+    """The option of that name or alias."""
+    return _BY_NAME.get(name)
+
+
+def parse_value(option: Option, text: str) -> Value:
+    """The value that ``text`` gives an option; raises `BadInput` naming option, text and what was expected."""
+    text = text.strip()
+    value: Value = None
+    if option.kind == "int":
+        number = whole_number(text)
+        value = number if number is not None and option.low <= number <= option.high else None
+    elif option.kind in ("bool", "flag"):
+        lower = text.lower()
+        value = True if lower in _YES else False if lower in _NO else None
+    elif option.kind == "time":
+        value = _parse_time(text)
+    elif option.kind == "choice":
+        value = text.lower() if text.lower() in option.choices else None
+    elif option.kind == "selectivity":
+        value = _parse_selectivity(text)
+    elif text:
+        value = text
+    if value is None:
+        raise BadInput(f"{option.name} = {quoted(text)}: expected {option.expected}")
+    return value
+
+
+def whole_number(text: str) -> int | None:
+    """A decimal whole number with or without a sign, or None."""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    return int(text) if 0 < len(digits) <= 18 and _DIGITS.issuperset(digits) else None
+
+
+def number_within(what: str, text: str, low: int, high: int) -> int:
+    """The whole number that ``what`` was given; raises `BadInput` naming both."""
+    number = whole_number(text.strip())
+    if number is None or not low <= number <= high:
+        raise BadInput(f"{what} {quoted(text)}: expected a whole number from {low} to {high}")
+    return number
+
+
+def _parse_selectivity(text: str) -> int | None:
+    number = whole_number(text)
+    if number is None:
+        return None
+    if 0 <= number < len(SELECTIVITY_PERCENT):
+        return SELECTIVITY_PERCENT[number]
+    return number if number in SELECTIVITY_PERCENT or number == -1 else None
+
+
+def _parse_time(text: str) -> int | None:
+    """Milliseconds of ``[[[D:]H:]M:]S[.ms]``; 0 for infinite."""
+    if text.lower() in ("infinite", "inf", "none"):
+        return 0
+    *larger, seconds = text.split(":")
+    whole, _, fraction = seconds.partition(".")
+    fields = [*larger, whole or "0"]
+    if len(fields) > 4 or not _DIGITS.issuperset(fraction) or not (whole or fraction):
+        return None
+    total = 0
+    for field, unit in zip(reversed(fields), (1_000, 60_000, 3_600_000, _DAY_MS), strict=False):
+        if not field or len(field) > 9 or not _DIGITS.issuperset(field):
+            return None
+        total += int(field) * unit
+    total += int((fraction + "000")[:3])
+    return total if 10 <= total < 100 * _DAY_MS else None

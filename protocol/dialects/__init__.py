@@ -1,0 +1,1 @@
+"""What the protocols of GUIs print and parse. Pure: values in, text out."""

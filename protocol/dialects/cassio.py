@@ -1,0 +1,130 @@
+"""Cassio's engine protocol: its commands, and the lines that an engine answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT, number_within
+from desdaemon.protocol.commands.text import Command
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import Position, board_text, move_text, parse_board, parse_moves
+
+PREFIX = "ENGINE-PROTOCOL"
+
+COMMANDS = (
+    Command("init", (), "", "Load the engine: `ready.`"),
+    Command("get-version", (), "", "Name and version, then `ready.`"),
+    Command("new-position", (), "", "`ready.`"),
+    Command(
+        "midgame-search",
+        (),
+        "board alpha beta depth precision",
+        "Search: a line of result for each iteration, then `ready.`",
+    ),
+    Command("endgame-search", (), "board alpha beta precision", "Search to the end of the game."),
+    Command("stop", (), "", "End the search; its last result, its `ready.`, and one for the stop."),
+    Command("get-search-infos", (), "", "While a search runs `node N, time S`, else `ready.`"),
+    Command("feed-hash", (), "board lower upper depth precision moves", "Checked and left unused, without an answer."),
+    Command("empty-hash", (), "", "Forget all positions; no answer."),
+    Command("quit", (), "", "`bye bye.`; a search ends."),
+)
+
+BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
+"""What does not wait for the search that runs."""
+
+
+class Task(NamedTuple):
+    """A search: its window in discs for the side to move, plies (None: to the end), and percent."""
+
+    position: Position
+    alpha: int
+    beta: int
+    depth: int | None
+    selectivity: int
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The command and the rest, of a line that begins with the prefix; else "" and the line."""
+    words = line.split(None, 2)
+    if len(words) < 2 or words[0].upper() != PREFIX:
+        return "", line
+    return words[1].lower(), words[2] if len(words) > 2 else ""
+
+
+def unknown(line: str) -> str:
+    """Why a line means nothing."""
+    words = line.split(None, 2)
+    if words[0].upper() != PREFIX:
+        return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"
+    return f"Unknown command {quoted(words[1] if len(words) > 1 else '')}: expected one of {_names()}"
+
+
+def _names() -> str:
+    return " ".join(command.name for command in COMMANDS)
+
+
+def parse_midgame(text: str) -> Task:
+    """``<64 squares><side> alpha beta depth precision``; raises `BadInput`."""
+    fields = _fields("midgame-search", text, 5)
+    return _task("midgame-search", fields, number_within("midgame-search", fields[3], 0, 60), fields[4])
+
+
+def parse_endgame(text: str) -> Task:
+    """``<64 squares><side> alpha beta precision``; raises `BadInput`."""
+    fields = _fields("endgame-search", text, 4)
+    return _task("endgame-search", fields, None, fields[3])
+
+
+def check_feed(text: str) -> None:
+    """Raise `BadInput` for what is no ``board lower upper depth precision moves``."""
+    fields = text.split()
+    if len(fields) < 5:
+        raise BadInput(f"feed-hash {quoted(text)}: expected board, lower, upper, depth, precision and moves")
+    parse_board(fields[0])
+    parse_moves(" ".join(fields[5:]))
+
+
+def _task(command: str, fields: list[str], depth: int | None, precision: str) -> Task:
+    alpha, beta = (number_within(command, field, -64, 64) for field in fields[1:3])
+    if alpha >= beta:
+        raise BadInput(f"{command}: a window from {alpha} to {beta}: expected the lower end first")
+    percent = number_within(command, precision, 0, 100)
+    selectivity = next(known for known in SELECTIVITY_PERCENT if known >= percent)
+    return Task(parse_board(fields[0]), alpha, beta, depth, selectivity)
+
+
+def _fields(command: str, text: str, count: int) -> list[str]:
+    fields = text.split()
+    if len(fields) != count:
+        expected = next(known.parameters for known in COMMANDS if known.name == command)
+        raise BadInput(f"{command} {quoted(text)}: expected {expected}")
+    return fields
+
+
+def result_line(
+    position: Position,
+    move: int | None,
+    depth: int,
+    selectivity: int,
+    bounds: tuple[int, int],
+    pv: tuple[int, ...],
+    nodes: int,
+    ms: float,
+) -> str:
+    """What a search has found: the values are for the side to move, whose letter they carry; None is no move."""
+    side = "B" if position.black_to_move else "W"
+    lower, upper = (f"{side}{bound:+.2f}" for bound in bounds)
+    name = "--" if move is None else move_text(move)
+    return (
+        f"{board_text(position).replace(' ', '')}, move {name}, depth {depth}, @{selectivity}%, "
+        f"{lower} <= v <= {upper}, {_line_text(pv, position.black_to_move)}, node {nodes}, time {ms / 1000:.3f}"
+    )
+
+
+def _line_text(pv: tuple[int, ...], black_to_move: bool) -> str:
+    """Black's moves in upper case, White's in lower case."""
+    text = ""
+    for at, move in enumerate(pv):
+        black = black_to_move == (at % 2 == 0)
+        text += move_text(move) if black else move_text(move).lower()
+    return text

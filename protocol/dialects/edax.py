@@ -1,0 +1,250 @@
+"""What Edax's text protocol prints, column by column. Pure: values in, text out.
+
+Scores are discs from the side to move; durations are milliseconds. In the lines of play of the search table
+Black's moves are in lower case and White's in upper case; announcements and the analysis have it otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, move_text
+
+TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
+TABLE_RULE = "------+-----+--------------+-------------+----------+----------------------"
+SOLVE_HEADER = " # | depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
+SOLVE_RULE = "---+------+-----+--------------+-------------+----------+---------------------"
+ANALYSIS_HEADER = """
+              N     played        alternative
+ply  level   alt. move  score     score   move
+---+-------+-----+-----------+--+---------------"""
+
+EXACT, AT_MOST, AT_LEAST, UNFINISHED = " ", "<", ">", "?"
+"""What the score of a row is: the value, an upper bound, a lower bound, the last word of a search cut short."""
+
+_PV_COLUMN = 52
+_FILES = "  A B C D E F G H"
+
+
+class Row(NamedTuple):
+    """A line of the search table; ``bound`` is one of the four marks above, ``pv`` moves of alternating sides."""
+
+    depth: int
+    selectivity: int
+    bound: str
+    score: int
+    time_ms: float
+    nodes: int
+    pv: tuple[int, ...]
+    black_to_move: bool
+
+
+def clock_text(ms: float) -> str:
+    """``0:00.303``; with hours ``1:02:03.004``; with days ``02:01:02:03.004``."""
+    seconds, millis = divmod(round(ms), 1000)
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes}:{seconds:02d}.{millis:03d}"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours}:{minutes:02d}:{seconds:02d}.{millis:03d}"
+    days, hours = divmod(hours, 24)
+    return f"{days:02d}:{hours:02d}:{minutes:02d}:{seconds:02d}.{millis:03d}"
+
+
+def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
+    """The moves of a line, Black's in lower case and White's in upper case."""
+    words = []
+    for move in pv:
+        word = move_text(move)
+        words.append(word.lower() if black_to_move else word)
+        black_to_move = not black_to_move
+    return words
+
+
+def table_line(row: Row, width: int = 80) -> str:
+    """A line of the search table, ``width`` - 1 columns long (but never less than the columns before the moves)."""
+    shown = max(0, width - _PV_COLUMN) // 3
+    return _table_columns(row, shown)
+
+
+def book_line(score: int, pv: tuple[int, ...], black_to_move: bool, width: int = 80) -> str:
+    """A line of the search table for a move of the book, which no search stands behind."""
+    shown = max(0, width - _PV_COLUMN) // 3
+    words = line_text(pv[:shown], black_to_move)
+    return f"book    {score:+d}{'':42}" + "".join(f"{word} " for word in words)
+
+
+def solve_line(number: int, row: Row, width: int = 80) -> str:
+    """A line of the table of `solve`: as `table_line` behind the number of the problem, two moves shorter."""
+    shown = max(0, width - _PV_COLUMN) // 3 - 2
+    return f"{number:3d}|{_table_columns(row, max(1, shown))}"
+
+
+def _table_columns(row: Row, shown: int) -> str:
+    depth = f"{row.depth:2d}@{row.selectivity:2d}% " if row.selectivity < 100 else f"   {row.depth:2d}  "
+    if row.nodes:
+        speed = f"{round(row.nodes * 1000 / row.time_ms):10d}" if row.time_ms >= 1 else " " * 10
+        effort = f"{row.nodes:13d} {speed}"
+    else:
+        effort = " " * 24
+    moves = " ".join(line_text(row.pv[:shown], row.black_to_move))
+    padded = f"{moves:<{max(0, 3 * shown - 1)}}"
+    return f"{depth}{row.bound}{row.score:+03d} {clock_text(row.time_ms):>15} {effort} {padded}"
+
+
+def board_diagram(
+    position: Position, initial: Position, moves: tuple[int, ...], black_ms: float, white_ms: float
+) -> str:
+    """The board before the prompt: discs and legal moves, counts and times used, the order of the moves.
+
+    ``moves`` led from ``initial`` to ``position``, passes included; ends without a newline.
+    """
+    left = _disc_rows(position)
+    middle = _middle_rows(position, len(moves), black_ms, white_ms)
+    right = _move_rows(initial, moves)
+    lines = ["  A B C D E F G H            BLACK            A  B  C  D  E  F  G  H"]
+    for rank in range(8):
+        lines.append(f"{rank + 1} {left[rank]} {rank + 1}{middle[rank]:24}{rank + 1} {right[rank]} {rank + 1}")
+    lines.append("  A B C D E F G H            WHITE            A  B  C  D  E  F  G  H")
+    return "\n".join(lines)
+
+
+def compact_board(position: Position) -> str:
+    """The board alone, ten lines, with the side to move beside it."""
+    rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]
+    rows[3] += f"    {_turn(position)}"
+    return "\n".join([_FILES, *rows, _FILES])
+
+
+def _disc_rows(position: Position) -> list[str]:
+    moves = position.moves
+    cells = []
+    for square in range(64):
+        if position.black >> square & 1:
+            cells.append("*")
+        elif position.white >> square & 1:
+            cells.append("O")
+        else:
+            cells.append("." if moves >> square & 1 else "-")
+    return [" ".join(cells[8 * rank : 8 * rank + 8]) for rank in range(8)]
+
+
+def _turn(position: Position) -> str:
+    return "Black's turn (*)" if position.black_to_move else "White's turn (O)"
+
+
+def _middle_rows(position: Position, plies: int, black_ms: float, white_ms: float) -> list[str]:
+    black, white = position.black, position.white
+    rows = [
+        f"{clock_text(black_ms):>17}",
+        _count_row(black, white),
+        "",
+        f"  ply {plies + 1:2d} ({position.empties:2d} empties)",
+        f"    {_turn(position)}",
+        "",
+        _count_row(white, black),
+        f"{clock_text(white_ms):>17}",
+    ]
+    if position.over:
+        balance = black.bit_count() - white.bit_count()
+        rows[3] = "      Game over"
+        rows[4] = "      Black won" if balance > 0 else "      White won" if balance < 0 else "         draw"
+    return rows
+
+
+def _count_row(own: int, other: int) -> str:
+    return f"   {own.bit_count():2d} discs  {rules.legal_moves(own, other).bit_count():2d} moves"
+
+
+def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
+    cells = ["  "] * 64
+    for square in range(64):
+        if initial.black >> square & 1:
+            cells[square] = "##"
+        elif initial.white >> square & 1:
+            cells[square] = "()"
+    for number, move in enumerate(moves, 1):
+        if move < 64:
+            cells[move] = f"{number:2d}"
+    return ["|" + "|".join(cells[8 * rank : 8 * rank + 8]) + "|" for rank in range(8)]
+
+
+class Verdict(NamedTuple):
+    """What the analysis says of a move: ``exact`` when both scores are proved, ``full`` when read to the end.
+
+    ``alternative`` is the best other move, None when there is none.
+    """
+
+    ply: int
+    depth: int
+    selectivity: int
+    choices: int
+    move: int
+    black: bool
+    score: int
+    alternative: int | None
+    alternative_score: int
+    exact: bool
+    full: bool
+
+    @property
+    def loss(self) -> int:
+        """Discs that the alternative is better by; 0 when it is not."""
+        return 0 if self.alternative is None else max(0, self.alternative_score - self.score)
+
+
+def analysis_line(verdict: Verdict, engine: str) -> str:
+    """A line of the analysis; ``engine`` is the name that disagrees."""
+    depth = f"  {verdict.depth:2d}   "
+    if verdict.selectivity < 100:
+        depth = f"{verdict.depth:2d}@{verdict.selectivity:2d}% "
+    move = _coloured(verdict.move, verdict.black)
+    line = f"{verdict.ply:3d} {depth} {verdict.choices:3d}    {move}{verdict.score:+7d}"
+    if verdict.alternative is None:
+        return line
+    better = verdict.alternative_score - verdict.score
+    relation = "<" if better > 0 else ">" if better < 0 else "="
+    line += f"   {relation}{verdict.alternative_score:+6d}     {_coloured(verdict.alternative, verdict.black)} "
+    return line + _remark(verdict, engine)
+
+
+def _coloured(move: int, black: bool) -> str:
+    return move_text(move) if black else move_text(move).lower()
+
+
+def _remark(verdict: Verdict, engine: str) -> str:
+    if not verdict.loss:
+        return ""
+    if verdict.exact:
+        return "<- Mistake"
+    if verdict.full:
+        return "<- Possible mistake"
+    return f"<- {engine} disagrees" + (" strongly" if verdict.loss > 4 else "")
+
+
+def analysis_summary(verdicts: list[Verdict]) -> str:
+    """Rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs an exact ply."""
+    lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
+    for name, black in (("Black", True), ("White", False)):
+        own = [verdict for verdict in verdicts if verdict.black == black]
+        worse, total, discs = _tally([verdict for verdict in own if not verdict.exact])
+        cells = f" {worse:3d} / {total:3d}  : {discs:+5d} |"
+        worse, total, discs = _tally([verdict for verdict in own if verdict.exact])
+        cells += f" {worse:3d} / {total:3d} : {discs:+5d} |"
+        rate = f"{discs / total:10.3f}" if total else f"{'-':>10}"
+        lines.append(f"{name} |{cells} {rate} |")
+    return "\n".join(lines)
+
+
+def _tally(verdicts: list[Verdict]) -> tuple[int, int, int]:
+    """How many moves had a better alternative, how many there are, and the discs lost in all."""
+    losses = [verdict.loss for verdict in verdicts if verdict.loss]
+    return len(losses), len(verdicts), sum(losses)
+
+
+def solve_summary(name: str, nodes: int, ms: float, cpu_ms: float) -> str:
+    """The line under the problems; ``name`` is cut at 30 characters."""
+    speed = f" ({round(nodes * 1000 / ms)} nodes/s)" if ms >= 1 else ""
+    return f"{name[:30]}: {nodes} nodes in {clock_text(ms):>9} (cpu = {clock_text(cpu_ms):>9}){speed}."

@@ -1,0 +1,68 @@
+"""NBoard's protocol: its commands, and the lines that an engine sends."""
+
+from __future__ import annotations
+
+from desdaemon.protocol.commands.text import Command
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import move_text, parse_move
+
+COMMANDS = (
+    Command("nboard", (), "version", "Answer `set myname`; every version is accepted."),
+    Command("set game", (), "ggf", "Take over a whole game in GGF: start position, moves, clocks."),
+    Command("set depth", (), "n", "Play and analyse as at level n; ends of games are read further."),
+    Command("set contempt", (), "n", "Value of a drawn book line in `hint`, in discs for Black."),
+    Command("move", (), "move[/eval[/seconds]]", "Play a move; a bare move is one as well."),
+    Command("hint", (), "[n]", "Stream the n best moves (default 1), until the next line comes."),
+    Command("go", (), "", "Search under depth and clock and answer `===` and the move; the board stays as it is."),
+    Command("ping", (), "[k]", "End the search at once, then answer `pong k`."),
+    Command("stop", (), "", "End the search."),
+    Command("analyze", ("analyse",), "", "The value of every position of the game, from the last one back."),
+    Command("learn", (), "", "Store the game in the book and answer `learned`; without a book a `status` says so."),
+    Command("quit", ("exit",), "", "Leave."),
+)
+
+MOST_DEPTH = 60
+
+
+def first_word(line: str) -> tuple[str, str]:
+    """The command in lower case and the rest; ``set X`` is one command where X is one of its variables."""
+    word, rest = (*line.split(None, 1), "", "")[:2]
+    word = word.lower()
+    if word == "set" and rest:
+        variable, value = (*rest.split(None, 1), "")[:2]
+        return f"set {variable.lower()}", value.strip()
+    if word in ("game", "depth", "contempt"):
+        word = f"set {word}"
+    return word, rest.strip()
+
+
+def parse_played(text: str) -> tuple[int, float]:
+    """The move and the milliseconds of ``F5/1.16/0.2``; blanks may stand for slashes, and fields may be missing.
+
+    Raises `BadInput`.
+    """
+    fields = [field.strip() for field in text.split("/")] if "/" in text else text.split()
+    move = parse_move(fields[0] if fields else "")
+    try:
+        ms = 1000 * float(fields[2] if len(fields) > 2 and fields[2] else 0)
+    except ValueError:
+        ms = -1.0
+    if not 0 <= ms < 1e12:
+        raise BadInput(f"{quoted(text)}: expected a move, its value and its seconds, such as F5/1.16/0.2")
+    return move, ms
+
+
+def search_line(pv: tuple[int, ...], score: int, depth: int, solved: bool) -> str:
+    """What is known of a move: the line without blanks, discs for the side to move, plies or ``100%``."""
+    return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {'100%' if solved else depth}"
+
+
+def book_line(pv: tuple[int, ...], score: int, games: int, depth: int) -> str:
+    """What the book knows of a move: the line, discs for the side to move, lines behind it, and its level."""
+    return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
+
+
+def answer_line(move: int, score: int | None, ms: float) -> str:
+    """The move decided on, its value where it has one, and the seconds it took."""
+    value = "" if score is None else f"{score:.2f}"
+    return f"=== {move_text(move)}/{value}/{ms / 1000:.2f}"

@@ -1,0 +1,172 @@
+"""The Chess Engine Communication Protocol, version 2, as Othello is played over it.
+
+XBoard's White moves first and stands for Othello's Black; its ranks are counted as ours. Discs are pawns that are
+dropped: ``P@f5``; a pass is ``@@@@``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.commands.text import Command
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.records import black_score
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
+from desdaemon.protocol.othello.rules import PASS
+
+COMMANDS = (
+    Command("xboard", (), "", "The first line; nothing is answered."),
+    Command("protover", (), "n", "Tell the features, `done=1` once the engine is loaded."),
+    Command("accepted", (), "feature", "Nothing."),
+    Command("rejected", (), "feature", "Nothing."),
+    Command("variant", (), "name", "othello or reversi: the opening position, answered with its `setup`."),
+    Command("new", (), "", "A new game; the engine moves second, without limits."),
+    Command("quit", (), "", "Leave; a search ends."),
+    Command("random", (), "", "Nothing."),
+    Command("computer", (), "", "Nothing."),
+    Command("name", (), "text", "Nothing."),
+    Command("rating", (), "own other", "Nothing."),
+    Command("ics", (), "host", "Nothing."),
+    Command("draw", (), "", "Nothing: an offer is declined."),
+    Command("result", (), "text", "The game is over: a search and the time after it end."),
+    Command("force", (), "", "Take moves of both sides; a search ends and its move is not played."),
+    Command("go", (), "", "Play the side to move from now on, and move."),
+    Command("playother", (), "", "Play the side that is not to move from now on."),
+    Command("usermove", (), "move", "The other side's move; a bare move is one as well."),
+    Command("?", (), "", "Move now."),
+    Command("ping", (), "n", "`pong n`, when all that came before it is done."),
+    Command(
+        "setboard", (), "fen", "A position, what is in brackets aside; XBoard's own board after a pass is the pass."
+    ),
+    Command("undo", (), "", "Take back a move."),
+    Command("remove", (), "", "Take back two moves."),
+    Command("hint", (), "", "A move for the side to move: `Hint: P@d3`."),
+    Command("bk", (), "", "The book's moves here, in lines that begin with a tabulator."),
+    Command("level", (), "moves base increment", "Clocks: minutes or m:ss for so many moves (0: all), seconds a move."),
+    Command("st", (), "seconds", "Time for each move, instead of `level`."),
+    Command("sd", (), "depth", "Most plies to search."),
+    Command("time", (), "centiseconds", "The engine's clock."),
+    Command("otim", (), "centiseconds", "The opponent's clock."),
+    Command("hard", (), "", "Think in the opponent's time."),
+    Command("easy", (), "", "Do not."),
+    Command("post", (), "", "Show what is thought: depth, hundredths of discs, centiseconds, nodes, line of play."),
+    Command("nopost", (), "", "Do not."),
+    Command("analyze", (), "", "Search the position on the board, and those that come on it, without end."),
+    Command("exit", (), "", "Leave the analysis."),
+    Command(".", (), "", "How far the analysis is: `stat01: time nodes depth 0 0`."),
+    Command("memory", (), "mb", "Size of the transposition table."),
+    Command("cores", (), "n", "Search threads."),
+)
+
+COMMAND_NAMES = frozenset(command.name for command in COMMANDS)
+
+VARIANTS = ("othello", "reversi")
+START_FEN = "8/8/8/3Pp3/3pP3/8/8/8"
+HOLDINGS = f"[{'P' * 32}{'p' * 32}]"
+SETUP = f"setup (P.....p.....) 8x8+1_crazyhouse {START_FEN}{HOLDINGS} w - - 0 1"
+
+MOST_CENTISECONDS = 10**10
+
+_FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 colors=0 nps=0 memory=1 smp=1 reuse=1"
+
+
+def feature_line(name: str) -> str:
+    """What the engine can do, the last word left out."""
+    return f'feature myname="{name}" variants="{",".join(VARIANTS)}" {_FEATURES}'
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The first word and the rest."""
+    parts = line.strip().split(None, 1)
+    return (parts[0], parts[1] if len(parts) > 1 else "") if parts else ("", "")
+
+
+def parse_drop(text: str) -> int | None:
+    """A move (``P@f5``, ``f5``, ``@@@@``, ``pass``) or None; `parse_move` knows more spellings."""
+    try:
+        return parse_move(text)
+    except BadInput:
+        return None
+
+
+def drop_text(move: int) -> str:
+    """``P@f5``; a pass is ``@@@@``."""
+    return "@@@@" if move == PASS else f"P@{move_text(move).lower()}"
+
+
+def parse_fen(text: str) -> Position:
+    """A position: ranks 8 to 1, ``P`` for who moved first, holdings in brackets. Raises `BadInput`."""
+    fields = text.split()
+    ranks = fields[0].split("[", 1)[0] if fields else ""
+    if not ranks or ranks.count("/") != 7 or fields[1:2] not in (["w"], ["b"]):
+        raise BadInput(f"{quoted(text)}: expected eight ranks of P, p and digits, then w or b")
+    side = "b" if fields[1] == "w" else "w"
+    return parse_board(f"{'/'.join(reversed(ranks.swapcase().split('/')))} {side}")
+
+
+def unturned(initial: Position, moves: Sequence[int]) -> Position:
+    """The position as XBoard has it after those moves: it drops discs and turns none."""
+    discs = [initial.black, initial.white]
+    black_to_move = initial.black_to_move
+    for move in moves:
+        if move != PASS:
+            discs[0 if black_to_move else 1] |= 1 << move
+        black_to_move = not black_to_move
+    black, white = discs
+    return Position(black, white, True) if black_to_move else Position(white, black, False)
+
+
+def result_line(position: Position) -> str:
+    """The claim at the end of a game: ``1-0 {White wins 40-24}``, White being who moved first; discs as they lie."""
+    score = black_score(position)
+    first, second = position.black.bit_count(), position.white.bit_count()
+    if score > 0:
+        return f"1-0 {{White wins {first}-{second}}}"
+    return f"0-1 {{Black wins {second}-{first}}}" if score else f"1/2-1/2 {{Draw {first}-{second}}}"
+
+
+def thinking_line(depth: int, score: int, ms: float, nodes: int, pv: tuple[int, ...]) -> str:
+    """Depth, hundredths of discs for the side to move, centiseconds, nodes, and the line of play."""
+    return f"{depth:2d} {100 * score:5d} {int(ms / 10):6d} {nodes:10d} {' '.join(map(drop_text, pv))}".rstrip()
+
+
+def parse_level(text: str) -> tuple[int, float, float]:
+    """Moves a session (0: the whole game), its ms, and the ms added a move, of ``40 5 0`` or ``0 2:30 1.5``."""
+    fields = text.split()
+    if len(fields) == 3:
+        moves = whole_number(fields[0])
+        minutes, _, seconds = fields[1].partition(":")
+        base = _number(minutes), _number(seconds or "0")
+        increment = _number(fields[2])
+        if moves is not None and 0 <= moves <= 10**6 and None not in (*base, increment):
+            return moves, 60_000 * (base[0] or 0.0) + 1000 * (base[1] or 0.0), 1000 * (increment or 0.0)
+    raise BadInput(f"level {quoted(text)}: expected moves, minutes or m:ss, and an increment in seconds")
+
+
+def parse_seconds(command: str, text: str) -> float:
+    """Milliseconds of a number of seconds above 0; raises `BadInput`."""
+    seconds = _number(text.strip())
+    if not seconds:
+        raise BadInput(f"{command} {quoted(text)}: expected a number of seconds")
+    return 1000 * seconds
+
+
+def _number(text: str) -> float | None:
+    """A decimal number from 0 to a year of seconds."""
+    digits = text.replace(".", "", 1)
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 12:
+        return None
+    value = float(text)
+    return value if value <= 31_536_000 else None
+
+
+def must_be_turned(position: Position, move: int) -> bool:
+    """Whether the pass before ``move`` was left out."""
+    return (
+        move != PASS
+        and position.must_pass
+        and bool(position.after(PASS).moves >> move & 1)
+        and not rules.is_over(position.player, position.opponent)
+    )

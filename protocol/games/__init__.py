@@ -1,0 +1,1 @@
+"""Files of games, of one and of many."""

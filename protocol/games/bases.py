@@ -1,0 +1,414 @@
+"""Files of many games: .wtb .edx .ggf .sgf .pgn and move lists, read one game at a time, and written.
+
+The format is that of the file's name where it has one of those extensions, and of its content elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position, illegal_move
+from desdaemon.protocol.othello.rules import PASS
+
+from . import edx, wthor
+from .formats import game_text, parse_game
+from .records import GameRecord, PlayedMove, black_score, properties
+
+BASE_FORMATS = ("txt", "ggf", "sgf", "pgn", "wtb", "edx")
+LARGEST_FILE = 1 << 30
+"""Bytes."""
+
+Complain = Callable[[str], None]
+"""Takes the line about a game that cannot be read."""
+
+_UNFINISHED_DISCS = 225
+"""What Edax writes into a WTHOR game without a result."""
+
+_ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})")
+_PGN_TAG = re.compile(r'^[ \t]*\[(\w+)[ \t]+"((?:\\.|[^"\\\n])*)"[ \t]*\][ \t]*$', re.MULTILINE)
+_BRACKETS = re.compile(r"\[[^\]]*\]|[()]")
+_ESCAPED_BRACKETS = re.compile(r"\[(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
+
+
+class FileGame(NamedTuple):
+    """A game of a file and what the file says about it.
+
+    ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty; ``result`` is the score the file claims, in
+    discs from Black's side, whatever the moves say.
+    """
+
+    record: GameRecord
+    number: int = 1
+    event: str = ""
+    date: str = ""
+    result: int | None = None
+
+
+def read_games(path: str, bad: Complain | None = None) -> Iterator[FileGame]:
+    """The games of a file, lazily.
+
+    Raises `BadInput` for a file that is none of games. A single bad game goes to ``bad`` as one line, and reading
+    goes on; without ``bad`` it raises that line too.
+    """
+    return parse_games(_content(path), path, bad)
+
+
+def parse_games(data: bytes, name: str, bad: Complain | None = None) -> Iterator[FileGame]:
+    """As `read_games`, of the content of a file; its neighbours give a ``.wtb`` its names."""
+    format = format_of_base(name, data)
+    if format == "wtb":
+        return _wthor_games(wthor.parse(data, name), name, bad)
+    if format == "edx":
+        return _edx_games(edx.parse(data, name), name, bad)
+    return _text_games(data.decode("utf-8", "backslashreplace"), format, name, bad)
+
+
+def format_of_base(name: str, data: bytes) -> str:
+    """One of `BASE_FORMATS`: the extension's, or the content's; raises `BadInput` for content of no kind."""
+    extension = os.path.splitext(name)[1][1:].lower()  # noqa: PTH122  pathlib costs start-up time
+    if extension in BASE_FORMATS and extension != "txt":
+        return extension
+    head = data[:1000].lstrip()
+    if b"\0" in head:
+        if (len(data) - wthor.HEADER_BYTES) % wthor.GAME_BYTES == 0:
+            return "wtb"
+        if len(data) % edx.GAME_BYTES == 0:
+            return "edx"
+        raise BadInput(f"{quoted(name)}: expected a file of games: {' '.join(BASE_FORMATS)}")
+    if re.match(rb"(?:\d+\s+)?\(\s*;", head):
+        return "ggf" if re.search(rb"GM\[(?:othello|reversi)", head, re.IGNORECASE) else "sgf"
+    return "pgn" if head.startswith(b"[") else "txt"
+
+
+def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
+    """Moves without passes, with the forced passes put in; raises `BadInput` for an illegal one."""
+    player, opponent, black = initial
+    played = []
+    for number, move in enumerate(squares, 1):
+        turned = rules.flips(player, opponent, move)
+        if not turned and rules.must_pass(player, opponent):
+            played.append(PlayedMove(PASS, 0.0))
+            player, opponent, black = opponent, player, not black
+            turned = rules.flips(player, opponent, move)
+        if not turned:
+            raise BadInput(illegal_move(Position(player, opponent, black), move, number))
+        played.append(PlayedMove(move, 0.0))
+        player, opponent, black = opponent ^ turned, player | turned | 1 << move, not black
+    return tuple(played)
+
+
+# Reading
+
+
+def _content(path: str) -> bytes:
+    try:
+        # A pipe could keep the reader waiting for ever.
+        described = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(described.st_mode):
+            raise BadInput(f"{quoted(path)}: expected a regular file")
+        if described.st_size > LARGEST_FILE:
+            raise BadInput(f"{quoted(path)}: {described.st_size} bytes: expected at most {LARGEST_FILE}")
+        with open(path, "rb") as file:  # noqa: PTH123
+            return file.read()
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be read") from None
+
+
+def _report(line: str, bad: Complain | None) -> None:
+    if bad is None:
+        raise BadInput(line) from None
+    bad(line)
+
+
+def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
+    players, tournaments = _names_beside(name, ".jou", bad), _names_beside(name, ".trn", bad)
+    date = str(base.header.year or "")
+    for number, game in enumerate(base.games, 1):
+        try:
+            moves = replayed(START, game.moves)
+        except BadInput as error:
+            offset = wthor.HEADER_BYTES + wthor.GAME_BYTES * (number - 1)
+            _report(f"{quoted(name)}: game {number}, offset {offset}: {error}", bad)
+            continue
+        record = GameRecord(START, moves, _name(players, game.black), _name(players, game.white))
+        result = 2 * game.discs - 64 if game.discs <= 64 else None
+        yield FileGame(record, number, _name(tournaments, game.tournament), date, result)
+
+
+def _name(names: list[str], number: int) -> str:
+    name = names[number] if number < len(names) else ""
+    return "" if name.strip("?") == "" else name
+
+
+def _names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
+    path = names_file(base, extension)
+    if not path:
+        return []
+    try:
+        return wthor.read_names(path)
+    except (BadInput, OSError) as error:
+        _report(str(error) if isinstance(error, BadInput) else f"{quoted(path)}: {error.strerror}", bad)
+        return []
+
+
+def names_file(base: str, extension: str) -> str:
+    """The file of names that belongs to a ``.wtb``: of its own name, or ``WTH`` or ``WTHOR``; or empty."""
+    folder, own = os.path.split(base)
+    try:
+        entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208
+    except OSError:
+        return ""
+    for stem in (os.path.splitext(own)[0].lower(), "wth", "wthor"):  # noqa: PTH122
+        if stem + extension in entries:
+            return os.path.join(folder, entries[stem + extension])  # noqa: PTH118
+    return ""
+
+
+def _edx_games(games: list[edx.EdxGame], name: str, bad: Complain | None) -> Iterator[FileGame]:
+    for number, game in enumerate(games, 1):
+        try:
+            moves = replayed(game.initial, game.moves)
+        except BadInput as error:
+            _report(f"{quoted(name)}: game {number}, offset {edx.GAME_BYTES * (number - 1)}: {error}", bad)
+            continue
+        year, month, day = game.date[:3]
+        date = f"{year:04}-{month:02}-{day:02}" if 0 < year < 10000 and 0 < month < 13 and 0 < day < 32 else ""
+        yield FileGame(GameRecord(game.initial, moves, game.black, game.white), number, "", date)
+
+
+def _text_games(text: str, format: str, name: str, bad: Complain | None) -> Iterator[FileGame]:
+    pieces = {"txt": _lines, "ggf": _ggf_pieces, "sgf": _sgf_pieces, "pgn": _pgn_pieces}[format]
+    number = line = at = 0
+    for start, piece in pieces(text):
+        number += 1
+        line += text.count("\n", at, start)
+        at = start
+        try:
+            record = parse_game(piece, format)
+            event, date, result = _described(piece, format)
+        except BadInput as error:
+            _report(f"{quoted(name)}: game {number}, line {line + 1}: {error}", bad)
+            continue
+        yield FileGame(record, number, event, date, result)
+    if not number and text.strip():
+        raise BadInput(f"{quoted(name)}: there is no game in it: expected games as {format}")
+
+
+Pieces = Iterator[tuple[int, str]]
+
+
+def _lines(text: str) -> Pieces:
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if line.strip() and line.strip()[0] not in "#%":
+            yield at, line
+        at += len(line)
+
+
+def _ggf_pieces(text: str) -> Pieces:
+    """A game that has no end is no part of the next, which begins a line."""
+    at = text.find("(;")
+    while at >= 0:
+        following = text.find("\n(;", at)
+        end = _tree_end(text, at, following if following >= 0 else len(text), _BRACKETS)
+        yield at, text[at:end]
+        at = text.find("(;", end)
+
+
+def _sgf_pieces(text: str) -> Pieces:
+    at = text.find("(;")
+    while at >= 0:
+        end = _tree_end(text, at, len(text), _ESCAPED_BRACKETS)
+        yield at, text[at:end]
+        at = text.find("(;", end)
+
+
+def _tree_end(text: str, at: int, limit: int, tokens: re.Pattern[str]) -> int:
+    """Where the parenthesis that opens at ``at`` has been closed, or ``limit``."""
+    depth = 0
+    for found in tokens.finditer(text, at, limit):
+        depth += (found[0] == "(") - (found[0] == ")")
+        if not depth and found[0] == ")":
+            return found.end()
+    return limit
+
+
+def _pgn_pieces(text: str) -> Pieces:
+    """The texts from the first tag after moves to the next such place."""
+    start, end = -1, 0
+    for tag in _PGN_TAG.finditer(text):
+        between = text[end : tag.start()]
+        if start >= 0 and between.strip() and between.count("{") == between.count("}"):
+            yield start, text[start : tag.start()]
+            start = tag.start()
+        elif start < 0:
+            start = tag.start() if not between.strip() else 0
+        end = tag.end()
+    if start >= 0 or text.strip():
+        yield max(start, 0), text[max(start, 0) :]
+
+
+def _described(piece: str, format: str) -> tuple[str, str, int | None]:
+    """Event, date and result of a game's text."""
+    if format == "txt":
+        return "", "", None
+    if format == "pgn":
+        tags = {name.lower(): value for name, value in reversed(_PGN_TAG.findall(piece))}
+        event = tags.get("event", "").strip("?")
+        return event, _date(tags.get("date", "")), _pgn_result(tags.get("result", ""))
+    found = {name: value.strip() for name, value in reversed(properties(piece, escapes=format == "sgf"))}
+    event = found.get("PC" if format == "ggf" else "EV", "")
+    result = _ggf_result if format == "ggf" else _sgf_result
+    return event, _date(found.get("DT", "")), result(found.get("RE", ""))
+
+
+def _date(text: str) -> str:
+    found = _ISO_DATE.search(text)
+    if found:
+        return f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
+    # Some servers write the seconds since 1970.
+    if re.fullmatch(r"\d{8,11}", text):
+        return time.strftime("%Y-%m-%d", time.gmtime(int(text)))
+    year = re.match(r"\d{4}(?!\d)", text)
+    return year[0] if year else ""
+
+
+def _ggf_result(text: str) -> int | None:
+    found = re.match(r"[+-]?\d{1,2}(?:\.0*)?(?:$|:)", text)
+    return int(float(text.partition(":")[0])) if found else None
+
+
+def _sgf_result(text: str) -> int | None:
+    found = re.fullmatch(r"([BW])\+(\d{1,2})", text, re.IGNORECASE)
+    if found:
+        return int(found[2]) if found[1] in "Bb" else -int(found[2])
+    return 0 if text.lower() in ("0", "draw") else None
+
+
+def _pgn_result(text: str) -> int | None:
+    found = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text)
+    return int(found[1]) - int(found[2]) if found and int(found[1]) + int(found[2]) == 64 else None
+
+
+# Writing
+
+
+def format_to_write(path: str) -> str:
+    """The one of `BASE_FORMATS` that a file's name asks for; raises `BadInput`."""
+    format = os.path.splitext(path)[1][1:].lower()  # noqa: PTH122
+    if format not in BASE_FORMATS:
+        raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join(BASE_FORMATS)}")
+    return format
+
+
+def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> int:
+    """Write games in the format of the file's name; their number.
+
+    With ``append`` they follow what the file has. The file is replaced as a whole or, where anything fails, not at
+    all. A ``.wtb`` gets files of names beside it, of its own name. Raises `BadInput`.
+    """
+    format = format_to_write(path)
+    old = _content(path) if append and os.path.exists(path) else b""  # noqa: PTH110
+    if format == "wtb":
+        return _write_wthor(path, games, old)
+    if format == "edx":
+        edx.parse(old, path)
+        parts = [_edx_bytes(game) for game in games]
+    else:
+        parts = [game_text(game.record, format, game.date, game.event, game.result).encode() for game in games]
+        if old and not old.endswith(b"\n"):
+            old += b"\n"
+        if format == "pgn" and old:
+            old += b"\n"
+    _replace(path, old + (b"\n" if format == "pgn" else b"").join(parts))
+    return len(parts)
+
+
+def _replace(path: str, data: bytes) -> None:
+    place = os.path.realpath(path)
+    new = f"{place}.new"
+    try:
+        if os.path.exists(place) and not os.path.isfile(place):  # noqa: PTH110 PTH113
+            raise BadInput(f"{quoted(path)}: expected a regular file")
+        with open(new, "wb") as file:  # noqa: PTH123
+            file.write(data)
+        os.replace(new, place)  # noqa: PTH105
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
+
+
+def _moves(record: GameRecord) -> bytes:
+    return bytes(played.move for played in record.moves if played.move != PASS)
+
+
+def _edx_bytes(game: FileGame) -> bytes:
+    year, month, day = ([int(part) for part in game.date.split("-") if part] + [0, 0, 0])[:3]
+    record = game.record
+    return edx.to_bytes(
+        edx.EdxGame(record.initial, _moves(record), record.black, record.white, (year, month, day, 0, 0, 0))
+    )
+
+
+def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
+    kept = wthor.parse(old, path).games if old else []
+    known = max((max(game.black, game.white) for game in kept), default=0)
+    players = _Names(_names_beside(path, ".jou", None) if old else [], "???", known)
+    known = max((game.tournament for game in kept), default=0)
+    tournaments = _Names(_names_beside(path, ".trn", None) if old else [], "", known)
+    years = {wthor.parse(old, path).header.year} if old else set()
+    added = []
+    for number, game in enumerate(games, 1):
+        record = game.record
+        if record.initial != START:
+            raise BadInput(f"{quoted(path)}: game {number} begins on another board: expected the standard start")
+        discs = _discs(game)
+        names = (tournaments.number(game.event), players.number(record.black), players.number(record.white))
+        added.append(wthor.WthorGame(_moves(record), discs, discs, *names))
+        years.add(int(game.date[:4] or 0))
+    today = time.gmtime()
+    made = (today.tm_year, today.tm_mon, today.tm_mday)
+    # A file is of one year; the theoretical scores written here are the results themselves, at 0 empty squares.
+    header = wthor.Header(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
+    data = wthor.to_bytes([*kept, *added], header)
+    _replace(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
+    _replace(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
+    _replace(path, data)
+    return len(added)
+
+
+def _own_names_file(base: str, extension: str) -> str:
+    """Where a base's own names are written: over those it has, in whatever case their name is."""
+    stem = os.path.splitext(base)[0]  # noqa: PTH122
+    found = names_file(base, extension)
+    return found if found.lower() == f"{stem}{extension}".lower() else stem + extension
+
+
+def _discs(game: FileGame) -> int:
+    """Black's discs at the end."""
+    final = game.record.final
+    if final.over:
+        return 32 + black_score(final) // 2
+    return _UNFINISHED_DISCS if game.result is None else 32 + game.result // 2
+
+
+class _Names:
+    """Names and their numbers; number 0 is nobody, and so are numbers up to ``known`` that have no name."""
+
+    def __init__(self, names: list[str], nobody: str, known: int) -> None:
+        self.names = names + [nobody] * (known + 1 - len(names))
+        self._numbers = {name: number for number, name in reversed(list(enumerate(self.names)))}
+
+    def number(self, name: str) -> int:
+        if not name:
+            return 0
+        if name not in self._numbers:
+            self._numbers[name] = len(self.names)
+            self.names.append(name)
+        return self._numbers[name]

@@ -1,0 +1,87 @@
+"""Edax's own game files, ``.edx``: its games as they lie in the memory of a 64-bit little-endian machine.
+
+160 bytes a game, one after the other: the two boards (the side to move first) as 64-bit words with A1 = bit 0; the
+date; the names of Black and White, 32 bytes each; 60 moves as squares 0..63; who moves first; a hash. Passes are not
+written.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import Position
+
+GAME_BYTES = 160
+
+_GAME = struct.Struct("<QQh5bx32s32s60sB3xQ")
+
+_PASS, _NO_MOVE = 64, 65
+
+
+class EdxGame(NamedTuple):
+    """A game: its squares 0..63 without passes, and the date as six numbers from the year to the second."""
+
+    initial: Position
+    moves: bytes
+    black: str
+    white: str
+    date: tuple[int, int, int, int, int, int]
+
+
+def parse(data: bytes, name: str) -> list[EdxGame]:
+    """The games of a file; ``name`` is for the message of `BadInput`."""
+    if len(data) % GAME_BYTES:
+        raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a multiple of {GAME_BYTES}, Edax's games")
+    return [_game(data, at, name) for at in range(0, len(data), GAME_BYTES)]
+
+
+def _game(data: bytes, at: int, name: str) -> EdxGame:
+    player, opponent, *fields = _GAME.unpack_from(data, at)
+    year, month, day, hour, minute, second, black, white, moves, side, _ = fields
+    where = f"{quoted(name)}: game {at // GAME_BYTES + 1}"
+    if player & opponent:
+        raise BadInput(f"{where}, offset {at}: two discs on a square: expected the two boards of a position")
+    if side > 1:
+        raise BadInput(f"{where}, offset {at + 148}: side {side}: expected 0 for Black or 1 for White")
+    return EdxGame(
+        Position(player, opponent, side == 0),
+        _squares(moves, where, at + 88),
+        _name(black),
+        _name(white),
+        (year, month, day, hour, minute, second),
+    )
+
+
+def _squares(moves: bytes, where: str, offset: int) -> bytes:
+    end = next((at for at, move in enumerate(moves) if move >= _NO_MOVE), len(moves))
+    for at in range(end, len(moves)):
+        if moves[at] < _NO_MOVE:
+            raise BadInput(f"{where}, offset {offset + at}: move {moves[at]} after the last: expected {_NO_MOVE}")
+    return moves[:end].replace(bytes([_PASS]), b"")
+
+
+def _name(field: bytes) -> str:
+    return field.split(b"\0", 1)[0].decode("utf-8", "replace").strip()
+
+
+def to_bytes(game: EdxGame) -> bytes:
+    """A game as Edax has it in memory; the hash, which depends on its build, is 0. Raises `BadInput`."""
+    if len(game.moves) > 60:
+        raise BadInput(f"{len(game.moves)} moves: expected at most 60")
+    year, month, day, hour, minute, second = game.date
+    return _GAME.pack(
+        game.initial.player,
+        game.initial.opponent,
+        *(year, month, day, hour, minute, second),
+        *(_name_bytes(name) for name in (game.black, game.white)),
+        game.moves.ljust(60, bytes([_NO_MOVE])),
+        0 if game.initial.black_to_move else 1,
+        0,
+    )
+
+
+def _name_bytes(name: str) -> bytes:
+    """At most 31 bytes, no letter cut in two."""
+    return name.encode("utf-8", "replace")[:31].decode("utf-8", "ignore").encode()

@@ -1,0 +1,171 @@
+"""WTHOR: the files of the French federation's game base, and of many bases since.
+
+A base is three files. ``.wtb`` has the games of one year: a header of 16 bytes, then 68 bytes a game. ``.jou`` has the
+names of players, 20 bytes each, ``.trn`` those of tournaments, 26 bytes each; a game names them by number. Everything
+is little endian. Passes are not written.
+
+This is the layer of bytes, fast enough for whole bases: whether the moves are legal is asked where games are replayed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+HEADER_BYTES, GAME_BYTES = 16, 68
+PLAYER_BYTES, TOURNAMENT_BYTES = 20, 26
+
+_HEADER = struct.Struct("<4BIHH4B")
+_GAME = struct.Struct("<HHHBB60s")
+
+_END, _WRONG = 64, 65
+_SQUARES = bytes(
+    8 * (code // 10 - 1) + code % 10 - 1
+    if 1 <= code // 10 <= 8 and 1 <= code % 10 <= 8
+    # Edax writes 92 for the moves that an unfinished game does not have.
+    else _END
+    if code in (0, 92)
+    else _WRONG
+    for code in range(256)
+)
+_CODES = bytes(10 * (square // 8 + 1) + square % 8 + 1 for square in range(64)) + bytes(192)
+
+
+class Header(NamedTuple):
+    """The first 16 bytes of any of the three files.
+
+    ``made`` is the day the file was made, as year, month and day; ``records`` the number of games or names; ``year``
+    that of the games; ``size`` the board's, where 0 means 8; ``depth`` the empty squares at which the theoretical
+    scores hold.
+    """
+
+    made: tuple[int, int, int]
+    records: int
+    year: int = 0
+    size: int = 0
+    depth: int = 0
+
+
+class WthorGame(NamedTuple):
+    """A game: its squares 0..63 in order, without passes.
+
+    ``discs`` are Black's at the end with the empty squares given to the winner, ``theoretical`` those that best play
+    from the header's depth would have given. The others are numbers of names.
+    """
+
+    moves: bytes
+    discs: int
+    theoretical: int
+    tournament: int = 0
+    black: int = 0
+    white: int = 0
+
+
+class WthorFile(NamedTuple):
+    """A ``.wtb`` file."""
+
+    header: Header
+    games: list[WthorGame]
+
+
+def read(path: str) -> WthorFile:
+    """A ``.wtb`` file; raises `BadInput`, and `OSError` where there is no such file."""
+    with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
+        return parse(file.read(), path)
+
+
+def parse(data: bytes, name: str) -> WthorFile:
+    """The content of a ``.wtb`` file; ``name`` is for the message of `BadInput`."""
+    header = parse_header(data, name, GAME_BYTES, "games")
+    if header.size not in (0, 8):
+        raise BadInput(f"{quoted(name)}: offset 12: a board of size {header.size}: expected 8")
+    games = []
+    for number, (tournament, black, white, discs, theoretical, codes) in enumerate(
+        _GAME.iter_unpack(memoryview(data)[HEADER_BYTES:])
+    ):
+        moves = codes.translate(_SQUARES)
+        end = moves.find(_END)
+        if _WRONG in moves or (end >= 0 and moves.count(_END, end) != 60 - end):
+            raise BadInput(_wrong_move(moves, codes, number, name))
+        games.append(WthorGame(moves if end < 0 else moves[:end], discs, theoretical, tournament, black, white))
+    return WthorFile(header, games)
+
+
+def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
+    end = moves.find(_END)
+    ended = end if end >= 0 else 60
+    at = next(at for at, square in enumerate(moves) if square == _WRONG or (at > ended and square != _END))
+    offset = HEADER_BYTES + GAME_BYTES * number + GAME_BYTES - 60 + at
+    expected = "10 * row + column, 11 to 88" if at < ended else f"0, since the game ended at move {ended}"
+    return f"{quoted(name)}: offset {offset}: game {number + 1}, move {at + 1} is {codes[at]}: expected {expected}"
+
+
+def parse_header(data: bytes, name: str, record: int, what: str) -> Header:
+    """The header of a file with records of that many bytes, its count held against the length; raises `BadInput`."""
+    if len(data) < HEADER_BYTES:
+        raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a WTHOR file, whose header alone has 16")
+    century, year, month, day, first, second, games_year, size, _, depth, _ = _HEADER.unpack_from(data)
+    if not (1 <= month <= 12 and 1 <= day <= 31 and year < 100):
+        raise BadInput(
+            f"{quoted(name)}: offset 0: the date {day}.{month}.{100 * century + year}: expected a WTHOR file"
+        )
+    # Some programs count names in the second field.
+    count = first or second
+    found, rest = divmod(len(data) - HEADER_BYTES, record)
+    if rest or found != count:
+        raise BadInput(
+            f"{quoted(name)}: offset 4: {count} {what} of {record} bytes announced, "
+            f"expected {HEADER_BYTES + count * record} bytes: the file has {len(data)}"
+        )
+    return Header((100 * century + year, month, day), count, games_year, size, depth)
+
+
+def to_bytes(games: Iterable[WthorGame], header: Header) -> bytes:
+    """A ``.wtb`` file of those games; the header's count is made to fit. Raises `BadInput` for what has no place."""
+    records = []
+    for number, game in enumerate(games, 1):
+        if len(game.moves) > 60:
+            raise BadInput(f"game {number} has {len(game.moves)} moves: expected at most 60")
+        names = (game.tournament, game.black, game.white)
+        if not all(0 <= name < 1 << 16 for name in names):
+            raise BadInput(f"game {number}: name number {max(names)}: expected at most 65535")
+        if not (0 <= game.discs < 256 and 0 <= game.theoretical < 256):
+            raise BadInput(f"game {number}: {game.discs} and {game.theoretical} discs: expected at most 255")
+        codes = game.moves.translate(_CODES)
+        records.append(_GAME.pack(*names, game.discs, game.theoretical, codes))
+    return _header_bytes(header._replace(records=len(records))) + b"".join(records)
+
+
+def _header_bytes(header: Header) -> bytes:
+    year, month, day = header.made
+    date = (year // 100, year % 100, month, day)
+    return _HEADER.pack(*date, header.records, 0, header.year, header.size, 0, header.depth, 0)
+
+
+def read_names(path: str) -> list[str]:
+    """The names of a ``.jou`` or ``.trn`` file, by its extension; raises `BadInput` and `OSError`."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        return parse_names(file.read(), path, _name_bytes(path))
+
+
+def parse_names(data: bytes, name: str, width: int) -> list[str]:
+    """The names, each of ``width`` bytes up to a zero byte; raises `BadInput`."""
+    parse_header(data, name, width, "names")
+    ends = range(HEADER_BYTES, len(data), width)
+    return [data[at : at + width].split(b"\0", 1)[0].decode("latin-1").strip() for at in ends]
+
+
+def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
+    """A file of names, each cut to the bytes it has room for; a letter outside Latin-1 becomes ``?``."""
+    fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
+    return _header_bytes(Header(made, len(names))) + b"".join(fields)
+
+
+def _name_bytes(path: str) -> int:
+    extension = path[-4:].lower()
+    if extension not in (".jou", ".trn"):
+        raise BadInput(f"{quoted(path)}: expected a file of names, .jou or .trn")
+    return PLAYER_BYTES if extension == ".jou" else TOURNAMENT_BYTES

@@ -1,0 +1,251 @@
+"""Squares, moves, boards and games as text.
+
+Squares are ``A1`` .. ``H8`` in any case, files first, A1 top left. A board is 64 squares A1, B1 .. H8 and then
+the side to move. Everything that cannot be read raises `BadInput`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+from . import rules
+from .rules import PASS
+
+BLACK_LETTERS = "xX*bB"
+WHITE_LETTERS = "oOwW"
+EMPTY_LETTERS = "-._"
+SEPARATORS = " \t/|,"
+
+_SQUARES = {f"{file}{rank + 1}": 8 * rank + at for rank in range(8) for at, file in enumerate("abcdefgh")}
+# Longest first: `pa` begins `pass`.
+_DISCS = str.maketrans("012", "-XO")
+
+_PASSES = ("pass", "p@@@", "@@@@", "pa", "ps")
+
+_BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to move (X or O)"
+
+
+class Position(NamedTuple):
+    """A board and whose turn it is: the discs of the side to move, those of the other side, is it Black's turn."""
+
+    player: int
+    opponent: int
+    black_to_move: bool
+
+    @property
+    def black(self) -> int:
+        """Black's discs."""
+        return self.player if self.black_to_move else self.opponent
+
+    @property
+    def white(self) -> int:
+        """White's discs."""
+        return self.opponent if self.black_to_move else self.player
+
+    @property
+    def empties(self) -> int:
+        """The number of empty squares."""
+        return rules.empties(self.player, self.opponent)
+
+    @property
+    def moves(self) -> int:
+        """The legal moves, as a mask."""
+        return rules.legal_moves(self.player, self.opponent)
+
+    @property
+    def must_pass(self) -> bool:
+        """True when a pass is the only legal move."""
+        return rules.must_pass(self.player, self.opponent)
+
+    @property
+    def over(self) -> bool:
+        """True when the game is over."""
+        return rules.is_over(self.player, self.opponent)
+
+    def after(self, move: int) -> Position:
+        """The position after a move; raises `IllegalMove`."""
+        player, opponent = rules.play(self.player, self.opponent, move)
+        return Position(player, opponent, not self.black_to_move)
+
+
+START = Position(*rules.START, True)
+
+
+def square_text(square: int) -> str:
+    """``19`` -> ``D3``."""
+    return "ABCDEFGH"[square & 7] + "12345678"[square >> 3]
+
+
+def move_text(move: int) -> str:
+    """A move in upper case; a pass is ``PA``."""
+    return "PA" if move == PASS else square_text(move)
+
+
+def parse_move(text: str) -> int:
+    """A move: a square, ``P@`` and a square, or a pass as ``pa``, ``ps``, ``pass``, ``@@@@`` or ``P@@@``."""
+    move, length = _scan_move(text.strip(), 0)
+    if not length or length != len(text.strip()):
+        raise BadInput(f"{quoted(text)} is not a move: expected a square such as D3, or PA for a pass")
+    return move
+
+
+def parse_moves(text: str) -> list[int]:
+    """Moves with or without blanks or commas between them: ``f5d6c3``, ``F5 D6, c3``."""
+    moves = []
+    at = 0
+    while at < len(text):
+        if text[at] in " \t,":
+            at += 1
+            continue
+        move, length = _scan_move(text, at)
+        if not length:
+            rest = text[at:].split(" ", 1)[0]
+            raise BadInput(f"{quoted(rest)} is not a move: expected squares such as f5d6c3, or pa for a pass")
+        moves.append(move)
+        at += length
+    return moves
+
+
+def _scan_move(text: str, at: int) -> tuple[int, int]:
+    """The move that begins at ``text[at]`` and its length; length 0 when there is none."""
+    square = _SQUARES.get(text[at : at + 2])
+    if square is not None:
+        return square, 2
+    lower = text[at : at + 4].lower()
+    for spelling in _PASSES:
+        if lower.startswith(spelling):
+            return PASS, len(spelling)
+    prefix = 2 if lower.startswith("p@") else 0
+    name = lower[prefix : prefix + 2]
+    if len(name) == 2 and name[0] in "abcdefgh" and name[1] in "12345678":
+        return 8 * (ord(name[1]) - ord("1")) + ord(name[0]) - ord("a"), prefix + 2
+    return PASS, 0
+
+
+def moves_text(moves: list[int] | tuple[int, ...]) -> str:
+    """A line of play: ``f5d6c3``, passes as ``pa``."""
+    return "".join(move_text(move).lower() for move in moves)
+
+
+def board_text(position: Position) -> str:
+    """The 64 squares, a blank and the side to move."""
+    return f"{squares_text(position)} {'X' if position.black_to_move else 'O'}"
+
+
+def squares_text(position: Position) -> str:
+    """The 64 squares A1, B1 .. H8: ``X`` black, ``O`` white, ``-`` empty."""
+    return discs_text(position.black, position.white)
+
+
+def discs_text(black: int, white: int) -> str:
+    """The 64 squares of a board as `squares_text` gives them, of the discs of each side."""
+    # The binary digits read as decimal ones, so that two boards can be added digit by digit.
+    digits = int(f"{black:b}") + 2 * int(f"{white:b}")
+    return f"{digits:064d}"[::-1].translate(_DISCS)
+
+
+def parse_board(text: str) -> Position:
+    """A board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white).
+
+    Blanks, ``/``, ``|`` and ``,`` between squares are skipped. What follows a ``;`` is not looked at.
+    """
+    body = text.split(";", 1)[0].strip()
+    if _looks_like_fen(body):
+        return _parse_fen(body)
+    words = body.replace("\t", " ").split()
+    side = ""
+    if len(words) > 1 and (words[-1].lower() in ("black", "white") or len(words[-1]) == 1):
+        side = words.pop()[0]
+    symbols = "".join(words).translate({ord(c): None for c in SEPARATORS})
+    if not side and len(symbols) == 65:
+        symbols, side = symbols[:64], symbols[64]
+    for symbol in symbols:
+        if symbol not in BLACK_LETTERS + WHITE_LETTERS + EMPTY_LETTERS:
+            raise BadInput(f"{quoted(symbol)} in {quoted(text)} is not a square: expected {_BOARD_EXPECTED}")
+    if len(symbols) != 64:
+        raise BadInput(f"{quoted(text)} has {len(symbols)} squares: expected {_BOARD_EXPECTED}")
+    if not side or side not in BLACK_LETTERS + WHITE_LETTERS:
+        raise BadInput(f"{quoted(text)} has no side to move: expected {_BOARD_EXPECTED}")
+    black = sum(1 << at for at, symbol in enumerate(symbols) if symbol in BLACK_LETTERS)
+    white = sum(1 << at for at, symbol in enumerate(symbols) if symbol in WHITE_LETTERS)
+    if side in BLACK_LETTERS:
+        return Position(black, white, True)
+    return Position(white, black, False)
+
+
+def _looks_like_fen(text: str) -> bool:
+    first = text.split(" ", 1)[0]
+    return first.count("/") >= 7 and any(c in "12345678pP" for c in first)
+
+
+def _parse_fen(text: str) -> Position:
+    fields = text.split()
+    ranks = fields[0].split("[", 1)[0].split("/")
+    black = white = 0
+    if len(ranks) != 8:
+        raise BadInput(f"{quoted(text)} has {len(ranks)} ranks: expected a FEN record of 8 ranks")
+    for rank, squares in enumerate(ranks):
+        file = 0
+        for symbol in squares:
+            if symbol in "12345678":
+                file += int(symbol)
+            elif symbol in "pP" and file < 8:
+                black |= (symbol == "p") << 8 * rank + file
+                white |= (symbol == "P") << 8 * rank + file
+                file += 1
+            else:
+                file = 9
+                break
+        if file != 8:
+            raise BadInput(
+                f"{quoted(squares)} in {quoted(text)} is not a FEN rank: expected p, P and digits, 8 squares"
+            )
+    if len(fields) < 2 or fields[1] not in ("b", "w"):
+        raise BadInput(f"{quoted(text)} has no side to move: expected b or w after the ranks")
+    if fields[1] == "b":
+        return Position(black, white, True)
+    return Position(white, black, False)
+
+
+def board_doubts(position: Position) -> list[str]:
+    """What makes a board unlikely to come from a game; a sentence each."""
+    doubts = []
+    if (position.player | position.opponent) & rules.CENTRE != rules.CENTRE:
+        doubts.append("not all four centre squares hold a disc")
+    floating = rules.floating_discs(position.player, position.opponent)
+    if floating:
+        names = " ".join(square_text(square) for square in rules.squares(floating)[:8])
+        doubts.append(f"discs that are not joined to the centre: {names}")
+    return doubts
+
+
+def play_moves(position: Position, moves: list[int]) -> list[int]:
+    """``moves`` from ``position`` with the forced passes that were left out put in; raises `BadInput`.
+
+    The message names the first illegal move and its place in the list.
+    """
+    played = []
+    for number, move in enumerate(moves, 1):
+        if move != PASS and position.must_pass:
+            played.append(PASS)
+            position = position.after(PASS)
+        try:
+            position = position.after(move)
+        except rules.IllegalMove:
+            raise BadInput(illegal_move(position, move, number if len(moves) > 1 else 0)) from None
+        played.append(move)
+    return played
+
+
+def illegal_move(position: Position, move: int, number: int = 0) -> str:
+    """One line that names an illegal move (and which of several it was) and the legal ones."""
+    where = f" (move {number})" if number else ""
+    if position.over:
+        expected = "the game is over"
+    elif position.must_pass:
+        expected = "expected PA, since a pass is forced"
+    else:
+        expected = f"expected one of {' '.join(map(square_text, rules.squares(position.moves)))}"
+    return f"{move_text(move)}{where} is illegal: {expected}"

@@ -1,0 +1,68 @@
+"""Problem lines: a position and, for some of its moves, the known final score.
+
+``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone,
+or a score without a move (``; +18;``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+from .notation import Position, board_text, illegal_move, move_text, parse_board, parse_move
+from .rules import PASS
+
+
+class Problem(NamedTuple):
+    """A position, and the scores of moves (discs, side to move) that the line lists."""
+
+    position: Position
+    scores: dict[int, int]
+
+    @property
+    def best(self) -> int | None:
+        """The highest listed score, if any is listed."""
+        return max(self.scores.values(), default=None)
+
+
+def parse_problem(line: str) -> Problem | None:
+    """The problem on a line, None where there is only a comment or nothing; raises `BadInput`."""
+    body = line.split("%", 1)[0].strip()
+    if not body:
+        return None
+    board, *items = body.split(";")
+    position = parse_board(board)
+    scores: dict[int, int] = {}
+    for item in items:
+        if item.strip():
+            _add_score(position, item.strip(), scores)
+    return Problem(position, scores)
+
+
+def _add_score(position: Position, item: str, scores: dict[int, int]) -> None:
+    name, colon, value = item.partition(":")
+    score = _parse_score(value if colon else name, item)
+    if not colon:
+        return
+    move = parse_move(name)
+    legal = position.must_pass if move == PASS else position.moves >> move & 1
+    if not legal:
+        raise BadInput(illegal_move(position, move))
+    scores[move] = score
+
+
+def _parse_score(text: str, item: str) -> int:
+    try:
+        score = int(text)
+    except ValueError:
+        score = 65
+    if not -64 <= score <= 64:
+        raise BadInput(f"{quoted(item)} is not a scored move: expected MOVE:SCORE, the score from -64 to +64")
+    return score
+
+
+def problem_text(problem: Problem) -> str:
+    """The line of a problem, best moves first."""
+    scores = sorted(problem.scores.items(), key=lambda item: -item[1])
+    return f"{board_text(problem.position)};" + "".join(f" {move_text(move)}:{score:+d};" for move, score in scores)

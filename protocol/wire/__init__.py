@@ -1,0 +1,1 @@
+"""Structured messages: operations, codec, positions, and the connection file."""

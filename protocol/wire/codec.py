@@ -1,0 +1,58 @@
+"""Messages as bytes: one msgpack map in one frame. Everything else in a frame is a line of text.
+
+The only user of msgpack. Its decoder raises half a dozen unrelated kinds of exception; here they are one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from desdaemon.protocol.errors import BadInput
+
+VERSION = 1
+"""Of the protocol; additions do not change it."""
+
+MAX_BODY = 1 << 20
+"""Bytes of a request."""
+
+_LARGEST_MAP = 4096
+_LONGEST_LIST = 1 << 12
+_MOST_CONTAINERS = 1 << 15
+_CONTAINER_MARKS = bytes((*range(0x80, 0xA0), *range(0xDC, 0xE0)))
+
+
+class WireError(BadInput):
+    """Bytes that are no message; the message says why."""
+
+
+def is_structured(body: bytes) -> bool:
+    """Whether a body is to be read as msgpack: its first byte begins a map."""
+    return len(body) > 0 and (0x80 <= body[0] <= 0x8F or body[0] in (0xDE, 0xDF))
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """A message as msgpack; raises `WireError` for values that have no place in one."""
+    try:
+        packed: bytes = msgpack.packb(message, unicode_errors="replace")
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise WireError(f"a message cannot hold this: {error}") from None
+    return packed
+
+
+def decode(body: bytes) -> dict[str, Any]:
+    """The message in a body; raises `WireError` for anything but one map with names for keys, whatever it is.
+
+    What nests or counts beyond reason is refused too. An extension type is a value like any other, of msgpack's kinds.
+    """
+    # A million maps in one body would take a tenth of a second; counting the bytes that may begin one takes none.
+    if len(body) > _MOST_CONTAINERS and len(body) - len(body.translate(None, _CONTAINER_MARKS)) > _MOST_CONTAINERS:
+        raise WireError("the body holds more maps and lists than any request")
+    try:
+        message = msgpack.unpackb(body, max_array_len=_LONGEST_LIST, max_map_len=_LARGEST_MAP)
+    except Exception as error:
+        raise WireError(f"the body is not msgpack: {type(error).__name__} {error}"[:200].rstrip()) from None
+    if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
+        raise WireError("the body is not a map with names for keys: expected {v, id, op, args}")
+    return message

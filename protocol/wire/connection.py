@@ -1,0 +1,90 @@
+"""The connection file: how a client on the same machine finds the daemon.
+
+The daemon writes it, mode 0600, after it has bound its sockets; it holds one JSON object. Nothing here makes a folder.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import NamedTuple
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+EVENTS_SUFFIX = "-events"
+_LONGEST_FILE = 65_536
+
+
+class Connection(NamedTuple):
+    """Where a daemon is.
+
+    ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
+    order. ``public_key`` (Z85) is wanted on TCP, None where there is no encryption; ipc never is encrypted.
+    """
+
+    protocol: int
+    pid: int
+    version: str
+    endpoints: tuple[str, ...]
+    events: tuple[str, ...]
+    public_key: str | None = None
+
+    def text(self) -> str:
+        """The content of the file."""
+        import json
+
+        return json.dumps(self._asdict(), indent=1) + "\n"
+
+
+def runtime_folder() -> str:
+    """The folder of sockets and of the connection file; it may not exist yet."""
+    named = os.environ.get("DESDAEMON_RUNTIME_DIR")
+    if named:
+        return named
+    parent = os.environ.get("XDG_RUNTIME_DIR")
+    if parent:
+        return os.path.join(parent, "desdaemon")  # noqa: PTH118  pathlib is slow to load
+    return os.path.join(tempfile.gettempdir(), f"desdaemon-{os.getuid()}")  # noqa: PTH118
+
+
+def connection_path() -> str:
+    """Where the connection file is."""
+    return os.path.join(runtime_folder(), "connection.json")  # noqa: PTH118
+
+
+def default_endpoint() -> str:
+    """The ipc endpoint for requests."""
+    return "ipc://" + os.path.join(runtime_folder(), "desdaemon.sock")  # noqa: PTH118
+
+
+def events_endpoint(requests: str) -> str:
+    """The endpoint of the events beside one for requests: ``-events`` after a path, the next port of TCP."""
+    if not requests.startswith("tcp://"):
+        return requests + EVENTS_SUFFIX
+    host, colon, port = requests.rpartition(":")
+    if not colon or not port.isdecimal() or not 1 <= int(port) < 65_535:
+        raise BadInput(f"endpoint {quoted(requests)}: expected one such as tcp://127.0.0.1:6464")
+    return f"{host}:{int(port) + 1}"
+
+
+def read_connection(path: str) -> Connection:
+    """The connection in a file; raises `BadInput` naming the file for other content, and `OSError`."""
+    import json
+
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        text = file.read(_LONGEST_FILE)
+    try:
+        found = json.loads(text)
+        connection = Connection(
+            int(found["protocol"]),
+            int(found["pid"]),
+            str(found["version"]),
+            tuple(map(str, found["endpoints"])),
+            tuple(map(str, found["events"])),
+            str(found["public_key"]) if found.get("public_key") else None,
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadInput(f"{path}: {quoted(text)}: expected a connection file that a daemon has written") from None
+    if not connection.endpoints or len(connection.endpoints) != len(connection.events):
+        raise BadInput(f"{path}: expected endpoints for requests and as many for events")
+    return connection

@@ -1,0 +1,103 @@
+"""Positions and moves in structured messages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    discs_text,
+    illegal_move,
+    parse_board,
+    parse_move,
+    parse_moves,
+)
+
+from .messages import RequestError
+
+_BLACK = str.maketrans("XO-", "100")
+_WHITE = str.maketrans("XO-", "010")
+_PLAIN = frozenset("XO-")
+
+
+class Line(NamedTuple):
+    """A position and what led to it: ``positions[k]`` is the board after ``k`` of the moves that were given.
+
+    ``moves`` holds them with the forced passes that were left out.
+    """
+
+    positions: list[Position]
+    moves: list[int]
+
+    @property
+    def last(self) -> Position:
+        """The position after all moves."""
+        return self.positions[-1]
+
+
+def read_line(args: dict[str, Any]) -> Line:
+    """The position that ``board`` and ``moves`` name; raises `RequestError`."""
+    text = args.get("board")
+    position = START if text is None else read_board(text)
+    line = Line([position], [])
+    moves = args.get("moves")
+    if moves:
+        try:
+            wanted = parse_moves(moves)
+        except BadInput as error:
+            raise RequestError("bad_request", str(error), "moves") from None
+        for number, move in enumerate(wanted, 1):
+            _play(line, move, number if len(wanted) > 1 else 0)
+    return line
+
+
+def _play(line: Line, move: int, number: int) -> None:
+    position = line.positions[-1]
+    try:
+        line.positions.append(position.after(move))
+    except rules.IllegalMove:
+        if not position.must_pass:
+            raise _illegal(position, move, number) from None
+        position = position.after(rules.PASS)
+        try:
+            line.positions.append(position.after(move))
+        except rules.IllegalMove:
+            raise _illegal(position, move, number) from None
+        line.moves.append(rules.PASS)
+    line.moves.append(move)
+
+
+def _illegal(position: Position, move: int, number: int) -> RequestError:
+    return RequestError("illegal_move", illegal_move(position, move, number), "moves")
+
+
+def read_board(text: str) -> Position:
+    """A board with its side to move; raises `RequestError`."""
+    side = text[-1:]
+    if len(text) == 66 and text[64] == " ":
+        text = text[:64] + side
+    if len(text) == 65 and side in ("X", "O") and _PLAIN.issuperset(text):
+        squares = text[63::-1]
+        black, white = int(squares.translate(_BLACK), 2), int(squares.translate(_WHITE), 2)
+        return Position(black, white, True) if side == "X" else Position(white, black, False)
+    try:
+        return parse_board(text)
+    except BadInput as error:
+        raise RequestError("bad_position", str(error), "board") from None
+
+
+def read_moves(name: str, texts: list[str]) -> list[int]:
+    """The moves of a list argument; raises `RequestError`."""
+    try:
+        return [parse_move(text) for text in texts]
+    except BadInput as error:
+        raise RequestError("bad_request", str(error), name) from None
+
+
+def canonical_text(player: int, opponent: int) -> str:
+    """The canonical image of a position as text, its mover as X."""
+    player, opponent = rules.canonical(player, opponent)
+    return f"{discs_text(player, opponent)} X"

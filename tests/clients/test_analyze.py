@@ -1,0 +1,350 @@
+"""Reports on games: the scores against exact ones by the referee, the page by a parser of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import referee
+from checkout import SUPPORT
+from programs import PICTURES, programs
+from random_games import random_game, with_pass
+
+from desdaemon.clients.analysis import command
+from desdaemon.clients.analysis.game import GameAnalysis, analyze_game, as_json
+from desdaemon.clients.analysis.page import page
+from desdaemon.clients.analysis.source import OwnDaemon
+from desdaemon.clients.analysis.table import table
+from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.match import engine_process
+from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import START, Position, move_text, parse_board, parse_moves
+from desdaemon.protocol.othello.rules import PASS
+
+NASTY = '</script><script>alert("x")</script>&'
+
+
+class ExactSource:
+    """Answers by the referee's own search, exactly; `asked` are the requests."""
+
+    def __init__(self) -> None:
+        self.asked: list[Mapping[str, Any]] = []
+
+    def analyze(
+        self, requests: Sequence[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], None]
+    ) -> list[Mapping[str, Any]]:
+        return [self._one(args, tell) for args in requests]
+
+    def _one(self, args: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+        self.asked.append(args)
+        position = parse_board(args["board"])
+        if "plies" not in args:
+            return self._position(position, [referee.square(name) for name in args["allow"]])
+        found = []
+        moves = parse_moves(args["moves"])
+        for ply in range(len(moves) + 1):
+            if ply in args["plies"]:
+                found.append(self._position(position, None))
+                tell(found[-1])
+            if ply < len(moves):
+                position = position.after(moves[ply])
+        return {"plies": found}
+
+    def _position(self, position: Position, allowed: list[int] | None) -> Mapping[str, Any]:
+        scores = referee.solve_moves(referee.from_bits(position.player, position.opponent))
+        best = max(allowed or scores, key=lambda move: scores[move])
+        name = referee.name(best).lower()
+        line = {"move": name, "score": scores[best], "depth": position.empties, "selectivity": 100}
+        return {"moves": [{**line, "exact": True, "source": "search", "pv": name}]}
+
+
+def late_game(seed: int) -> FileGame:
+    """The last moves of a random game, as a game of its own."""
+    whole = random_game(seed, 99)
+    position = START
+    moves = list(whole.moves)
+    while moves and (position.empties > 6 or position.must_pass):
+        position = position.after(moves.pop(0).move)
+    return FileGame(GameRecord(position, tuple(moves), f"Ann {seed}", NASTY), 3, "Cup", "1999")
+
+
+def analysed(game: FileGame) -> GameAnalysis:
+    return analyze_game(game, ExactSource(), "referee 1", {"level": 60, "book": "ignore"}, lambda done, total: None)
+
+
+def games() -> Iterator[FileGame]:
+    found = [late_game(seed) for seed in range(40)]
+    return (game for game in found if len(game.record.moves) > 3)
+
+
+def test_scores_are_the_referee_s() -> None:
+    """A move is worth what the position after it is to the other side; the graph ends with the result."""
+    mistakes = passes = 0
+    for game in games():
+        analysis = analysed(game)
+        assert [step.move for step in analysis.steps] == [played.move for played in game.record.moves]
+        for step in analysis.steps:
+            if step.move == PASS:
+                passes += 1
+                continue
+            scores = referee.solve_moves(referee.from_bits(step.position.player, step.position.opponent))
+            assert (step.score, step.played) == (max(scores.values()), scores[step.move])
+            assert scores[step.best] == step.score
+            assert step.lost == step.score - step.played
+            assert step.sure == "exact"
+            mistakes += step.lost > 0
+        for before, after in zip(analysis.steps, analysis.steps[1:], strict=False):
+            assert before.played == -after.score
+        final = game.record.final
+        cells = referee.from_bits(final.player, final.opponent)
+        assert analysis.result == (1 if final.black_to_move else -1) * referee.final_score(cells)
+        assert analysis.scores()[-1] == analysis.result
+        assert len(analysis.scores()) == len(analysis.steps) + 1
+        lost = {True: 0, False: 0}
+        for step in analysis.steps:
+            lost[step.position.black_to_move] += step.lost
+        assert {black: analysis.summary(black).lost for black in lost} == lost
+    assert mistakes > 10
+    assert passes > 3
+
+
+def test_only_what_was_not_best_is_asked_again() -> None:
+    game = next(games())
+    source = ExactSource()
+    told = []
+    analysis = analyze_game(game, source, "x", {"depth": 9}, lambda done, total: told.append((done, total)))
+    moves = sum(played.move != PASS for played in game.record.moves)
+    assert told == [(done, moves) for done in range(1, moves + 1)]
+    assert source.asked[0]["depth"] == 9
+    again = {(args["board"][:64], *args["allow"]) for args in source.asked[1:]}
+    others = [step for step in analysis.steps if step.best != step.move]
+    assert len(again) == len(others) == len(source.asked) - 1
+    assert {name for _, name in again} == {move_text(step.move).lower() for step in others}
+
+
+def test_a_table_for_the_terminal() -> None:
+    analysis = analysed(next(games()))
+    text = table(analysis)
+    rows = re.findall(r"^ +(\d+)  ([XO]) ([A-H][1-8]|PA)", text, re.MULTILINE)
+    assert [(int(number), name) for number, _, name in rows] == [
+        (step.number, move_text(step.move)) for step in analysis.steps
+    ]
+    assert f"Cup, 1999: {'Black' if (analysis.result or 0) > 0 else 'White' if analysis.result else 'a draw'}" in text
+    assert all(step.sure in text for step in analysis.steps)
+
+
+def test_json_for_programs() -> None:
+    analysis = analysed(next(games()))
+    found = json.loads(json.dumps(as_json(analysis)))
+    assert found["black_scores"] == analysis.scores()
+    assert [step["lost"] for step in found["steps"]] == [step.lost for step in analysis.steps]
+    assert parse_board(found["steps"][0]["board"]) == analysis.game.record.initial
+    assert found["summary"]["black"]["lost"] == analysis.summary(True).lost
+
+
+class Page(HTMLParser):
+    """The elements of a page; every one that is opened has to be closed, in order."""
+
+    VOID = ("meta", "input", "br", "link", "img")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+
+
+def test_the_page_stands_alone() -> None:
+    """It is well formed, loads nothing, survives names that are markup, and has the data its script needs."""
+    analysis = analysed(next(games()))
+    text = page(analysis)
+    found = Page(text)
+    assert found.open == []
+    assert text.count("<script") == 2
+    assert NASTY not in text
+    identities = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    assert len(identities) == len(set(identities))
+    for tag, attributes in found.elements:
+        assert tag not in ("link", "img", "iframe")
+        assert "src" not in attributes
+        assert str(attributes.get("href", "#")).startswith("#")
+        if tag == "svg":
+            assert attributes["role"] == "img"
+            assert attributes["aria-label"]
+    assert "http" not in text
+    assert "url(" not in text.replace("url(#", "")
+    places = json.loads(found.scripts[0])
+    assert len(places) == len(analysis.steps) + 1
+    assert all(len(place["board"]) == 64 for place in places)
+
+
+def test_games_without_an_end() -> None:
+    whole = late_game(1)
+    analysis = analysed(whole._replace(record=whole.record._replace(moves=whole.record.moves[:1]), result=None))
+    assert len(analysis.scores()) == 1
+    assert Page(page(analysis)).open == []
+    assert ": not finished" in table(analysis)
+
+
+# The command
+
+
+@pytest.fixture
+def pretending(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon that is started has an engine that pretends."""
+    script = SUPPORT / "fake_daemon.py"
+    monkeypatch.setattr(engine_process, "OWN_COMMAND", [sys.executable, str(script)])
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> str:
+    path = str(tmp_path / "base.wtb")
+    whole = with_pass()
+    short = GameRecord(START, random_game(2, 12).moves)
+    games = [short._replace(black="Ann", white="Bob"), whole._replace(black="Cid", white="Dora")]
+    write_games(path, [FileGame(game, 0, "Open", "1997") for game in [*games, games[0]._replace(moves=())]])
+    return path
+
+
+@pytest.mark.usefixtures("pretending")
+def test_the_command(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    html, out = tmp_path / "game.html", tmp_path / "game.json"
+    assert command.main([base, "--player", "dora", "--depth", "3", "--html", str(html), "--json", str(out)]) == 0
+    text, err = capsys.readouterr()
+    assert err == ""
+    assert text.startswith("Cid (Black) - Dora (White), Open, 1997: ")
+    found = json.loads(out.read_text())
+    assert found["game"] == 2
+    assert found["effort"] == "depth 3"
+    assert parse_moves(found["moves"]) == [played.move for played in with_pass().moves]
+    assert Page(html.read_text()).open == []
+
+
+@pytest.mark.usefixtures("pretending")
+def test_the_first_game_of_several(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([base, "--depth", "3", "--json", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["black"] == "Ann"
+    assert err == "desdaemon analyze: game 1 of several; --game N takes another, --list shows them\n"
+
+
+def test_the_list_of_games(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([base, "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:4] for line in lines[:2]] == [["1", "Ann", "-", "Bob"], ["2", "Cid", "-", "Dora"]]
+    assert command.main([base, "--list", "--player", "DORA"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines[1:2]
+
+
+def test_the_list_knows_results_that_the_file_does_not_tell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.txt"
+    file.write_text("e6f4e3f6g5d6e7f5c5\nf5d6\n")
+    assert command.main([str(file), "--list"]) == 0
+    assert capsys.readouterr().out == f"{1:6}  {'? - ?':44}  Black wins by 64\n{2:6}  {'? - ?':44}  not finished\n"
+
+
+@pytest.mark.usefixtures("pretending")
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["/no/such.wtb"], '"/no/such.wtb": No such file or directory: expected a file that can be read'),
+        (["BASE", "--game", "9"], "game 9: --list shows what there is"),
+        (["BASE", "--player", "zed"], 'no game of "zed": --list shows what there is'),
+        (["BASE", "--game", "3"], "game 3 has no moves"),
+        (["BASE", "--html", "/no/such/folder/x.html"], "--html"),
+        (["BASE", "--json", "/no/such/folder/x.json"], "--json"),
+    ],
+)
+def test_what_it_refuses(arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([argument.replace("BASE", base) for argument in arguments]) == 1
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--game", "-1"], '"-1": expected a whole number from 1'),
+        (["--level", "99"], '"99": expected a whole number from 0 to 60'),
+        (["--depth", "61"], "expected a whole number from 0 to 60"),
+        (["--time", "nan"], '"nan": expected a number from 0.001'),
+        (["--time", "inf"], '"inf": expected a number from 0.001'),
+        (["--threads", "0"], "expected a whole number from 1 to 256"),
+        (["--html", "-", "--json", "-"], "expected one of them on standard output"),
+        (["--key", "mine.key"], "--key: expected --server with it"),
+        (["--server", "--threads", "2"], "--threads: expected no --server with it"),
+        (["--level", "3", "--depth", "3"], "expected what desdaemon analyze --help shows"),
+    ],
+)
+def test_command_lines_that_it_refuses(
+    arguments: list[str], line: str, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main([base, *arguments])
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("\n") == 1
+
+
+def test_a_daemon_that_does_not_start(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_process, "OWN_COMMAND", [sys.executable, "-c", "raise SystemExit(7)"])
+    assert command.main([base]) == 1
+    with pytest.raises(DaemonError, match="it has ended with status 7"):
+        OwnDaemon()
+
+
+# A browser
+
+
+@pytest.mark.slow
+def test_the_page_in_a_browser(shared_data: Path, tmp_path: Path) -> None:
+    """A game of the real base: the script runs, nothing is complained about, and the picture is no empty page."""
+    (chromium,) = programs("chromium")
+    html = tmp_path / "game.html"
+    base = str(shared_data / "wthor" / "WTH_1980.wtb")
+    assert command.main([base, "--game", "2", "--level", "12", "--html", str(html)]) == 0
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    picture = PICTURES / "analysis.png"
+    picture.unlink(missing_ok=True)
+    browser = [chromium, "--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={tmp_path / 'profile'}"]
+    address = f"{html.as_uri()}#46"
+    shown = subprocess.run(
+        [*browser, "--enable-logging=stderr", "--dump-dom", address], capture_output=True, text=True, timeout=120
+    )
+    assert "CONSOLE" not in shown.stderr
+    assert re.search(r'<tr[^>]* data-row="46"[^>]* aria-current="true"', shown.stdout)
+    assert re.search(r'id="told"[^>]*>46\. White plays B2', shown.stdout)
+    subprocess.run(
+        [*browser, "--window-size=1200,640", f"--screenshot={picture}", address],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert picture.stat().st_size > 20_000

@@ -1,0 +1,563 @@
+"""Matches between programs that play well, badly, late, or not at all; the arithmetic of their results."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import referee
+from checkout import IMPORT, SUPPORT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import programs
+from random_games import OTHER_START
+
+from desdaemon.clients.match import command, statistics, workers
+from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
+from desdaemon.clients.match.engine_protocols import PLAYERS, GtpPlayer, Player, detected_protocol, start_player
+from desdaemon.clients.match.journal import Journal
+from desdaemon.clients.match.openings import listed_openings
+from desdaemon.clients.match.referee import Finished, Terms, play_game, solve
+from desdaemon.clients.match.report import report, tally
+from desdaemon.clients.match.time_control import Stopwatch, TimeControl, parse_clock, parse_seconds
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.bases import read_games
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import START, parse_board
+from desdaemon.protocol.othello.rules import PASS
+
+FAKE = str(SUPPORT / "fake_player.py")
+NO_LIMIT = TimeControl()
+
+
+def fake(*arguments: object) -> str:
+    """The command line of a player that pretends."""
+    return shlex.join([sys.executable, FAKE, *map(str, arguments)])
+
+
+def played(
+    first: list[object],
+    second: list[object],
+    controls: tuple[TimeControl, TimeControl] = (NO_LIMIT, NO_LIMIT),
+    opening: GameRecord | None = None,
+    **terms: float,
+) -> Finished:
+    """A game between two of them."""
+    players: list[Player] = []
+    try:
+        players = [start_player(command_of(fake(*side)), str(side[0])) for side in (first, second)]
+        wanted = Terms(controls, patience=500, lateness=300)._replace(**terms)
+        return play_game((players[0], players[1]), opening or GameRecord(START, ()), controls, wanted)
+    finally:
+        for player in players:
+            player.process.kill()
+
+
+# The referee
+
+
+@pytest.mark.parametrize("protocol", list(PLAYERS))
+def test_a_whole_game_in_each_protocol(protocol: str) -> None:
+    """Every move is legal, every forced pass is there, and the score is that of another referee."""
+    opening = listed_openings(1)[0]
+    game = played([protocol, "first"], [protocol, "last"], opening=opening)
+    assert (game.ending, game.faulty) == ("played", -1)
+    assert game.record.moves[:8] == opening.moves
+    cells = referee.start()
+    for move in game.record.moves:
+        cells = referee.passed(cells) if move.move == PASS else referee.play(cells, move.move)
+    assert referee.game_over(cells)
+    assert game.score == (1 if len(game.record.moves) % 2 == 0 else -1) * referee.final_score(cells)
+    chosen = sum(move.move != PASS for move in game.record.moves) - 8
+    assert sum(game.moves) == chosen
+
+
+@pytest.mark.parametrize(
+    ("fault", "ending", "note"),
+    [
+        ("illegal", "illegal", "D4 is illegal: expected one of"),
+        ("junk", "illegal", '"z9" is no move'),
+        ("crash", "crash", "it has ended with status 3"),
+        ("hang", "hang", "no answer within 0.5 s"),
+        ("resign", "resigned", "resigned"),
+        ("refuse", "answer", "it refuses"),
+    ],
+)
+@pytest.mark.parametrize("white", [False, True])
+def test_a_side_that_goes_wrong_loses(fault: str, ending: str, note: str, white: bool) -> None:
+    good, bad = ["gtp", "first"], ["gtp", fault, 3]
+    game = played(good, bad) if white else played(bad, good)
+    assert (game.ending, game.faulty, game.score) == (ending, int(white), 64 if white else -64)
+    assert note in game.note
+    if fault != "refuse":
+        assert game.moves[int(white)] == (4 if ending == "illegal" else 3)
+
+
+def test_a_late_move_loses_and_one_within_the_margin_does_not() -> None:
+    hurried = TimeControl(move=100)
+    game = played(["gtp", "slow", 0], ["gtp"], (hurried, NO_LIMIT), lateness=60_000)
+    assert (game.ending, game.faulty, game.moves) == ("time", 0, (1, 0))
+    assert re.fullmatch(r"move 1 took \d+\.\d{3} s", game.note)
+    assert game.longest[0] >= 500
+    assert played(["gtp", "slow", 28], ["gtp"], (hurried, NO_LIMIT), margin=60_000).ending == "played"
+
+
+def test_who_never_answers_loses_soon_after_the_time_is_up() -> None:
+    game = played(["nboard"], ["nboard", "hang", 1], (NO_LIMIT, TimeControl(main=200)))
+    assert (game.ending, game.faulty) == ("hang", 1)
+
+
+def test_games_are_read_out() -> None:
+    game = played(["text"], ["text", "last"], adjudicate=6)
+    assert (game.ending, game.faulty) == ("adjudicated", -1)
+    final = game.record.final
+    cells = referee.from_bits(final.player, final.opponent)
+    assert referee.empties(cells) == 6
+    assert game.score == (1 if final.black_to_move else -1) * referee.solve(cells)
+
+
+@given(seed=st.integers(0, 10**6), empties=st.integers(0, 6))
+@settings(max_examples=40, deadline=None)
+def test_the_referee_s_solver(seed: int, empties: int) -> None:
+    cells = referee.random_position(seed, 60 - empties)
+    assert solve(*referee.to_bits(cells), -64, 64) == referee.solve(cells)
+
+
+@pytest.mark.parametrize("protocol", ["nboard", "text"])
+def test_other_boards(protocol: str) -> None:
+    """Programs are told of the board; these know one only, and so go wrong."""
+    opening = GameRecord(parse_board(OTHER_START), ())
+    assert played([protocol], [protocol], opening=opening).ending in ("illegal", "crash", "played")
+    with pytest.raises(BadInput, match="GTP has no word for another board"):
+        played(["gtp"], ["gtp"], opening=opening)
+
+
+# Programs
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "nboard"])
+def test_the_protocol_is_found_out(protocol: str, tmp_path: Path) -> None:
+    script = tmp_path / "engine"
+    script.write_text(f"#!/bin/sh\nexec {fake(protocol)}\n")
+    script.chmod(0o700)
+    assert detected_protocol([str(script)]) == protocol
+
+
+def test_the_protocol_is_read_off_the_command_line() -> None:
+    assert detected_protocol(command_of("no-such-program -gtp -level 3")) == "gtp"
+    assert detected_protocol(command_of("no-such-program --protocol nboard")) == "nboard"
+    assert detected_protocol(command_of("/no/gtp-program")) == "gtp"
+    assert detected_protocol(command_of("self --protocol=text")) == "text"
+
+
+def test_this_program_is_known_by_a_word() -> None:
+    assert command_of("self -level 3")[1:] == ["-m", "desdaemon", "-gtp", "-level", "3"]
+    assert command_of("self --protocol nboard")[1:] == ["-m", "desdaemon", "--protocol", "nboard"]
+
+
+@pytest.mark.parametrize("text", ["", "'", "  "])
+def test_bad_command_lines(text: str) -> None:
+    with pytest.raises(BadInput, match="expected a command line"):
+        command_of(text)
+
+
+def test_a_program_that_says_nothing() -> None:
+    process = EngineProcess(command_of(fake("gtp", "deaf")))
+    try:
+        with pytest.raises(EngineFault, match="no answer within"):
+            GtpPlayer(process, 0.3)
+    finally:
+        process.kill()
+
+
+def test_the_dialogue_is_written_down(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    player = start_player(command_of(fake("gtp")), "gtp", log)
+    player.close()
+    assert "< protocol_version\n> = \n" in log.read_text()
+
+
+def test_nboard_is_told_the_clock(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    player = start_player(command_of(fake("nboard")), "nboard", log)
+    control = TimeControl(main=20_000, increment=100)
+    player.begin(START, control)
+    player.answer(GameRecord(START, ()), Stopwatch(control, 0), 60)
+    player.close()
+    assert "TI[0:20/0:00.1]" in log.read_text()
+
+
+# Time
+
+
+def test_clocks() -> None:
+    watch = Stopwatch(TimeControl(main=1000, increment=100), 0)
+    assert watch.left == 1000
+    assert watch.spend(600)
+    assert watch.left == 500
+    assert not watch.spend(501)
+    assert Stopwatch(NO_LIMIT, 0).spend(1e9)
+    assert Stopwatch(TimeControl(move=100), 5).spend(105)
+    assert parse_clock("60+0.5", "--clock") == (60_000, 500)
+    assert parse_clock("none", "--clock") == (0, 0)
+    assert parse_seconds("0.25", "x") == 250
+    for text in ("", "x", "-1", "nan", "inf", "0", "1+", "1e99"):
+        with pytest.raises(BadInput):
+            parse_clock(text, "--clock")
+
+
+# Openings
+
+
+def test_the_listed_openings_keep_their_rule() -> None:
+    openings = listed_openings(1000)
+    boards = set()
+    for opening in openings:
+        cells = referee.start()
+        for move in opening.moves:
+            assert min(move.move % 8, move.move // 8) >= 1
+            assert max(move.move % 8, move.move // 8) <= 6
+            assert move.move not in (9, 14, 49, 54)
+            cells = referee.play(cells, move.move)
+        boards.add(referee.canonical_bits(cells))
+        moves, replies = len(referee.legal_moves(cells)), len(referee.legal_moves(referee.passed(cells)))
+        assert min(moves, replies) > 0
+        assert abs(moves - replies) <= 2
+        assert min(word.bit_count() for word in referee.to_bits(cells)) >= 3
+    assert len(boards) == 1000
+
+
+def test_the_seed_decides_about_the_order() -> None:
+    assert listed_openings(60) == listed_openings(100)[:60]
+    assert listed_openings(60) != listed_openings(60, seed=2)
+    with pytest.raises(BadInput, match="expected at most 1000"):
+        listed_openings(1001)
+
+
+# Results
+
+
+def pairs_of(results: list[int]) -> statistics.Counts:
+    counts = [results.count(points) for points in range(5)]
+    return counts[0], counts[1], counts[2], counts[3], counts[4]
+
+
+def test_elo() -> None:
+    """Against the formula where it is exact: 3:1 is 190.85, and the spread is the pairs'."""
+    rating = statistics.elo((0, 0, 50, 0, 50))
+    assert rating
+    assert rating.difference == pytest.approx(400 * math.log10(3))
+    error = 1.959964 * math.sqrt(0.0625 / 100)
+    assert rating.low == pytest.approx(statistics.elo_of(0.75 - error))
+    assert rating.high == pytest.approx(statistics.elo_of(0.75 + error))
+    assert rating.superiority > 0.999
+    assert statistics.elo((0, 0, 0, 0, 0)) is None
+
+
+def test_elo_without_a_single_loss() -> None:
+    """The true score is above 0.025 ^ (1 / games) with 97.5 %."""
+    rating = statistics.elo((0, 0, 0, 0, 10))
+    assert rating
+    assert rating.difference == math.inf
+    assert statistics.expected_score(rating.low) ** 20 == pytest.approx(0.025)
+    against = statistics.elo((10, 0, 0, 0, 0))
+    assert against
+    assert against.high == pytest.approx(-rating.low)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=200))
+@settings(deadline=None)
+def test_elo_is_the_same_from_either_side(results: list[int]) -> None:
+    ours, theirs = statistics.elo(pairs_of(results)), statistics.elo(pairs_of([4 - points for points in results]))
+    assert ours
+    assert theirs
+    assert ours.difference == pytest.approx(-theirs.difference)
+    assert ours.low == pytest.approx(-theirs.high)
+    assert ours.superiority == pytest.approx(1 - theirs.superiority)
+    assert ours.low <= ours.difference <= ours.high
+
+
+def test_the_sequential_test_is_seldom_wrong() -> None:
+    """Matches between players exactly as strong as a hypothesis: it is accepted, but for one in 20."""
+    chance = random.Random(1)
+    for true, right in ((0.0, 0), (60.0, 1)):
+        score = statistics.expected_score(true)
+        verdicts = []
+        for _ in range(60):
+            results: list[int] = []
+            accepted = -1
+            while accepted < 0:
+                results += [2 * sum(chance.random() < score for _ in range(2)) for _ in range(20)]
+                accepted = statistics.sequential(pairs_of(results), 0.0, 60.0).accepted
+            verdicts.append(accepted)
+        assert verdicts.count(right) >= 52
+
+
+def test_the_sequential_test_is_in_no_hurry() -> None:
+    """Straight losses decide when single games by the plain ratio of likelihoods would: in the third pair."""
+    once = math.log((1 - statistics.expected_score(100)) / (1 - statistics.expected_score(-100)))
+    games = next(games for games in range(100) if games * once < math.log(0.05 / 0.95))
+    assert -(-games // 2) == 3
+    assert [statistics.sequential((n, 0, 0, 0, 0), -100, 100).accepted for n in range(4)] == [-1, -1, -1, 0]
+
+
+# Whole matches
+
+
+def run(*arguments: object, games: int = 4) -> int:
+    return command.main([*map(str, arguments), "--games", str(games)])
+
+
+def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, account = tmp_path / "games.ggf", tmp_path / "account.json"
+    sides = [fake("gtp", "first"), fake("gtp", "last")]
+    assert run(*sides, "--concurrency", 2, "--save", saved, "--json", account, "--log", tmp_path / "logs") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    games = list(read_games(str(saved)))
+    assert [(game.record.black, game.record.white) for game in games] == [
+        ("Fake first", "Fake last"),
+        ("Fake last", "Fake first"),
+    ] * 2
+    openings = listed_openings(2)
+    assert [game.record.moves[:8] for game in games] == [openings[at // 2].moves for at in range(4)]
+    found = json.loads(account.read_text())
+    scores = [-(game.result or 0) if at % 2 else (game.result or 0) for at, game in enumerate(games)]
+    assert found["score"] == sum((score > 0) + 0.5 * (score == 0) for score in scores) / 4
+    assert found["discs"] == pytest.approx(sum(scores) / 4)
+    assert sum(found["pairs"]) == 2
+    assert f"Fake first        4 {sum(score > 0 for score in scores):5}" in out
+    assert "Fake last lost by fault: none" in out
+    assert (tmp_path / "logs" / "first-1.log").exists()
+
+
+def test_faults_are_counted_and_the_match_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(fake("gtp", "crash", 2), fake("gtp", "illegal", 5), "--names", "A,B") == 0
+    out = capsys.readouterr().out
+    assert "A lost by fault: crash 4" in out
+    assert "game 2, A as White: crash: it has ended with status 3" in out
+
+
+def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was finished is kept, the last line may be cut off, and no game is played twice."""
+    journal = tmp_path / "journal"
+    sides = [fake("gtp", "first"), fake("gtp", "last")]
+    assert run(*sides, "--journal", journal, games=2) == 0
+    whole = journal.read_bytes()
+    assert run(*sides, "--journal", journal, games=4) == 0
+    lines = journal.read_bytes().splitlines(keepends=True)
+    assert b"".join(lines[:3]) == whole
+    assert len(lines) == 5
+    journal.write_bytes(b"".join(lines[:4]) + lines[4][:-20])
+    assert run(*sides, "--journal", journal, games=4) == 0
+    again = journal.read_bytes().splitlines()
+    without_times = [re.sub(rb'"(ms|used|longest)":\[[^]]*\]', b"", line) for line in (lines[4].rstrip(), again[4])]
+    assert without_times[0] == without_times[1]
+    capsys.readouterr()
+    assert run(*sides, "--journal", journal, "--move-time", "5", games=4) == 1
+    assert "a match with controls" in capsys.readouterr().err
+
+
+def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    code = IMPORT + "from desdaemon.clients.match import command; sys.exit(command.main(sys.argv[1:]))"
+    sides = [fake("gtp", "slow", 20), fake("gtp", "first")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *sides, "--games", "100", "--concurrency", "2", "--journal", str(journal)],
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    terms = json.loads(journal.read_bytes().splitlines()[0])
+    del terms["match"]
+    with Journal(str(journal), terms) as kept:
+        assert kept.games
+        assert all(game.ending == "played" for game in kept.games.values())
+
+
+def test_an_interrupted_match_reports_what_it_has(tmp_path: Path) -> None:
+    code = IMPORT + "from desdaemon.clients.match import command; sys.exit(command.main(sys.argv[1:]))"
+    journal = tmp_path / "journal"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, fake("gtp", "hang", 40), fake("gtp", "hang", 100), "--journal", str(journal)],
+        stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 130
+    assert "lost by fault: none" in out
+
+
+def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [fake("gtp", "resign", 0), fake("gtp", "first")]
+    assert run(*sides, "--sprt", "0,100", "--concurrency", 2, games=100) == 0
+    out = capsys.readouterr().out
+    assert ": the first hypothesis" in out
+    assert int(re.findall(r"Fake resign +(\d+)", out)[0]) < 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["no-such-program -gtp", "x -gtp"], 'engine "no-such-program -gtp": No such file or directory'),
+        (["a -gtp", "b -gtp", "--openings", "/no/such.ggf"], "expected a file that can be read"),
+        (["a -gtp", "b -gtp", "--openings", "OTHER"], "opening 2 begins on another board"),
+        (["a -gtp", "b -gtp", "--save", "games.doc"], "expected a file name that ends in .txt, .ggf"),
+        (["a -gtp", "b -gtp", "--save", "/no/such/games.ggf"], "--save"),
+        (["a -gtp", "b -gtp", "--json", "/no/such/match.json"], "--json"),
+        (["a -gtp", "b -gtp", "--games", "3000"], "1500 openings: expected at most 1000"),
+    ],
+)
+def test_files_and_programs_that_a_match_cannot_use(
+    arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of that is said before a game is played."""
+    other = tmp_path / "other.txt"
+    other.write_text(f"f5d6\n{OTHER_START};\n")
+    assert command.main([argument.replace("OTHER", str(other)) for argument in arguments]) == 1
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["'", "x"], "expected a command line"),
+        (["a", "b", "--protocol", "cgi"], '--protocol "cgi": expected auto or one of gtp nboard text'),
+        (["a", "b", "--move-time", "1,2,3"], "expected one value for both programs, or two"),
+        (["a", "b", "--move-time", "fast"], "expected seconds such as 0.5, or none"),
+        (["a", "b", "--sprt", "5,1"], "expected two differences of Elo, the smaller first"),
+        (["a", "b", "--sprt", "0,inf"], '"inf": expected a number from -10000 to 10000'),
+        (["a", "b", "--sprt", "nan,1"], '"nan": expected a number from'),
+        (["a", "b", "--level", "nan"], '--level "nan": expected a whole number from 0 to 1000, or none'),
+        (["a", "b", "--level", "3,2.5"], '--level "2.5": expected a whole number'),
+        (["a", "b", "--margin", "nan"], '--margin: "nan": expected a number from 0'),
+        (["a", "b", "--margin=-5"], '"-5": expected a number from 0'),
+        (["a", "b", "--games", "0"], '--games: "0": expected a whole number from 1'),
+        (["a", "b", "--plies", "61"], "expected a whole number from 0 to 60"),
+        (["a", "b", "--adjudicate", "11"], "expected a whole number from 0 to 10"),
+        (["a", "b", "--concurrency", "0"], "expected a whole number from 1 to 256"),
+        (["a"], "second: expected what desdaemon match --help shows"),
+    ],
+)
+def test_command_lines_that_a_match_refuses(
+    arguments: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(arguments)
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert line in err
+    assert err.count("\n") == 1
+    assert err.count(": expected") == 1
+
+
+def test_a_program_that_says_nothing_at_its_start_is_mentioned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mentioned = threading.Event()
+
+    def start(*arguments: object) -> Player:
+        assert mentioned.wait(60)
+        raise EngineFault("hang", "no answer within 300 s")
+
+    class Heard(workers.Match):
+        def _remark(self, text: str) -> None:
+            super()._remark(text)
+            mentioned.set()
+
+    monkeypatch.setattr(workers, "_SILENT_S", 0.01)
+    monkeypatch.setattr(workers, "start_player", start)
+    monkeypatch.setattr(command, "Match", Heard)
+    assert run("mute -gtp", "deaf -gtp") == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == 'desdaemon match: engine "mute -gtp" says nothing in gtp yet; it has 300 s for its start'
+    assert second.endswith('"mute -gtp": no answer within 300 s: expected a program that speaks gtp')
+
+
+@pytest.mark.parametrize("content", [b"hello\n", b"{}\n", b'{"match": 2}\n', b"[]\n", b"hello"])
+def test_files_that_are_no_journal(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(content)
+    with pytest.raises(BadInput):
+        Journal(str(path), {"first": "a"})
+    assert path.read_bytes() == content
+
+
+def test_the_account_of_a_match() -> None:
+    """Three games by hand: two of a pair, one without a partner."""
+
+    def game(score: int, ending: str = "played", faulty: int = -1) -> Finished:
+        return Finished(GameRecord(START, ()), score, ending, faulty, "late", (100.0, 300.0), (60.0, 90.0), (10, 20))
+
+    account = tally({0: game(10), 1: game(4), 2: game(-64, "time", 0)})
+    assert account.total == (1, 0, 2)
+    assert (account.black, account.white) == ((1, 0, 1), (0, 0, 1))
+    assert account.pairs == (0, 0, 1, 0, 0)
+    assert account.singles == [0.0]
+    assert account.discs == 3
+    assert account.faults == ({"time": 1}, {})
+    assert account.longest_ms == (90, 90)
+    assert account.mean_ms == ((100 + 300 + 100) / (10 + 20 + 10), (300 + 100 + 300) / (20 + 10 + 20))
+    text = report({0: game(10), 2: game(-64, "time", 0)}, ("A", "B"), "A against B", None)
+    assert "  game 3, A as Black: time: late\n" in text
+
+
+# Programs that nobody here wrote
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [2, 4])
+def test_twenty_games_against_gtp_rhino(level: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No illegal move, no second exceeded, nineteen games won. On Debian the package is grhino.
+
+    Half a second is what it means to use, so that a busy machine is no matter.
+    """
+    (rhino,) = programs("gtp-rhino")
+    account = tmp_path / "account.json"
+    opponent = shlex.join([rhino, "-l", str(level)])
+    assert run("self -level 12 -move-time 0.5", opponent, "--move-time", "1,none", "--json", account, games=20) == 0
+    found = json.loads(account.read_text())
+    assert found["games"] == 20
+    assert found["faults"] == [{}, {}], capsys.readouterr().out
+    assert found["longest_ms"][0] <= 1000
+    assert found["black"][0] + found["white"][0] >= 19
+
+
+@pytest.mark.slow
+def test_two_hundred_fast_games_are_never_lost_on_time(tmp_path: Path) -> None:
+    """A second for a game and 0.05 s for each move: nothing is late, nothing illegal."""
+    account = tmp_path / "account.json"
+    assert run("self", "self", "--clock", "1+0.05", "--json", account, games=200) == 0
+    found = json.loads(account.read_text())
+    assert found["games"] == 200
+    assert found["faults"] == [{}, {}]
+
+
+@pytest.mark.slow
+def test_this_program_in_its_three_languages(tmp_path: Path) -> None:
+    """Whole games between them, in which nobody does anything wrong."""
+    account = tmp_path / "account.json"
+    for first, second in (("-gtp", "-nboard"), ("-nboard", "--protocol text")):
+        assert run(f"self {first} -level 3", f"self {second} -level 3", "--json", account, games=8) == 0
+        found = json.loads(account.read_text())
+        assert (found["games"], found["faults"]) == (8, [{}, {}])

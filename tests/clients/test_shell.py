@@ -1,0 +1,141 @@
+"""`desdaemon shell` as a process, against a daemon that pretends."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import SUPPORT
+from pretended import PretendedDaemon, leave_connection_file
+
+SCRIPT = str(SUPPORT / "fake_daemon.py")
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PretendedDaemon]:
+    monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    pretended = PretendedDaemon(f"ipc://{tmp_path}/d")
+    pretended.answers["text"] = answer
+    leave_connection_file(tmp_path, pretended.endpoint)
+    yield pretended
+    pretended.close()
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    line = request["args"]["line"]
+    return {"out": "", "err": f'"{line}"?'} if "bad" in line else {"out": f"<{line}>\n", "err": ""}
+
+
+def shell(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, SCRIPT, "shell", *arguments], input=typed, capture_output=True, text=True, timeout=60
+    )
+
+
+def until(condition: Callable[[], object]) -> None:
+    due = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < due, "it did not happen"
+        time.sleep(0.005)
+
+
+def lines(daemon: PretendedDaemon) -> list[str]:
+    return [request["args"]["line"] for request in daemon.seen if request["op"] == "text"]
+
+
+def test_one_shot(daemon: PretendedDaemon) -> None:
+    done = shell("-c", "hint 3", "-c", "bad one", "-c", "moves")
+    assert (done.stdout, done.stderr, done.returncode) == ("<hint 3>\n<moves>\n", '"bad one"?\n', 1)
+    done = shell(daemon.endpoint, "-c", "hint 3")
+    assert (done.stdout, done.stderr, done.returncode) == ("<hint 3>\n", "", 0)
+
+
+def test_lines_of_a_pipe_until_quit(daemon: PretendedDaemon) -> None:
+    done = shell(typed="play f5\n\nhint\nquit\nmoves\n")
+    assert (done.stdout, done.stderr, done.returncode) == ("<play f5>\n<hint>\n", "", 0)
+
+
+def test_operations_as_json(daemon: PretendedDaemon) -> None:
+    daemon.answers["legal"] = lambda request: {"moves": request["args"].get("moves", "")}
+    done = shell("--json", "-c", 'legal {"moves": "f5"}', "-c", "ping")
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"type": "final", "data": {"moves": "f5"}},
+        {"type": "final", "data": {}},
+    ]
+    assert (done.stderr, done.returncode) == ("", 0)
+    for line in ("legal {", "legal 3", "legal " + "[" * 50_000):
+        done = shell("--json", "-c", line)
+        assert (done.stdout, done.returncode, done.stderr.count("\n")) == ("", 1, 1)
+        assert "expected a JSON map" in done.stderr
+
+
+def test_nobody_there_and_bad_command_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path))
+    for arguments, status in (((), 1), (("ipc:///nowhere/at/all", "--timeout", "0.1"), 1), (("--nonsense",), 2)):
+        done = shell(*arguments)
+        assert (done.stdout, done.returncode, done.stderr.count("\n")) == ("", status, 1), done.stderr
+        assert done.stderr.startswith("desdaemon shell: ")
+
+
+def test_an_interrupt_stops_and_a_second_one_cancels(daemon: PretendedDaemon) -> None:
+    daemon.answers["text"] = lambda request: {"out": "", "err": ""}
+    del daemon.answers["text"]
+    daemon.answers["cancel"] = lambda request: {"cancelled": True}
+    process = subprocess.Popen(
+        [sys.executable, SCRIPT, "shell", "-c", "go", "-c", "moves"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    until(lambda: lines(daemon) == ["go"])
+    process.send_signal(signal.SIGINT)
+    until(lambda: lines(daemon) == ["go", "stop"])
+    process.send_signal(signal.SIGINT)
+    until(lambda: "cancel" in daemon.operations())
+    go, stop = daemon.held
+    daemon.refuse(go, "cancelled")
+    daemon.final(stop, {"out": "", "err": ""})
+    until(lambda: lines(daemon)[-1] == "moves")
+    daemon.final(daemon.held[-1], {"out": "F5", "err": ""})
+    out, err = process.communicate(timeout=30)
+    assert (out, process.returncode) == ("F5\n", 1)
+    assert err.startswith("cancelled: ")
+
+
+def test_history_and_completion_at_a_terminal(daemon: PretendedDaemon, tmp_path: Path) -> None:
+    for typed, wanted in ((b"hin\t3\nbook dev\t2 4\n\x04", ["hint 3", "book deviate 2 4"]), (b"\x1b[A\n\x04", [])):
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, SCRIPT, "shell"],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env={**os.environ, "TERM": "xterm"},
+        )
+        os.close(terminal)
+        seen = b""
+        while b"desdaemon> " not in seen:
+            seen += os.read(controller, 1000)
+        os.write(controller, typed)
+        try:
+            while seen := os.read(controller, 1000):
+                pass
+        except OSError:
+            pass
+        assert process.wait(30) == 0
+        os.close(controller)
+        assert lines(daemon)[: len(wanted)] == wanted
+    assert lines(daemon)[-1] == "book deviate 2 4"
+    history = tmp_path / "state" / "desdaemon" / "shell_history"
+    assert history.stat().st_mode & 0o777 == 0o600

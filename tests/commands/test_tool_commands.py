@@ -1,0 +1,99 @@
+"""The commands that test, measure and count."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from dialogue import Dialogue
+
+from desdaemon.protocol.games import wthor
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, moves_text, parse_board
+from desdaemon.protocol.othello.obf import parse_problem
+from desdaemon.protocol.othello.rules import PASS
+
+PROBLEMS = (
+    "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;",
+    "XO-" + "X" * 61 + " X",
+)
+
+
+def test_seek_finds_a_line() -> None:
+    dialogue = Dialogue()
+    dialogue.say("play f5d6c3d3c4f4")
+    board = dialogue.board
+    dialogue.say("init")
+    line = dialogue.say(f"seek {board}").strip()
+    dialogue.say(f"play {line}")
+    assert dialogue.board == board
+    dialogue.say("init")
+    assert dialogue.say(f"seek {dialogue.board}") == "the initial position\n"
+    assert dialogue.say("seek " + "-" * 18 + "X" + "-" * 8 + "OX------XO" + "-" * 27 + " O").startswith("no line leads")
+    assert "first discs" in dialogue.refused("seek " + "X" + "-" * 63 + " X")
+
+
+def test_counts() -> None:
+    dialogue = Dialogue()
+    assert [line.split()[4] for line in dialogue.say("count games 4").splitlines()] == ["1", "4", "12", "56", "244"]
+    shapes = dialogue.say("count shapes 5").splitlines()
+    assert shapes == [f"shapes {at}: {n}" for at, n in enumerate([1, 1, 3, 14, 51, 269])]
+    for line in ("count", "count games", "count shapes 9", "count apples 3", "count games 2 2"):
+        assert "expected" in dialogue.refused(line)
+
+
+def test_random_play() -> None:
+    dialogue = Dialogue()
+    answer = dialogue.say("estimate 5")
+    assert re.fullmatch(r"5 games: about \d\.\d+e\+\d+ games from here, \d+\.\d plies each\n", answer)
+    moves, board = dialogue.say("mobility 1").strip().split(" moves: ")
+    assert parse_board(board).moves.bit_count() == int(moves)
+    assert int(moves) > 8
+    assert dialogue.say("bench 2").startswith("2 positions: ")
+    assert len(dialogue.searcher.calls) == 2
+    assert dialogue.say("resources").startswith("user time: ")
+
+
+def test_problem_files(tmp_path: Path) -> None:
+    source, target = tmp_path / "in.obf", tmp_path / "out.obf"
+    source.write_text("".join(f"{line}\n" for line in PROBLEMS))
+    dialogue = Dialogue(level=4)
+    assert dialogue.say(f"script-to-obf {source} {target}") == f"2 problems written to {target}\n"
+    written = [parse_problem(line) for line in target.read_text().splitlines()]
+    for line, problem in zip(PROBLEMS, written, strict=True):
+        assert problem
+        assert problem.position == parse_board(line)
+        assert problem.best == 10
+        assert len(problem.scores) == problem.position.moves.bit_count()
+    # The search that pretends has each move two discs worse than the one before; one position has no second move.
+    assert dialogue.say(f"select-hard {source} {target}") == f"1 problems written to {target}\n"
+    wrong = tmp_path / "wrong.obf"
+    assert "1 erroneous" in dialogue.say(f"solve {source} {wrong}")
+    assert wrong.read_text() == f"{PROBLEMS[0]}\n"
+    assert "expected" in dialogue.refused(f"script-to-obf {source}")
+    assert "nowhere" in dialogue.refused(f"select-hard /nowhere.obf {target}")
+
+
+def test_theoretical_scores(tmp_path: Path) -> None:
+    position, moves = START, []
+    while len(moves) < 30:
+        if position.must_pass:
+            position = position.after(PASS)
+        moves.append(rules.squares(position.moves)[0])
+        position = position.after(moves[-1])
+    path = tmp_path / "games.wtb"
+    # The search that pretends finds 10 for the side to move, after 26 moves.
+    black = Dialogue()
+    black.say(f"play {moves_text(moves[:26])}")
+    right = 37 if black.session.game.position.black_to_move else 27
+    games = [wthor.WthorGame(bytes(moves), 32, theoretical) for theoretical in (right, 20)]
+    path.write_bytes(wthor.to_bytes(games, wthor.Header((2026, 1, 1), 0, 2026, 8, 34)))
+    answer = Dialogue().say(f"wtest {path}")
+    assert answer.endswith("2 games, 1 wrong theoretical scores\n")
+    assert f"game 2: 20 written, {right} found after " in answer
+
+
+@pytest.mark.parametrize("line", ["wtest", "wtest /nowhere.wtb", "bench 0", "mobility now", "estimate -1"])
+def test_bad_lines(line: str) -> None:
+    assert "expected" in Dialogue().refused(line)

@@ -1,0 +1,223 @@
+"""Input that cannot be used: one line that names it and what was expected, and nothing changes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from dialogue import Dialogue
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.dialects.text import TextDialect
+from desdaemon.search.loader import Engine, EngineConfig, EngineFailure, EngineSource
+from desdaemon.session.session import Session
+
+OPENING = "---------------------------OX------XO--------------------------- X"
+
+
+@pytest.mark.parametrize(
+    ("line", "named", "expected"),
+    [
+        ("foo bar", '"foo bar"', "a command (see help) or a move"),
+        ("level 99", '"99"', "a whole number from 0 to 60"),
+        ("level -1", '"-1"', "a whole number from 0 to 60"),
+        ("level ten", '"ten"', "a whole number from 0 to 60"),
+        ("level 1_0", '"1_0"', "a whole number from 0 to 60"),
+        ("level " + "9" * 5000, '"999', "a whole number from 0 to 60"),
+        ("hint -3", '"-3"', "a whole number from 1"),
+        ("hint 0", '"0"', "a whole number from 1"),
+        ("hint many", '"many"', "a whole number from 1"),
+        ("analyze x", '"x"', "a whole number from 1"),
+        ("perft 3 3", '"3"', "from 1 to 2"),
+        ("perft -1", '"-1"', "a whole number from 0"),
+        ("perft 1 2 3", '"1 2 3"', "a depth"),
+        ("count games", '"games"', "a depth"),
+        ("count positions", '"positions"', "a depth"),
+        ("count positions 99", '"99"', "from 0 to 12"),
+        ("count positions 3 4", '"4"', "from 1 to 3"),
+        ("play", "play", "moves such as"),
+        ("play f5d6zz", '"zz"', "squares such as"),
+        ("play f5d6a1c3", "A1 (move 3)", "C3 C4 C5 C6 C7"),
+        ("play f5 pa d6", "PA (move 2)", "D6"),
+        ("play tigger", '"tigger"', "an opening such as"),
+        ("a1", "A1", "D3 C4 F5 E6"),
+        ("pa", "PA", "D3 C4 F5 E6"),
+        ("f5 d6", '"f5 d6"', "a move such as"),
+        ("f5d6", '"f5d6"', "a move such as"),
+        ("setboard", '""', "64 squares"),
+        ("setboard " + OPENING[:63] + " X", "63 squares", "64 squares"),
+        ("setboard " + OPENING[:64] + "- X", "65 squares", "64 squares"),
+        ("setboard " + OPENING[:64], "no side to move", "the side to move"),
+        ("setboard " + OPENING + " X", "65 squares", "64 squares"),
+        ("mode 4", '"4"', "from 0 to 3"),
+        ("book-usage perhaps", '"perhaps"', "on or off"),
+        ("move-time soon", '"soon"', "a time such as"),
+        ("t 0", '"0"', "a time such as"),
+        ("t -5", '"-5"', "a time such as"),
+        ("t 1:2:3:4:5", '"1:2:3:4:5"', "a time such as"),
+        ("selectivity 50", '"50"', "0 to 5"),
+        ("alpha 64", '"64"', "less than beta"),
+        ("beta -64", '"-64"', "more than alpha"),
+        ("h 99", '"99"', "from 10 to 32"),
+        ("n 0", '"0"', "from 1 to 256"),
+        ("rotate 45", '"45"', "90, 180 or 270"),
+        ("symmetry 16", '"16"', "from 0 to 15"),
+        ("help me", '"me"', "commands, options, book"),
+        ("force a1", "A1", "D3 C4 F5 E6"),
+        ("undo 2", '"undo 2"', "undo with nothing after it"),
+        ("undo", "undo", "no move"),
+        ("redo", "redo", "no move"),
+        ("solve", '""', "the name of a file"),
+        ("solve /dev/stdin", '"/dev/stdin"', "the name of a file"),
+        ("solve /dev", '"/dev"', "Is a directory"),
+        ("solve /nowhere/at/all.obf", '"/nowhere/at/all.obf"', "a file that can be read"),
+        ("set", '"set"', "a command"),
+        ("-go", '"-go"', "a command"),
+        ("q5", '"q5"', "a command"),
+        ("x" * 10_000, "xxx...xxx", "a command"),
+    ],
+)
+def test_one_line_and_no_change(line: str, named: str, expected: str) -> None:
+    complaint = Dialogue().refused(line)
+    assert named in complaint
+    assert complaint.startswith("WARNING: ")
+    if line not in ("undo", "redo"):
+        assert "expected" in complaint
+    assert expected in complaint
+
+
+def test_an_illegal_move_in_the_middle_plays_nothing() -> None:
+    dialogue = Dialogue()
+    dialogue.say("play f5d6")
+    before = dialogue.board
+    dialogue.refused("play c3d3h8c4")
+    assert dialogue.board == before
+
+
+@given(st.text(max_size=60).filter(lambda text: "\n" not in text))
+def test_any_line_at_all(line: str) -> None:
+    dialogue = Dialogue(level=1)
+    if line.split()[:1] in (["perft"], ["count"], ["solve"]):
+        return
+    out, err = dialogue.both(line)
+    assert isinstance(out, str)
+    assert err.count("\n") <= 1
+
+
+@given(
+    st.sampled_from(["setboard", "play", "force", "hint", "undo", "level", "mode", "analyze", "t", "rotate", "set"]),
+    st.text(alphabet="XO-*.abcdefgh12345678 ;/@paPA+:", max_size=80),
+)
+def test_any_argument_at_all(command: str, argument: str) -> None:
+    dialogue = Dialogue(level=1)
+    before = dialogue.state
+    _, err = dialogue.both(f"{command} {argument}")
+    if err and not err.startswith("WARNING: setboard:"):
+        assert err.count("\n") == 1
+        assert dialogue.state == before
+
+
+def test_files_of_problems_with_bad_lines(tmp_path: Path) -> None:
+    file = tmp_path / "some.obf"
+    good = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;"
+    lines = [b"% remark", good.encode(), b"rubbish", b"\xff\xfe", b"X" * 200_000, good.encode()[:-9], good.encode()]
+    file.write_bytes(b"\n".join(lines))
+    dialogue = Dialogue()
+    out, err = dialogue.both(f"solve {file}")
+    complaints = err.splitlines()
+    assert [line.split(":")[1].strip() for line in complaints] == [f"{file}, line {n}" for n in (3, 4, 5)]
+    assert "3 positions; " in out
+    assert dialogue.searcher.cleared == 3
+
+
+def test_weights_that_cannot_be_loaded_leave_the_old_ones() -> None:
+    def build(config: EngineConfig) -> Engine:
+        if config.eval_file:
+            raise EngineFailure(f"{config.eval_file}: not a weights file")
+        from fake_engine import build_fake
+
+        return build_fake(config)
+
+    dialogue = Dialogue()
+    dialogue.session = Session(dialogue.session.settings, EngineSource(build))
+    dialogue.text = TextDialect(dialogue.session, dialogue.output)
+    assert "not a weights file" in dialogue.refused("eval-file /some/where.dat")
+    assert dialogue.say("eval") == "eval = +0.00\n"
+
+
+def test_an_engine_that_cannot_be_had_ends_the_dialogue() -> None:
+    def build(config: EngineConfig) -> Engine:
+        raise EngineFailure("no engine today")
+
+    dialogue = Dialogue()
+    dialogue.session = Session(dialogue.session.settings, EngineSource(build))
+    dialogue.text = TextDialect(dialogue.session, dialogue.output)
+    assert dialogue.both("hint") == ("", "WARNING: no engine today\n")
+    assert dialogue.text.leaving == 1
+
+
+def test_a_table_too_large_for_the_machine_is_refused_until_it_is_smaller() -> None:
+    def build(config: EngineConfig) -> Engine:
+        if config.hash_bits > 30:
+            raise MemoryError
+        from fake_engine import build_fake
+
+        return build_fake(config)
+
+    dialogue = Dialogue()
+    dialogue.session = Session(dialogue.session.settings, EngineSource(build))
+    dialogue.text = TextDialect(dialogue.session, dialogue.output)
+    dialogue.say("hint")
+    dialogue.say("h 31")
+    assert "not enough memory for a table of 2^31 entries" in dialogue.refused("hint")
+    dialogue.say("h 20")
+    assert dialogue.say("hint")
+
+
+def test_a_mistake_in_the_program_does_not_end_the_dialogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue = Dialogue()
+
+    def fail(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(dialogue.searcher, "search", fail)
+    out, err = dialogue.both("hint")
+    assert (out, err.split("\n")[0]) == ("", 'WARNING: "hint": a mistake in the program itself')
+    assert "ZeroDivisionError" in err
+    assert "ZeroDivisionError" in dialogue.both("mode 2")[1]
+    assert dialogue.say("mode") == "mode = 3\n"
+    assert dialogue.board == OPENING
+    assert dialogue.text.leaving is None
+
+
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(depth: int, definition: int) -> int:
+        raise MemoryError("a set of 5 positions needs too much")
+
+    monkeypatch.setattr("desdaemon.engine.counting.count_positions", fail)
+    assert "not enough memory: a set of 5" in Dialogue().refused("count positions 12")
+
+
+@pytest.mark.parametrize("board", ["-OX" + "-" * 61 + " X", "OX" + "-" * 62 + " O", "-" * 63 + "X X", "-" * 64 + " O"])
+def test_boards_of_fewer_than_four_discs(board: str) -> None:
+    """The weights have no row for them; a read in front of the first one ended the process."""
+    lines = [f"setboard {board}", "eval", "level 0", "hint 3", "level 12", "hint 3", "eval", "go", "eval", "analyze"]
+    lines += ["book new 2 4", "book store", "book show"]
+    ended = subprocess.run(
+        [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "mistake" not in ended.stderr
+    values = [float(value) for value in re.findall(r"eval = (\S+)", ended.stdout)]
+    assert len(values) == 3
+    assert all(-64 <= value <= 64 for value in values)

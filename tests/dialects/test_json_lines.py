@@ -1,0 +1,95 @@
+"""The structured messages as lines of JSON on standard input and output, of a process whose engine pretends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from live import TIMEOUT, Live, converse
+
+from desdaemon.protocol.wire.messages import LARGEST_BODY
+
+
+def request(number: Any, op: str, **args: Any) -> bytes:
+    return json.dumps({"v": 1, "id": number, "op": op, "args": args}).encode() + b"\n"
+
+
+def replies(data: bytes, *arguments: str) -> dict[Any, list[dict[str, Any]]]:
+    """The replies by id, of a process that has come to its end."""
+    done = converse(data, "-json", *arguments)
+    assert done.returncode == 0
+    assert done.stderr == b""
+    found: dict[Any, list[dict[str, Any]]] = {}
+    for line in done.stdout.splitlines():
+        reply = json.loads(line)
+        found.setdefault(reply["id"], []).append(reply)
+    return found
+
+
+def test_everything_that_was_asked_is_answered_before_the_end() -> None:
+    asked = b"".join(
+        request(number, "analyze", moves="f5d6c3d3c4", plies=[number % 5], depth=5) for number in range(50)
+    )
+    found = replies(asked + request("h", "hello"), "-n", "2")
+    assert found["h"][0]["data"]["role"] == "admin"
+    for number in range(50):
+        assert [reply["type"] for reply in found[number]] == ["partial", "final"]
+        assert found[number][1]["data"]["plies"][0]["ply"] == number % 5
+
+
+def test_what_nothing_would_end_is_cancelled_at_the_end() -> None:
+    found = replies(request(1, "analyze", depth=37) + request(2, "analyze", depth=3, moves="f5"))
+    assert found[1][0]["error"]["code"] == "cancelled"
+    assert found[2][-1]["type"] == "final"
+
+
+def test_lines_that_are_no_requests() -> None:
+    lines = [
+        b"nonsense",
+        b"[1]",
+        b"3",
+        b'{"v": 1',
+        b"",
+        b"\xff",
+        b'{"v":1,"id":1,"op":"ping","args":[' * 2000,
+        b"[" * 9999,
+        b'{"v":1,"id":"\\ud800","op":"ping"}',
+    ]
+    found = replies(b"\n".join(lines) + b"\n" + request("after", "ping"))
+    assert [reply["error"]["code"] for reply in found[None]] == ["bad_request"] * 8
+    assert found["after"][0]["type"] == "final"
+
+
+def test_a_line_that_is_too_long() -> None:
+    found = replies(b'{"x": "' + b"a" * LARGEST_BODY + b'"}\n' + request(1, "ping"))
+    assert found[None][0]["error"]["code"] == "too_large"
+    assert found[1][0]["type"] == "final"
+
+
+def test_answers_come_at_once_and_a_shutdown_is_the_end() -> None:
+    with Live("--protocol", "json") as dialogue:
+        dialogue.send(request(1, "text", line="moves"))
+        assert json.loads(dialogue.until(b"\n"))["data"]["out"] == "D3 C4 F5 E6\n"
+        dialogue.send(request(2, "analyze", depth=37))
+        dialogue.send(request(3, "shutdown"))
+        out, _, status = dialogue.end()
+        kinds = {json.loads(line)["id"]: json.loads(line)["type"] for line in out.splitlines()}
+        assert kinds == {2: "error", 3: "final"}
+        assert status == 0
+
+
+def test_who_does_not_want_to_know_the_answers_ends_it() -> None:
+    with Live("-json") as dialogue:
+        dialogue.send(request(1, "ping"))
+        dialogue.until(b"\n")
+        assert dialogue.process.stdout is not None
+        dialogue.process.stdout.close()
+        dialogue.send(request(2, "ping"))
+        assert dialogue.process.stderr is not None
+        assert (dialogue.process.wait(TIMEOUT), dialogue.process.stderr.read()) == (1, b"")
+        dialogue.process.stdout = None
+
+
+def test_files_are_the_users_own() -> None:
+    found = replies(request(1, "text", line="load /nowhere/at/all.txt"))
+    assert "/nowhere/at/all.txt" in found[1][0]["data"]["err"]

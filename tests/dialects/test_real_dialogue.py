@@ -1,0 +1,117 @@
+"""The dialogue with the real engine behind it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import referee
+from checkout import ROOT
+from dialogue import Dialogue
+
+from desdaemon.dialects.text import TextDialect
+from desdaemon.engine.evaluation.weights import SHIPPED
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, board_text, parse_move
+from desdaemon.search.loader import EngineSource, build_engine
+from desdaemon.session.session import Session
+
+pytestmark = pytest.mark.skipif(not SHIPPED.exists(), reason="the weights that come with the program are not here")
+
+
+@pytest.fixture(scope="module")
+def engines() -> EngineSource:
+    return EngineSource(build_engine)
+
+
+@pytest.fixture
+def dialogue(engines: EngineSource) -> Dialogue:
+    made = Dialogue(level=6)
+    made.session = Session(made.session.settings, engines)
+    made.text = TextDialect(made.session, made.output)
+    return made
+
+
+def test_a_whole_game_by_the_referee(dialogue: Dialogue) -> None:
+    dialogue.session.settings.level = 3
+    cells = referee.start()
+    while not referee.game_over(cells):
+        move = dialogue.say("go").split("plays ")[1].strip()
+        cells = referee.passed(cells) if move == "PA" else referee.play(cells, referee.square(move))
+        assert dialogue.session.game.position[:2] == referee.to_bits(cells)
+    assert dialogue.say("go") == "\n*** Game Over ***\n"
+
+
+def test_hints_are_the_same_in_every_mirror_and_for_both_colours(dialogue: Dialogue) -> None:
+    player, opponent = referee.to_bits(referee.random_position(7, 30))
+    scores = set()
+    evaluations = set()
+    for symmetry in range(8):
+        for black in (True, False):
+            position = Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black)
+            dialogue.say(f"setboard {board_text(position)}")
+            dialogue.session.engine().searcher.clear()
+            scores.add(tuple(line[7:11] for line in dialogue.say("hint 60").splitlines()))
+            evaluations.add(dialogue.say("eval"))
+    assert len(scores) == 1
+    assert len(evaluations) == 1
+
+
+def test_lines_of_play_are_legal(dialogue: Dialogue) -> None:
+    for seed in range(8):
+        cells = referee.random_position(seed, 50)
+        if referee.game_over(cells):
+            continue
+        position = Position(*referee.to_bits(cells), True)
+        dialogue.say(f"setboard {board_text(position)}")
+        dialogue.session.settings.width = 250
+        lines = dialogue.say("hint 3").splitlines()
+        assert len(lines) == min(3, position.moves.bit_count())
+        for line in lines:
+            after = position
+            for word in line[53:].split():
+                assert word.islower() == after.black_to_move
+                after = after.after(parse_move(word))
+            assert after.over
+            assert int(line[8:11]) == rules.final_score(*after[:2]) * (1 if after.black_to_move else -1)
+
+
+def test_a_finished_game_is_judged_exactly(dialogue: Dialogue) -> None:
+    moves = "".join(referee.name(square) for square in referee.random_moves(3, 60))
+    dialogue.session.settings.level = 10
+    dialogue.say(f"play {moves}")
+    lines = dialogue.say("analyze 8").splitlines()
+    assert all(" disagrees" not in line for line in lines)
+    positions = dialogue.session.game.positions()
+    for line in lines[4:-4]:
+        ply, _, choices, move, score, *other = line.split()
+        before = positions[int(ply) - 1]
+        exact = referee.solve_moves(referee.from_bits(before.player, before.opponent))
+        assert int(choices) == len(exact)
+        assert int(score) == exact[parse_move(move)]
+        if other:
+            assert int(other[1]) == exact[parse_move(other[2])]
+            assert int(other[1]) <= max(exact.values())
+
+
+def test_problems_of_the_collection(dialogue: Dialogue, shared_data: Path) -> None:
+    dialogue.session.settings.level = 60
+    out = dialogue.say(f"solve {shared_data / 'problems' / 'fforum-1-19.obf'}")
+    assert out.splitlines()[-1].startswith("19 positions; 0 erroneous move; 0 erroneous score; ")
+
+
+def test_from_start_to_answer_as_a_process() -> None:
+    board = board_text(Position(*referee.to_bits(referee.random_position(5, 30)), True))
+    done = subprocess.run(
+        [sys.executable, "-m", "daemon", "-q", "-l", "10"],
+        input=f"setboard {board}\nhint 3\nperft 5\nquit\n".encode(),
+        cwd=ROOT,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().splitlines()
+    assert len([line for line in lines if line[53:].strip()]) == 3

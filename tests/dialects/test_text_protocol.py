@@ -1,0 +1,490 @@
+"""Edax's text commands, one by one, over an engine that only pretends to search."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+import referee
+from dialogue import Dialogue
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon import __version__
+from desdaemon.dialects.text import HANDLER_MODULES, find_handler
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position, board_text, moves_text, parse_board
+
+OPENING = "---------------------------OX------XO--------------------------- X"
+# White has to pass; Black ends the game with h8.
+PASS_BOARD = "XXXXXXXX" * 7 + "XXXXXXO- O"
+BLACK_PASSES = "OOOOOOOO" * 7 + "OOOOOOX- X"
+BOTH_STUCK = "X" * 32 + "-" * 32 + " X"
+
+
+def test_the_table_and_the_handlers_name_the_same_commands() -> None:
+    modules = [importlib.import_module(f"desdaemon.commands.{module}") for module in HANDLER_MODULES]
+    handled = [name for module in modules for name in module.HANDLERS]
+    assert sorted(command.name for command in COMMANDS) == sorted(handled)
+    assert all(callable(find_handler(name)) for name in handled)
+    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+    names += [name for option in OPTIONS for name in (option.name, *option.aliases)]
+    # `n` alone is `new`, with a number it sets the threads; `q` leaves, but -q on a command line is quiet.
+    assert sorted(name for name in set(names) if names.count(name) > 1) == ["n", "q"]
+
+
+def test_help_lists_exactly_what_works() -> None:
+    dialogue = Dialogue()
+    text = dialogue.say("help")
+    heads = re.findall(r"^  ([a-z?_-]+(?:, [a-z?_-]+)*)(?= |$)", text, re.MULTILINE)
+    listed = {name for head in heads for name in head.split(", ")}
+    commands = {name for command in COMMANDS for name in (command.name, *command.aliases)}
+    options = {name for option in OPTIONS for name in (option.name, *option.aliases)}
+    listed -= {"book", "base"}
+    assert listed == (commands | options) - {"book", "base"}
+    pages = [dialogue.say(f"help {page}") for page in ("commands", "options", "book", "base")]
+    assert "\n".join(pages) == text
+    for word, table in (("book", BOOK_COMMANDS), ("base", BASE_COMMANDS)):
+        lines = set(re.findall(rf"^  {word} ([a-z-]+)", dialogue.say(f"help {word}"), re.MULTILINE))
+        assert lines == {command.name for command in table}
+    assert dialogue.say("?") == text
+
+
+def test_help_of_one_thing() -> None:
+    dialogue = Dialogue()
+    everything = dialogue.say("help").splitlines()
+    for name in [command.name for command in COMMANDS] + [option.name for option in OPTIONS if not option.idle]:
+        assert set(dialogue.say(f"help {name}").splitlines()) <= set(everything)
+    assert dialogue.say("help A") == dialogue.say("help analyze")
+    assert [line.split()[0] for line in dialogue.say("help n").splitlines()] == ["new,", "n-tasks,"]
+    assert dialogue.say("help -l") == dialogue.say("help level")
+    first, *tests = dialogue.say("help test").splitlines()
+    assert first == "Tests:"
+    assert set(tests) < set(everything)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_listed_command_is_known(command: object) -> None:
+    _, err = Dialogue().both(f"{command.name} nonsense")  # type: ignore[attr-defined]
+    assert "Unknown command/Illegal" not in err
+
+
+def test_version() -> None:
+    assert __version__ in Dialogue().say("version")
+    assert Dialogue().say("v") == Dialogue().say("version")
+
+
+def test_play_undo_redo() -> None:
+    dialogue = Dialogue()
+    assert dialogue.say("play F5 d6c3") == ""
+    after = dialogue.board
+    dialogue.say("undo")
+    dialogue.say("u")
+    dialogue.say("redo")
+    dialogue.say("r")
+    assert dialogue.board == after
+    dialogue.say("undo")
+    dialogue.say("c4")
+    assert "redo" in dialogue.refused("redo")
+    for _ in range(3):
+        dialogue.say("undo")
+    assert dialogue.board == OPENING
+    assert "undo" in dialogue.refused("undo")
+
+
+def test_a_bare_move_is_announced() -> None:
+    dialogue = Dialogue()
+    assert dialogue.say("f5") == "\nYou play F5\n"
+    assert dialogue.say("P@D6") == "\nYou play D6\n"
+
+
+@pytest.mark.parametrize("spelling", ["pa", "ps", "PS", "pass", "@@@@", "P@@@"])
+def test_passes_are_played_where_they_are_forced(spelling: str) -> None:
+    dialogue = Dialogue()
+    dialogue.say(f"setboard {PASS_BOARD}")
+    assert dialogue.say("moves") == "PA\n"
+    assert dialogue.say(spelling) == "\nYou play PA\n"
+    assert dialogue.say("moves") == "H8\n"
+    assert "PA is illegal" in dialogue.refused(spelling)
+
+
+def test_play_puts_forced_passes_in() -> None:
+    dialogue = Dialogue()
+    dialogue.say(f"setboard {PASS_BOARD}")
+    dialogue.say("play h8")
+    assert dialogue.session.game.moves == [rules.PASS, 63]
+    assert dialogue.say("moves") == "none: the game is over\n"
+
+
+@given(st.integers(0, 10**6), st.integers(1, 60))
+def test_whole_games(seed: int, plies: int) -> None:
+    moves = referee.random_moves(seed, plies)
+    cells = referee.random_position(seed, plies)
+    dialogue = Dialogue()
+    dialogue.say(f"play {moves_text(moves)}")
+    player, opponent = referee.to_bits(cells)
+    position = dialogue.session.game.position
+    if position.must_pass:
+        position = position.after(rules.PASS)
+    assert position[:2] in ((player, opponent), (opponent, player) if position.over else ())
+
+
+def test_go_plays_and_announces() -> None:
+    dialogue = Dialogue()
+    assert dialogue.say("go") == "\ndesdaemon plays D3\n"
+    dialogue = Dialogue(edax_compatible=True)
+    assert dialogue.say("go") == "\nEdax plays D3\n"
+    dialogue.say(f"setboard {PASS_BOARD}")
+    assert dialogue.say("go") == "\nEdax plays PA\n"
+    assert dialogue.say("go") == "\nEdax plays H8\n"
+    assert dialogue.say("go") == "\n*** Game Over ***\n"
+
+
+def test_go_at_the_opening_searches() -> None:
+    dialogue = Dialogue()
+    dialogue.say("init")
+    dialogue.say("go")
+    assert len(dialogue.searcher.calls) == 1
+
+
+def test_go_shows_its_search() -> None:
+    out = Dialogue(verbose=1, level=4).say("go").split("\n")
+    assert out[0] == edax.TABLE_HEADER
+    assert out[1] == edax.TABLE_RULE
+    assert out[2].startswith("    4   +10        0:00.005         12345    2469000 d3 ")
+    assert out[3] == edax.TABLE_RULE
+    assert out[4:] == ["", "desdaemon plays D3", ""]
+
+
+def test_more_verbosity_shows_iterations() -> None:
+    out = Dialogue(verbose=2, level=4).say("go").split("\n")
+    assert [line[:6].strip() for line in out[2:4]] == ["2", "4"]
+    # Nodes and times add up over the iterations.
+    assert [line[27:41].strip() for line in out[2:4]] == ["2000", "6000"]
+    assert out[4] == edax.TABLE_RULE
+    out = Dialogue(verbose=2, level=4, noise=3).say("go").split("\n")
+    assert out[2][:6].strip() == "4"
+    assert out[3] == edax.TABLE_RULE
+
+
+@pytest.mark.parametrize(("wanted", "lines"), [("", 1), ("1", 1), ("3", 3), ("4", 4), ("5", 4), ("60", 4), ("100", 4)])
+def test_hint_shows_so_many_lines(wanted: str, lines: int) -> None:
+    dialogue = Dialogue()
+    shown = dialogue.say(f"hint {wanted}").splitlines()
+    assert [line[53:55] for line in shown] == ["d3", "c4", "f5", "e6"][:lines]
+    assert [int(line[8:11]) for line in shown] == [10, 8, 6, 4][:lines]
+    assert dialogue.board == OPENING
+
+
+def test_hint_writes_blacks_moves_small_and_whites_large() -> None:
+    dialogue = Dialogue()
+    dialogue.say("play f5")
+    assert dialogue.say("hint")[53:55] == "F4"
+
+
+def test_hint_where_a_pass_is_forced_shows_the_pass() -> None:
+    dialogue = Dialogue(verbose=1)
+    dialogue.say(f"setboard {PASS_BOARD}")
+    lines = dialogue.say("hint 3").splitlines()
+    assert lines[0] == edax.TABLE_HEADER
+    assert lines[2][53:].strip() == "PA"
+    assert lines[3] == edax.TABLE_RULE
+    dialogue.both(f"setboard {BOTH_STUCK}")
+    assert dialogue.both("hint 3")[0].splitlines() == [edax.TABLE_HEADER, edax.TABLE_RULE, edax.TABLE_RULE]
+
+
+def test_setboard() -> None:
+    dialogue = Dialogue()
+    board = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X"
+    dialogue.say(f"setboard {board}")
+    assert dialogue.board == board
+    dialogue.say("play g8")
+    dialogue.say("new")
+    assert dialogue.board == board
+    dialogue.say("init")
+    assert dialogue.board == OPENING
+    dialogue.say("setboard 8/8/8/3Pp3/3pP3/8/8/8 w - - 0 1")
+    assert dialogue.board == OPENING[:-1] + "O"
+
+
+def test_doubtful_boards_are_accepted_with_a_warning() -> None:
+    dialogue = Dialogue()
+    out, err = dialogue.both("setboard X" + OPENING[1:])
+    assert out == ""
+    assert err == "WARNING: setboard: discs that are not joined to the centre: A1\n"
+    assert dialogue.board == "X" + OPENING[1:]
+
+
+def test_levels_and_other_options_are_set_and_shown() -> None:
+    dialogue = Dialogue()
+    for line in ("level 7", "l 7", "set level 7", "set level = 7", "level=7", "-level 7", "--level = 7", "LEVEL 7"):
+        dialogue.session.settings.level = 21
+        dialogue.both(line)
+        assert dialogue.session.settings.level == 7, line
+    assert dialogue.say("level") == "level = 7\n"
+    dialogue.say("n 2")
+    assert dialogue.session.settings.n_tasks == 2
+    dialogue.say("play f5")
+    dialogue.say("n")
+    assert dialogue.board == OPENING
+    dialogue.say("book-usage off")
+    assert "\tbook-usage = off\n" in dialogue.say("options")
+    for option in OPTIONS:
+        if not option.idle and option.name not in ("q", "vv"):
+            assert f"\t{option.name} = " in dialogue.say("options")
+
+
+def test_every_option_of_edax_can_be_named() -> None:
+    dialogue = Dialogue()
+    values = {"bool": "on", "flag": "on", "time": "1:00", "selectivity": "1", "path": "x", "text": "x"}
+    values["choice"] = "value"
+    for option in OPTIONS:
+        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose", "ui-log-file"):
+            continue
+        number = option.low if option.name == "alpha" else option.high
+        dialogue.say(f"{option.name} {number if option.kind == 'int' else values[option.kind]}")
+
+
+def test_a_dialogue_that_goes_on_is_not_written_down_from_then_on() -> None:
+    dialogue = Dialogue()
+    assert "on the command line" in dialogue.refused("ui-log-file here")
+    assert dialogue.say("ui-log-file") == "ui-log-file = \n"
+
+
+def test_level_reaches_the_search() -> None:
+    dialogue = Dialogue()
+    dialogue.say("level 10")
+    dialogue.say("hint 2")
+    *_, limits, options = dialogue.searcher.calls[-1]
+    assert (limits.depth, limits.selectivity, limits.time_ms) == (10, 100, 0)
+    assert options["multipv"] == 2
+    dialogue.say("level 21")
+    dialogue.say("hint")
+    assert dialogue.searcher.calls[-1][2][:2] == (21, 73)
+    dialogue.say("depth 5")
+    dialogue.say("selectivity 2")
+    dialogue.say("nodes 1000")
+    dialogue.say("alpha -10")
+    dialogue.say("beta 4")
+    dialogue.say("hint")
+    *_, limits, options = dialogue.searcher.calls[-1]
+    assert tuple(limits) == (5, 95, 1000, 0)
+    assert (options["alpha"], options["beta"]) == (-10, 4)
+
+
+def test_eval_and_moves() -> None:
+    dialogue = Dialogue()
+    assert dialogue.say("moves") == "D3 C4 F5 E6\n"
+    assert dialogue.say("eval") == "eval = +0.00\n"
+    dialogue.say("play f5")
+    assert dialogue.say("eval") == "eval = -0.75\n"
+
+
+@pytest.mark.parametrize(("mode", "announced"), [("0", 0), ("1", 1), ("3", 0)])
+def test_modes_for_one_side(mode: str, announced: int) -> None:
+    dialogue = Dialogue()
+    assert dialogue.say(f"mode {mode}").count("plays") == announced
+
+
+def test_mode_0_answers_and_undo_takes_two() -> None:
+    dialogue = Dialogue()
+    dialogue.say("mode 0")
+    out = dialogue.say("f5")
+    assert out == "\nYou play F5\n\ndesdaemon plays F4\n"
+    dialogue.say("undo")
+    assert dialogue.board == OPENING
+    dialogue.say("stop")
+    assert dialogue.say("mode") == "mode = 3\n"
+
+
+def test_mode_2_plays_the_game_out() -> None:
+    dialogue = Dialogue()
+    out = dialogue.say("mode 2")
+    assert out.count("desdaemon plays") == len(dialogue.session.game.moves)
+    assert dialogue.session.game.position.over
+
+
+def test_what_happens_after_a_game() -> None:
+    dialogue = Dialogue()
+    dialogue.say("repeat 3")
+    dialogue.say("mode 2")
+    assert len(dialogue.searcher.calls) > 120
+    assert dialogue.session.game.position.over
+    dialogue = Dialogue(auto_swap=True, auto_start=True, mode=0)
+    dialogue.say(f"setboard {BLACK_PASSES}")
+    dialogue.say("pa")
+    assert dialogue.session.settings.mode == 1
+    assert dialogue.board == BLACK_PASSES[:-1] + "O"
+    dialogue = Dialogue(auto_quit=True, mode=2)
+    dialogue.say(f"setboard {PASS_BOARD}")
+    assert dialogue.text.leaving == 0
+
+
+def test_force() -> None:
+    dialogue = Dialogue()
+    dialogue.say("force f5d6c3")
+    assert dialogue.say("go") == "\ndesdaemon plays F5\n"
+    assert dialogue.say("go") == "\ndesdaemon plays D6\n"
+    assert dialogue.searcher.calls == []
+    dialogue.say("new")
+    # The same line in a mirror: f5 d6 seen from e6.
+    dialogue.say("play e6")
+    assert dialogue.say("go") == "\ndesdaemon plays F4\n"
+    dialogue.say("force")
+    dialogue.say("new")
+    dialogue.say("go")
+    assert len(dialogue.searcher.calls) == 1
+
+
+@pytest.mark.parametrize("forgets", ["init", f"setboard {OPENING}", "force"])
+def test_force_is_forgotten(forgets: str) -> None:
+    dialogue = Dialogue()
+    dialogue.say("force f5d6")
+    dialogue.say(forgets)
+    assert dialogue.say("go") == "\ndesdaemon plays D3\n"
+
+
+@pytest.mark.parametrize("command", ["hmirror", "vmirror", "rotate 90", "rotate 180", "symmetry 4", "symetry 15"])
+def test_transformed_games_stay_games(command: str) -> None:
+    dialogue = Dialogue()
+    dialogue.say("play f5d6c3d3")
+    before = dialogue.session.game.position
+    dialogue.say(command)
+    game = dialogue.session.game
+    position = game.initial
+    for move in game.moves:
+        position = position.after(move)
+    assert position == game.position
+    assert rules.canonical(*position[:2]) == rules.canonical(*before[:2])
+    assert game.positions()[-1] == position
+
+
+def test_rotation_is_clockwise() -> None:
+    dialogue = Dialogue()
+    board = "XO" + "-" * 62 + " X"
+    for angle, corners in (("90", (7, 15)), ("180", (63, 62)), ("270", (56, 48))):
+        dialogue.both(f"setboard {board}")
+        dialogue.say(f"rotate {angle}")
+        position = dialogue.session.game.position
+        assert (position.black, position.white) == (1 << corners[0], 1 << corners[1])
+    dialogue.both(f"setboard {board}")
+    dialogue.say("hmirror")
+    assert dialogue.session.game.position.black == 1 << 7
+    dialogue.say("vmirror")
+    assert dialogue.session.game.position.black == 1 << 63
+    dialogue.say("symmetry 8")
+    assert dialogue.session.game.position.white == 1 << 63
+    assert not dialogue.session.game.position.black_to_move
+
+
+def test_analysis_walks_back() -> None:
+    dialogue = Dialogue(level=2)
+    dialogue.say("play f5d6c3d3c4")
+    lines = dialogue.say("analyze").split("\n")
+    assert lines[:4] == edax.ANALYSIS_HEADER.split("\n")
+    assert [line[:3] for line in lines[4:9]] == ["  5", "  4", "  3", "  2", "  1"]
+    assert [line[19:21] for line in lines[4:9]] == ["C4", "d3", "C3", "d6", "F5"]
+    assert lines[9] == ""
+    # All four first moves are the same one: there is no alternative to it.
+    assert lines[8].endswith("+10") or lines[8].endswith("-10")
+    assert lines[11].startswith("Black |")
+    assert len(dialogue.say("a 2").split("\n")) == len(lines) - 3
+    assert "desdaemon disagrees" in "\n".join(lines)
+
+
+def test_analysis_without_moves() -> None:
+    assert Dialogue().say("analyse").startswith(edax.ANALYSIS_HEADER)
+
+
+def test_analysis_finds_the_mistake_in_a_finished_game() -> None:
+    dialogue = Dialogue()
+    dialogue.say(f"setboard {PASS_BOARD}")
+    dialogue.say("play h8")
+    lines = dialogue.say("analyze").split("\n")
+    # The pass gives no line of its own.
+    assert [line[:3] for line in lines[4:-5]] == ["  2"]
+    assert lines[4].split() == ["2", "1", "1", "H8", "+64"]
+
+
+def test_echo() -> None:
+    dialogue = Dialogue()
+    dialogue.say("echo on")
+    assert dialogue.say("level 3") == " level 3\n"
+
+
+def test_comments_and_empty_lines_do_nothing() -> None:
+    dialogue = Dialogue()
+    for line in ("", "   ", "# go", "\t"):
+        assert dialogue.both(line) == ("", "")
+
+
+def test_prompts_and_boards() -> None:
+    board = edax.board_diagram(START, START, (), 0, 0)
+    assert Dialogue().run("moves") == ">\nD3 C4 F5 E6\n>\n"
+    assert Dialogue(verbose=1).run("quit") == f"\n{board}\n\n>\n"
+    assert Dialogue(verbose=1).run("", "quit") == f"\n{board}\n\n>\n" * 2
+    out = Dialogue(verbose=1).run(f"setboard {BOTH_STUCK}")
+    assert out.endswith("\n\n\n*** Game Over ***\n>\n")
+    assert "Black won" in out
+
+
+def test_commands_before_quit_are_carried_out_and_none_after() -> None:
+    out = Dialogue().run("play f5", "hint 3", "quit", "go")
+    assert out.count(">\n") == 3
+    assert out.count("\n") == 6
+    assert "plays" not in out
+
+
+def test_a_waiting_line_comes_before_the_engines_own_move() -> None:
+    out = Dialogue().run("mode 1", "mode 3", "moves")
+    assert "plays" not in out
+
+
+def test_modes_at_the_end_of_the_input() -> None:
+    out = Dialogue(auto_start=True).run("mode 2")
+    assert 50 < out.count("desdaemon plays") < 70
+    assert Dialogue().run("mode 1").count("desdaemon plays") == 1
+    assert Dialogue(repeat=2).run("mode 2").count("desdaemon plays") > 100
+
+
+def test_a_board_with_white_to_move_first() -> None:
+    position = parse_board(BLACK_PASSES)
+    assert position.must_pass
+    assert board_text(position) == BLACK_PASSES
+    assert Position(*position) == position
+
+
+def test_a_clock_set_in_mid_game_counts_from_then_on() -> None:
+    dialogue = Dialogue()
+    dialogue.say("go")
+    dialogue.session.game.charge(False, 5_000)
+    dialogue.say("t 10")
+    assert dialogue.session.remaining_ms(False) == 10_000
+    dialogue.session.game.charge(False, 4_000)
+    assert dialogue.session.remaining_ms(False) == 6_000
+    dialogue.say("go")
+    limits = dialogue.searcher.calls[-1][2]
+    assert 0 < limits.time_ms <= 3_000
+    assert limits.depth == dialogue.session.game.position.empties + 1
+    dialogue.say("new")
+    assert dialogue.session.remaining_ms(False) == 10_000
+    dialogue.say("game-time infinite")
+    dialogue.say("go")
+    assert dialogue.searcher.calls[-1][2].time_ms == 0
+
+
+def test_a_level_asked_for_bounds_a_search_with_a_clock() -> None:
+    dialogue = Dialogue()
+    dialogue.say("move-time 1")
+    dialogue.say("go")
+    assert dialogue.searcher.calls[-1][2].depth == 60
+    dialogue.say("level 4")
+    dialogue.say("go")
+    limits = dialogue.searcher.calls[-1][2]
+    assert limits.depth == 4
+    assert 900 < limits.time_ms < 1_000

@@ -1,0 +1,23 @@
+"""The engine's entries and those of `probe.kernels.inner`."""
+
+from __future__ import annotations
+
+from desdaemon.engine import exports
+from desdaemon.engine.compiler.library import Spec
+
+MODULES = (*exports.MODULES, "probe.kernels.inner")
+
+INNER = {
+    "probe_stable": "u64(u64,u64,u64)",
+    "probe_bound": "i64(u64,u64,u64)",
+    "probe_last": "i64(u64,u64)",
+    "probe_final": "i64(u64,i64)",
+    "probe_solve": "i64(u64,u64,u64,i64)",
+    "probe_null": "i64(u64,u64,u64,i64,i64)",
+    "probe_features": "void(u64,u64,u64)",
+    "probe_update": "void(u64,u64,u64,u64,u64)",
+    "probe_evaluate": "i64(u64,u64,u64,i64)",
+    "probe_static": "i64(u64,u64,u64)",
+}
+
+SPEC = Spec("probe", "probe.kernels", {**exports.SPEC.entries, **INNER})

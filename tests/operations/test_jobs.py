@@ -1,0 +1,149 @@
+"""Jobs: turns, progress, cancelling, the end."""
+
+import threading
+
+import pytest
+
+from desdaemon.books.jobs import KEPT, Job, Jobs, Result
+
+
+def test_a_job_ends_with_its_result() -> None:
+    jobs = Jobs()
+    job = jobs.submit("book.fix", lambda job: {"added": 3}, "me", writes=True)
+    assert job.wait(10)
+    assert (job.state, job.result["added"], job.result["job"], job.op, job.client) == (
+        "done",
+        3,
+        job.id,
+        "book.fix",
+        "me",
+    )
+    assert job.result["time_s"] >= 0
+    assert jobs.find(job.id) is job
+    assert jobs.listed() == [job]
+    assert not jobs.cancel(job.id)
+    assert jobs.find(99) is None
+    assert jobs.close()
+
+
+def test_what_work_raises_fails_the_job() -> None:
+    def work(job: Job) -> Result:
+        raise ValueError("no such thing")
+
+    job = Jobs().submit("book.fix", work, "me", writes=False)
+    assert job.wait(10)
+    assert (job.state, job.error) == ("failed", "no such thing")
+    assert isinstance(job.failure, ValueError)
+
+
+def test_writers_take_turns_and_readers_do_not_wait() -> None:
+    jobs = Jobs()
+    may_end = threading.Event()
+    order: list[int] = []
+
+    def work(number: int) -> Job:
+        def write(job: Job) -> Result:
+            assert may_end.wait(10)
+            order.append(number)
+            return {}
+
+        return jobs.submit("book.fix", write, "me", writes=True)
+
+    first, second, third = work(1), work(2), work(3)
+    reader = jobs.submit("book.info", lambda job: {}, "me", writes=False)
+    assert reader.wait(10)
+    assert jobs.at_once("book.show", lambda job: {}, "me").state == "done"
+    assert second.state == third.state == "queued"
+    assert jobs.cancel(second.id)
+    may_end.set()
+    assert all(job.wait(10) for job in (first, second, third))
+    assert order == [1, 3]
+    assert [job.state for job in (first, second, third)] == ["done", "cancelled", "done"]
+
+
+def test_a_cancelled_job_is_told_and_keeps_its_result() -> None:
+    jobs = Jobs()
+    begun, halted = threading.Event(), threading.Event()
+
+    def work(job: Job) -> Result:
+        job.on_cancel(halted.set)
+        begun.set()
+        assert halted.wait(10)
+        assert not job.report("search", 1, 2, 30)
+        return {"finished": False, "added": 1}
+
+    job = jobs.submit("book.deviate", work, "me", writes=True)
+    assert begun.wait(10)
+    job.cancel()
+    assert job.wait(10)
+    assert (job.state, job.result["added"]) == ("cancelled", 1)
+    assert (job.progress.done, job.progress.total, job.progress.positions) == (1, 2, 30)
+    late = threading.Event()
+    job.on_cancel(late.set)
+    assert late.is_set()
+
+
+def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
+    jobs = Jobs()
+    heard: list[tuple[str, int, bool]] = []
+    watched, lasting = threading.Event(), threading.Event()
+
+    def work(job: Job) -> Result:
+        assert watched.wait(10)
+        job.before_notice = lasting.set
+        assert job.report("search", 5, 10, 7)
+        return {}
+
+    job = jobs.submit("book.deviate", work, "me", writes=True)
+    stop = job.watch(lambda job: heard.append((job.state, job.progress.done, lasting.is_set())))
+    unheard: list[Job] = []
+    job.watch(unheard.append)()
+    watched.set()
+    assert job.wait(10)
+    jobs.close()
+    assert heard == [("running", 5, True), ("done", 5, True)]
+    assert unheard == []
+    stop()
+    again: list[Job] = []
+    job.watch(again.append)
+    assert again == [job]
+
+
+def test_progress_counts_what_is_left_of_a_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("desdaemon.books.jobs.time.monotonic", lambda: now[0])
+    job = Job(1, "book.fix", "me", lambda job: {})
+    job.report("scan", 0, 100, 9)
+    assert job.progress.eta_s is None
+    now[0] += 2
+    job.report("scan", 20, 100, 9)
+    assert (job.progress.rate, job.progress.eta_s) == (10.0, 8.0)
+    now[0] += 1
+    job.report("search", 1, 4, 9)
+    assert job.progress.eta_s is None
+
+
+def test_the_end_cancels_what_runs_and_what_comes() -> None:
+    jobs = Jobs()
+    begun = threading.Event()
+
+    def work(job: Job) -> Result:
+        halt = threading.Event()
+        job.on_cancel(halt.set)
+        begun.set()
+        assert halt.wait(10)
+        return {}
+
+    running = jobs.submit("book.fix", work, "me", writes=True)
+    waiting = jobs.submit("book.fix", work, "me", writes=True)
+    assert begun.wait(10)
+    assert jobs.close(10)
+    late = jobs.submit("book.fix", work, "me", writes=True)
+    assert [job.state for job in (running, waiting, late)] == ["cancelled"] * 3
+
+
+def test_the_list_forgets_what_is_long_over() -> None:
+    jobs = Jobs()
+    for _ in range(KEPT + 20):
+        assert jobs.submit("book.info", lambda job: {}, "me", writes=False).wait(10)
+    assert len(jobs.listed()) <= KEPT + 1

@@ -1,0 +1,403 @@
+"""The operations, without any socket and with an engine that pretends."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_engine import ENDLESS_DEPTH
+from operated import Operated, until
+
+from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.protocol.commands.text import COMMANDS
+from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.search import scheduler
+from desdaemon.server import text_sessions
+from desdaemon.server.text_sessions import FILE_COMMANDS, NEVER, ROLES, checked_line
+
+ENDLESS = {"depth": ENDLESS_DEPTH}
+OVER = "X" * 63 + "- O"
+PASSING = "OX" + "-" * 62 + " X"
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
+
+
+def test_every_operation_has_somebody_who_carries_it_out(daemon: Operated) -> None:
+    for operation in messages.BASIC_OPERATIONS:
+        assert daemon.ask(operation.name, {"moves": "f5"})["type"] in ("final", "error")
+    for operation in messages.BOOK_OPERATIONS:
+        if operation.name not in ("book.new", "book.enumerate", "book.salvage"):
+            reply = daemon.ask(operation.name, {"moves": "f5"})
+            assert reply["type"] == "final" or reply["error"]["code"] in ("not_found", "bad_request"), reply
+
+
+def test_replies_are_numbered_and_end_once(daemon: Operated) -> None:
+    found = daemon.ends(daemon.request("analyze", {"moves": "f5d6c3", "plies": [0, 2, 3], "depth": 4}))
+    assert [reply["seq"] for reply in found] == [0, 1, 2, 3]
+    assert [reply["type"] for reply in found] == ["partial"] * 3 + ["final"]
+    assert [reply["data"]["ply"] for reply in found[:3]] == [0, 2, 3]
+    assert all(reply["data"]["done"] for reply in found[:3])
+    assert [answer["ply"] for answer in found[3]["data"]["plies"]] == [0, 2, 3]
+    assert found[3]["data"]["nodes"] == 3 * 12345
+
+
+def test_an_analysis_says_what_was_found(daemon: Operated) -> None:
+    data = daemon.final("analyze", {"moves": "f5", "depth": 6, "multipv": 2})
+    assert data["board"] == "---------------------------OX------XXX-------------------------- O"
+    assert [move["move"] for move in data["moves"]] == ["f4", "d6"]
+    assert data["moves"][0] == {
+        "move": "f4",
+        "score": 10,
+        "lower": 10,
+        "upper": 10,
+        "depth": 6,
+        "selectivity": 100,
+        "exact": False,
+        "source": "search",
+        "pv": "f4",
+        "nodes": 6000,
+    }
+
+
+def test_the_limits_that_reach_the_engine(daemon: Operated) -> None:
+    daemon.final("analyze", {"depth": 7, "selectivity": 87, "nodes": 5, "time_ms": 9, "multipv": 3, "avoid": ["d3"]})
+    daemon.final("analyze", {"level": 2, "moves": "f5"})
+    daemon.final("analyze", {"time_ms": 5, "moves": "f5d6"})
+    (_, _, first, options), (_, _, second, _), (_, _, third, _) = daemon.searchers[0].calls
+    assert first == (7, 87, 5, 9)
+    assert (options["multipv"], options["allow"] >> 19 & 1) == (3, 0)
+    assert second == (2, 100, 0, 0)
+    assert third == (58, 100, 0, 5)
+
+
+def test_the_same_question_is_answered_from_what_was_found(daemon: Operated) -> None:
+    first = daemon.final("analyze", {"moves": "f5", "depth": 8})
+    again = daemon.final("analyze", {"moves": "e6", "depth": 6})
+    assert again["cached"]
+    assert (again["moves"][0]["score"], again["nodes"]) == (first["moves"][0]["score"], 0)
+    assert again["moves"][0]["move"] in daemon.final("legal", {"moves": "e6"})["moves"]
+    assert again["canonical"] == first["canonical"]
+    assert "cached" not in daemon.final("analyze", {"moves": "f5", "depth": 9})
+    assert "cached" not in daemon.final("analyze", {"moves": "f5", "depth": 8, "multipv": 3})
+
+
+def test_finished_games_and_passes(daemon: Operated) -> None:
+    data = daemon.final("analyze", {"board": OVER})
+    assert (data["moves"], data["over"], data["score"]) == ([], True, -64)
+    assert daemon.final("legal", {"board": OVER})["over"]
+    assert daemon.final("legal", {"board": PASSING})["moves"] == ["pa"]
+    assert daemon.final("analyze", {"board": PASSING, "depth": 1})["moves"][0]["move"] == "pa"
+
+
+def test_partials_come_while_a_search_goes_on(daemon: Operated) -> None:
+    number = daemon.request("analyze", {"depth": 5, "multipv": 4, "partial_ms": 10})
+    found = daemon.ends(number)
+    assert all(reply["data"]["done"] is False for reply in found[:-1])
+    assert [reply["type"] for reply in found] == ["partial"] * (len(found) - 1) + ["final"]
+    assert len(found) >= 2
+
+
+def test_cancelling(daemon: Operated) -> None:
+    running = daemon.request("analyze", ENDLESS)
+    waiting = daemon.request("analyze", {"depth": 3, "moves": "f5"})
+    until(lambda: daemon.services.scheduler.running == 1)
+    assert daemon.final("cancel", {"target": waiting}) == {"cancelled": True}
+    assert daemon.ends(waiting)[-1]["error"]["code"] == "cancelled"
+    assert daemon.final("cancel", {"target": running}) == {"cancelled": True}
+    assert daemon.ends(running)[-1]["error"]["code"] == "cancelled"
+    assert daemon.final("cancel", {"target": running}) == {"cancelled": False}
+    until(lambda: daemon.services.scheduler.running == 0)
+    assert daemon.client.requests == {}
+    for args in ({}, {"target": 1, "job": 1}):
+        assert daemon.code("cancel", args) == "bad_request"
+    assert daemon.code("cancel", {"job": 12345}) == "not_found"
+
+
+def test_an_id_is_free_again_once_its_request_is_over(daemon: Operated) -> None:
+    daemon.request("analyze", ENDLESS, id="x")
+    assert daemon.code("ping", id="x") == "duplicate_id"
+    daemon.replies.clear()
+    daemon.request("cancel", {"target": "x"})
+    assert daemon.ends("x")[-1]["error"]["code"] == "cancelled"
+    daemon.replies.clear()
+    assert daemon.ask("ping", id="x")["type"] == "final"
+
+
+def test_too_much_is_busy(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(in_flight=3, queue=4))
+    for _ in range(3):
+        daemon.request("analyze", ENDLESS)
+    assert daemon.code("analyze", ENDLESS) == "busy"
+    assert daemon.final("ping") == {}
+    others = [Client(str(number), "reader") for number in range(4)]
+    for other in others[:2]:
+        daemon.request("analyze", ENDLESS, other)
+    assert daemon.code("analyze", ENDLESS, others[2]) == "busy"
+    for client in (daemon.client, *others):
+        daemon.services.operations.drop(client)
+    until(lambda: daemon.services.scheduler.running == 0)
+    assert daemon.services.scheduler.queued == 0
+
+
+def test_somebody_who_waits_for_a_move_goes_before_an_analysis(daemon: Operated) -> None:
+    endless = daemon.request("analyze", ENDLESS)
+    until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
+    assert daemon.final("text", {"line": "hint"})["out"]
+    assert len(daemon.ends(daemon.request("ping"))) == 1
+    daemon.final("cancel", {"target": endless})
+
+
+def test_nothing_new_is_taken_at_the_end(daemon: Operated) -> None:
+    assert daemon.final("shutdown") == {}
+    assert daemon.ended.is_set()
+    daemon.services.operations.closing = True
+    assert daemon.code("analyze", {"depth": 1}) == "shutting_down"
+    assert daemon.final("ping") == {}
+
+
+def test_roles(daemon: Operated) -> None:
+    reader, editor = Client("r", "reader"), Client("e", "editor")
+    assert daemon.code("shutdown", client=editor) == "forbidden"
+    assert daemon.code("book.store", {"moves": "f5"}, reader) == "forbidden"
+    assert daemon.code("book.load", {"file": "x"}, editor) == "forbidden"
+    assert daemon.code("cancel", {"job": 1}, reader) == "forbidden"
+    for operation in messages.OPERATIONS:
+        listed = operation.name in daemon.final("hello", client=reader)["ops"]
+        assert listed == (operation.role == "reader")
+
+
+def test_numbers_for_monitoring(daemon: Operated) -> None:
+    daemon.final("ping")
+    daemon.final("analyze", {"depth": 2})
+    daemon.code("nonsense")
+    text = daemon.final("metrics")["text"]
+    assert text.endswith("# EOF\n")
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert lines['desdaemon_requests_total{op="ping"}'] == "1"
+    assert lines['desdaemon_errors_total{code="unknown_op"}'] == "1"
+    assert lines["desdaemon_nodes_total"] == "12345"
+    assert (
+        lines['desdaemon_request_handling_seconds_bucket{le="+Inf"}']
+        == lines["desdaemon_request_handling_seconds_count"]
+    )
+
+
+# --- text
+
+
+def test_text_is_carried_out_in_order_on_a_board_of_ones_own(daemon: Operated) -> None:
+    other = Client("other", "reader")
+    numbers = [daemon.request("text", {"line": line}) for line in ("play f5", "moves", "undo", "moves")]
+    answers = [daemon.ends(number)[-1]["data"]["out"] for number in numbers]
+    assert answers == ["", "F4 D6 F6\n", "", "D3 C4 F5 E6\n"]
+    assert daemon.final("text", {"line": "moves"}, other)["out"] == "D3 C4 F5 E6\n"
+    assert "nonsense" in daemon.final("text", {"line": "nonsense"})["err"]
+
+
+def test_quitting_by_text_ends_the_clients_board_alone(daemon: Operated) -> None:
+    daemon.final("text", {"line": "play f5"})
+    daemon.final("text", {"line": "quit"})
+    assert daemon.final("text", {"line": "moves"})["out"] == "D3 C4 F5 E6\n"
+    assert not daemon.ended.is_set()
+
+
+def test_a_text_search_ends_by_stop_or_cancel(daemon: Operated) -> None:
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    number = daemon.request("text", {"line": "hint"})
+    until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
+    stop = daemon.request("text", {"line": "stop"})
+    assert daemon.ends(number)[-1]["data"]["out"]
+    daemon.ends(stop)
+    daemon.searchers[0].begun.clear()
+    number = daemon.request("text", {"line": "hint"})
+    until(daemon.searchers[0].begun.is_set)
+    daemon.final("cancel", {"target": number})
+    assert daemon.ends(number)[-1]["error"]["code"] == "cancelled"
+    until(lambda: daemon.services.scheduler.running == 0)
+
+
+def test_the_engines_games_with_itself_end_by_a_cancel_or_with_a_full_page(
+    daemon: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.final("text", {"line": "level 0"})
+    daemon.final("text", {"line": "repeat 1000000000"})
+    number = daemon.request("text", {"line": "mode 2"})
+    until(lambda: daemon.searchers and len(daemon.searchers[0].calls) > 100)
+    daemon.final("cancel", {"target": number})
+    daemon.final("text", {"line": "stop"})
+    monkeypatch.setattr(text_sessions, "LARGEST_ANSWER", 5000)
+    data = daemon.final("text", {"line": "mode 2"})
+    assert 5000 < len(data["out"]) < 6000
+    assert "plays no further" in data["err"]
+
+
+def test_every_text_command_has_a_role_or_stays_at_home() -> None:
+    names = {command.name for command in COMMANDS}
+    assert names == set(ROLES) | NEVER
+    assert set(ROLES).isdisjoint(NEVER)
+    for command in COMMANDS:
+        if command.parameters.startswith("file") or command.parameters.endswith("file"):
+            assert command.name in FILE_COMMANDS | NEVER, command
+            assert ROLES.get(command.name, "admin") == "admin"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "save x",
+        "load x",
+        "LOAD x",
+        "set load x",
+        "load=x",
+        "solve x",
+        "book load x",
+        "b save x",
+        "book store",
+        "auto-store on",
+        "set auto-store=on",
+        "eval-file x",
+        "-eval-file x",
+        "set eval-file = x",
+        "book-file x",
+        "base check x",
+        "nboard 2",
+        "perft 3",
+        "count positions 3",
+    ],
+)
+def test_a_reader_may_not(line: str, tmp_path: Path) -> None:
+    with pytest.raises(RequestError) as caught:
+        checked_line(line, "reader", str(tmp_path))
+    assert caught.value.code == "forbidden"
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", "~/x", "link", "link/x", "inner/../.."])
+def test_files_are_inside_the_data_folder(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "link").symlink_to(tmp_path)
+    (folder / "inner").mkdir()
+    for command in ("load", "save", "solve"):
+        with pytest.raises(RequestError) as caught:
+            checked_line(f"{command} {name}", "admin", str(folder))
+        assert caught.value.code == "forbidden"
+    assert checked_line("load game.txt", "admin", str(folder)) == f"load {folder}/game.txt"
+
+
+def test_an_admins_files_are_read_and_written_there(
+    daemon: Operated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    daemon.final("text", {"line": "play f5d6"})
+    assert daemon.final("text", {"line": "save game.txt"}) == {"out": "", "err": ""}
+    assert (tmp_path / "game.txt").exists()
+    daemon.final("text", {"line": "init"})
+    daemon.final("text", {"line": "load game.txt"})
+    assert "C3" in daemon.final("text", {"line": "moves"})["out"]
+    complaint = daemon.final("text", {"line": "load nowhere.txt"})["err"]
+    assert str(tmp_path) not in complaint
+    assert "nowhere.txt" in complaint
+    assert daemon.code("text", {"line": "load ../x"}) == "forbidden"
+    assert daemon.code("text", {"line": "load a\0b"}) == "bad_request"
+
+
+# --- more clients than slots
+
+
+def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "SLICE_S", 0.05)
+    monkeypatch.setattr(scheduler, "AGEING_S", 0.3)
+    other = Client("other", "reader")
+    analysis = daemon.request("analyze", ENDLESS)
+    until(lambda: daemon.services.scheduler.running == 1)
+    assert daemon.final("analyze", {"depth": 3, "moves": "f5"}, other)["moves"]
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    hint = daemon.request("text", {"line": "hint"})
+    assert daemon.final("text", {"line": "hint"}, other)["out"].count("\n") > 3
+    assert daemon.final("analyze", {"depth": 3, "moves": "f5d6"}, other)["moves"]
+    assert [reply for reply in daemon.replies if reply["id"] in (analysis, hint)] == []
+    daemon.request("text", {"line": "stop"})
+    assert daemon.ends(hint)[-1]["data"]["out"].count("\n") > 3
+    daemon.final("cancel", {"target": analysis})
+    until(lambda: daemon.services.scheduler.running == 0)
+
+
+def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "SLICE_S", 0.05)
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    hint = daemon.request("text", {"line": "hint"})
+    until(lambda: daemon.services.scheduler.running == 1)
+    daemon.final("text", {"line": "hint"}, Client("other", "reader"))
+    daemon.request("text", {"line": "stop"})
+    out = daemon.ends(hint)[-1]["data"]["out"]
+    assert out.count("d3") == 1, out
+
+
+def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=2)
+    for number in range(60):
+        daemon.request("analyze", {"depth": 3, "moves": "f5d6c3d3c4"[: 2 * (number % 6)], "multipv": 1 + number // 6})
+        if not number % 10:
+            daemon.request("text", {"line": "hint"}, Client(str(number), "reader"))
+    until(lambda: not daemon.client.requests)
+    until(lambda: daemon.services.scheduler.running == 0)
+    assert len(daemon.searchers) <= 2
+
+
+def test_neither_a_pattern_nor_a_folder_leads_out(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    games = tmp_path / "games"
+    for place in (folder, games):
+        place.mkdir()
+    (games / "secret.txt").write_text("f5d6c3\n")
+    (folder / "link.txt").symlink_to(games / "secret.txt")
+    (folder / "out").symlink_to(games)
+    daemon = Operated(folder)
+    daemon.final("book.new", {"level": 1, "depth": 4})
+    for name in ("link.txt", "*.txt", "out", "out/*", "*/secret.txt", ".", str(games), "../games", "a\0b"):
+        for op in ("book.add", "book.check"):
+            assert daemon.code(op, {"files": [name]}) in ("forbidden", "bad_request"), name
+
+
+def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
+    daemon.final("book.new", {"level": 1, "depth": 30})
+    by_text, by_op = Client("text", "editor"), Client("op", "editor")
+    daemon.request("text", {"line": "book deviate 4 8"}, by_text)
+    daemon.request("book.deviate", {"relative": 4, "absolute": 8}, by_op)
+    until(lambda: len([job for job in daemon.services.jobs.listed() if not job.over]) == 2)
+    for client in (by_text, by_op):
+        daemon.services.operations.drop(client)
+        daemon.services.texts.forget(client)
+        assert not client.requests
+    going = [job for job in daemon.services.jobs.listed() if not job.over]
+    assert len(going) == 2
+    assert not any(job.cancelled for job in going)
+    for job in going:
+        assert daemon.final("cancel", {"job": job.id}) == {"cancelled": True}
+    for job in going:
+        assert job.wait(20)
+
+
+def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Operated) -> None:
+    client = Client("slow", "admin")
+    told, go_on = threading.Event(), threading.Event()
+
+    def reply(message: dict[str, Any]) -> None:
+        told.set()
+        assert go_on.wait(60)
+
+    message = {"v": 1, "id": 1, "op": "ping"}
+    handing = threading.Thread(target=daemon.services.operations.handle, args=(client, message, reply))
+    handing.start()
+    assert told.wait(60)
+    assert not client.requests
+    assert [request.id for request in client.parting] == [1]
+    go_on.set()
+    handing.join()
+    assert not client.parting

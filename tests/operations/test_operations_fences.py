@@ -1,0 +1,257 @@
+"""What one client must not do to the others, to the book or to the memory, whatever it asks for."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import threading
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import referee
+from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
+from operated import Operated, until
+
+from desdaemon.books.service import Books, Caller
+from desdaemon.dialects import text
+from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.protocol.commands.book import BY_NAME
+from desdaemon.search import scheduler
+from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.workers import Engines
+from desdaemon.server import text_sessions
+from desdaemon.system.paths import Hidden
+
+ENDLESS = {"depth": ENDLESS_DEPTH}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
+
+
+def whole_game() -> str:
+    return "".join(referee.name(move).lower() for move in referee.random_moves(7, 60))
+
+
+def test_an_id_is_free_when_its_last_reply_arrives(daemon: Operated) -> None:
+    free: list[bool] = []
+
+    def reply(message: dict[str, Any]) -> None:
+        free.append(message["id"] not in daemon.client.requests)
+
+    request = {"v": 1, "id": "again", "op": "analyze", "args": {"plies": [0], "depth": 2}}
+    daemon.services.operations.handle(daemon.client, request, reply)
+    daemon.ask("analyze", {"moves": "f5", "depth": 2})
+    assert free[-1]
+
+
+def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
+    daemon.services.settings.auto_store = True
+    daemon.final("book.new", {"level": 0, "depth": 10})
+    reader, editor = Client("reader", "reader"), Client("editor", "editor")
+    daemon.final("text", {"line": f"play {whole_game()}"}, reader)
+    assert daemon.final("status")["book"]["positions"] == 1
+    daemon.final("text", {"line": f"play {whole_game()}"}, editor)
+    assert daemon.final("status")["book"]["positions"] > 1
+
+
+def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
+    daemon.final("book.new", {"level": 0, "depth": 10})
+    client = Client("changing", "editor")
+    daemon.final("text", {"line": "auto-store on"}, client)
+    client.role = "reader"
+    daemon.final("text", {"line": f"play {whole_game()}"}, client)
+    assert daemon.final("status")["book"]["positions"] == 1
+
+
+def test_how_a_client_plays_from_the_book_is_its_own_matter(daemon: Operated) -> None:
+    reader, later = Client("reader", "reader"), Client("later", "reader")
+    daemon.final("book.off", client=reader)
+    daemon.final("book.randomness", {"discs": 9}, reader)
+    for client, shown in ((reader, "off 9"), (later, "on 0")):
+        for name, value in zip(("book-usage", "book-randomness"), shown.split(), strict=True):
+            assert daemon.final("text", {"line": name}, client)["out"] == f"{name} = {value}\n"
+
+
+def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
+    kept = tmp_path / "elsewhere" / "kept.book"
+    kept.parent.mkdir()
+    daemon = Operated(tmp_path / "data", book_file=str(kept))
+    daemon.final("book.new", {"level": 0, "depth": 2})
+    books: Books = daemon.services.books
+    books.run(BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
+    reader = Client("reader", "reader")
+    for op, args in (("text", {"line": "options"}), ("text", {"line": "book info"}), ("book.info", {})):
+        said = str(daemon.final(op, args, reader))
+        assert "kept.book" in said
+        assert str(tmp_path) not in said
+
+
+def test_hidden_folders() -> None:
+    hidden = Hidden("/data", "/data/books", "", "/")
+    assert hidden.removed("/data/books/a: /data/b /etc/c") == "a: b /etc/c"
+
+
+def test_the_threads_of_book_jobs_are_everybodys(daemon: Operated) -> None:
+    daemon.final("text", {"line": "book-tasks 200"})
+    assert daemon.final("text", {"line": "book-tasks"})["out"] == "book-tasks = 0\n"
+
+
+def test_of_a_game_each_ply_tells_how_it_goes_until_it_is_done(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=2)
+    asked = {"moves": "f5d6c3d3", "plies": [0, 1, 2, 3], "depth": 12, "partial_ms": 1, "book": "ignore"}
+    *partials, final = daemon.ends(daemon.request("analyze", asked))
+    assert [found["ply"] for found in final["data"]["plies"]] == [0, 1, 2, 3]
+    told = [(partial["data"]["ply"], partial["data"]["done"]) for partial in partials]
+    for ply in range(4):
+        done = [last for told_ply, last in told if told_ply == ply]
+        assert done == [False] * (len(done) - 1) + [True], told
+    assert len({ply for ply, done in told if not done}) > 1, told
+
+
+def test_everything_of_a_client_is_cancelled_at_once(daemon: Operated) -> None:
+    daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
+    mine = [daemon.request("analyze", ENDLESS) for _ in range(3)] + [daemon.request("text", {"line": "hint"})]
+    other = daemon.request("analyze", {**ENDLESS, "priority": -1}, Client("other", "reader"))
+    assert daemon.final("cancel", {"all": True}) == {"cancelled": True, "number": 4}
+    assert {daemon.ends(number)[-1]["error"]["code"] for number in mine} == {"cancelled"}
+    assert not [reply for reply in daemon.replies if reply["id"] == other]
+    assert daemon.final("cancel", {"all": True}) == {"cancelled": False, "number": 0}
+    for args in ({}, {"all": False}, {"all": True, "target": other}):
+        assert daemon.code("cancel", args) == "bad_request"
+
+
+def test_an_argument_of_a_book_command_is_named(daemon: Operated) -> None:
+    for op, args, field in (
+        ("book.deviate", {"relative": "x"}, "relative"),
+        ("book.learn", {"depth": 1, "per-move": 200}, "per-move"),
+        ("book.edit", {"score": 1}, "move"),
+        ("book.load", {"file": 5}, "file"),
+    ):
+        assert daemon.ask(op, args)["error"]["field"] == field
+
+
+def test_a_key_in_the_wrong_place_gives_a_warning(daemon: Operated) -> None:
+    warned = daemon.ask("legal", {"bord": ""}, moves="f5", **{"arg\n": 1})
+    assert warned["warnings"] == [
+        'unknown key "moves": arguments are in args',
+        'unknown key "arg\\n": arguments are in args',
+        'legal has no argument "bord"',
+    ]
+
+
+def test_jobs_of_clients_that_come_and_go_do_not_pile_up(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(queue=5))
+    go_on = threading.Event()
+    daemon.services.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
+    for number in range(8):
+        client = Client(str(number), "editor")
+        asked = daemon.request("book.fix", client=client)
+        daemon.services.operations.drop(client)
+        assert daemon.ends(asked)[-1]["error"]["code"] == ("cancelled" if number < 4 else "busy")
+    go_on.set()
+
+
+def test_a_line_that_needs_no_search_is_carried_out_though_all_threads_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_sessions, "MOST_THREADS", 2)
+    daemon = Operated(tmp_path)
+    slow = [Client(str(number), "reader") for number in range(3)]
+    for client in slow:
+        daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"}, client)
+        daemon.request("text", {"line": "hint"}, client)
+    assert daemon.final("text", {"line": "moves"})["out"]
+    for client in slow:
+        daemon.final("cancel", {"all": True}, client)
+
+
+def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() -> None:
+    made: weakref.WeakSet[FakeSearcher] = weakref.WeakSet()
+
+    def build(config: EngineConfig) -> Engine:
+        engine = build_fake(config)
+        assert isinstance(engine.searcher, FakeSearcher)
+        made.add(engine.searcher)
+        return engine
+
+    engines = Engines(build, 4, 16)
+    for threads in (1, 2, 3, 4, 1, 4, 2):
+        engines.assure(threads)
+        engines.give_back(engines.borrow(threads), threads)
+    gc.collect()
+    assert len(made) <= 4
+
+
+def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> None:
+    queue = scheduler.Queue(1)
+    kept: weakref.WeakSet[scheduler.Item] = weakref.WeakSet()
+
+    def item(priority: int) -> scheduler.Item:
+        found = scheduler.Item(scheduler.Lane.BATCH, "client", 1, priority, lambda: None, None)
+        kept.add(found)
+        return found
+
+    for number in range(2):
+        queue.add(item(9), number)
+        queue.decide(number)
+    for _ in range(10_000):
+        withdrawn = item(0)
+        queue.add(withdrawn, 2)
+        queue.decide(2)
+        assert queue.remove(withdrawn)
+    del withdrawn
+    assert len(kept) < 3_000
+    assert (queue.waiting, len(queue.running)) == (1, 1)
+    queue.release(queue.running[0])
+    assert len(queue.decide(3).start) == 1
+
+
+def test_a_full_disk_is_nobodys_bad_request(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon.final("book.new", {"level": 0, "depth": 4})
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    reply = daemon.ask("book.save", {"file": "kept.book"})
+    assert (reply["error"]["code"], "No space" in reply["error"]["message"]) == ("internal", True)
+    assert daemon.final("book.get")["found"]
+
+
+def test_few_lines_compute_at_a_time(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, running, most = threading.Lock(), 0, 0
+
+    def slow(dialect: object, argument: str) -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+
+    monkeypatch.setattr(text, "find_handler", lambda name: slow)
+    for name in ("moves", "seek"):
+        most = 0
+        clients = [Client(str(number), "admin") for number in range(20)]
+        asked = [daemon.request("text", {"line": name}, client) for client in clients]
+        assert all(daemon.ends(number)[-1]["type"] == "final" for number in asked)
+        assert most <= {"moves": 4, "seek": 1}[name]
+
+
+def test_whole_games_are_not_taken_beyond_the_queue(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(queue=100, in_flight=100))
+    asked = [daemon.request("analyze", {**ENDLESS, "plies": [0] * 30, "multipv": number + 1}) for number in range(20)]
+    until(lambda: not daemon.services.operations.analyses.preparing)
+    assert daemon.services.scheduler.queued <= 130
+    refused = [reply["error"]["code"] for reply in daemon.replies if reply["id"] in asked and reply["type"] == "error"]
+    assert set(refused) == {"busy"}
+    # What is about to wait may be counted twice for a moment.
+    assert 2 <= len(asked) - len(refused) <= 4
+    assert daemon.final("cancel", {"all": True})["number"] == len(asked) - len(refused)
+    assert daemon.services.scheduler.queued == 0

@@ -1,0 +1,318 @@
+"""The command line: options, sub-commands, exit statuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import edax_help
+import pytest
+from checkout import ROOT, SUPPORT
+
+from desdaemon import __version__
+from desdaemon.cli import UnusableFile, UsageError, _named_protocol, main, read_arguments
+from desdaemon.engine.evaluation import weights_file
+from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.search.weights_sniff import EDAX_BYTES, MAGICS
+
+SCRIPT = str(SUPPORT / "fake_daemon.py")
+
+
+def run(*arguments: str, data: bytes = b"", program: str = SCRIPT) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, program, *arguments], input=data, capture_output=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("dashes", ["", "-", "--", "---"])
+def test_options_with_any_number_of_dashes(dashes: str) -> None:
+    words = "l 16|n 2|h 20|level 12|verbose 3|book-usage off|t 5:00|move-time 1.5|alpha -10|selectivity 1|q|cpu"
+    arguments = [
+        f"{dashes}{word}" if at == 0 else word for line in words.split("|") for at, word in enumerate(line.split())
+    ]
+    settings = read_arguments(arguments).settings
+    assert (settings.level, settings.n_tasks, settings.hash_table_size, settings.verbose) == (12, 2, 20, 0)
+    assert (settings.game_time, settings.move_time) == (300_000, 1_500)
+    assert (settings.alpha, settings.selectivity, settings.book_usage) == (-10, 87, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("1", 1000), ("0.25", 250), (".5", 500), ("2:03", 123_000), ("1:00:00", 3_600_000), ("1:0:0:0.5", 86_400_500)],
+)
+def test_times(text: str, ms: int) -> None:
+    assert read_arguments(["-t", text]).settings.game_time == ms
+    assert read_arguments([f"--game-time={text}"]).settings.game_time == ms
+    assert read_arguments(["-t", text, "-t", "infinite"]).settings.game_time == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "program_says_edax", "compatible"),
+    [
+        ([], False, False),
+        ([], True, True),
+        (["-q"], False, True),
+        (["--level", "6"], False, True),
+        (["-nodes", "5"], False, False),
+        (["-edax-compatible"], False, True),
+        (["-edax-compatible", "on"], False, True),
+        (["-edax-compatible", "off", "-l", "5"], True, False),
+        (["-l", "5", "--edax-compatible=off"], True, False),
+    ],
+)
+def test_when_moves_are_announced_in_edax_name(arguments: list[str], program_says_edax: bool, compatible: bool) -> None:
+    settings = read_arguments(arguments, program_says_edax).settings
+    assert settings.edax_compatible == compatible
+    assert settings.engine_name == ("Edax" if compatible else "desdaemon")
+
+
+def test_the_name_of_the_program_counts(tmp_path: Path) -> None:
+    program = tmp_path / "lEdax-x64"
+    program.write_text(
+        f"import sys; sys.path.insert(0, {str(Path(SCRIPT).parent)!r})\nfrom fake_daemon import main\nmain()"
+    )
+    assert b"\nEdax plays D3\n" in run(data=b"go\n", program=str(program)).stdout
+    assert b"\ndesdaemon plays D3\n" in run(data=b"go\n").stdout
+    assert b"\nEdax plays D3\n" in run("-l", "1", data=b"go\n").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["-l", "99"], '"99"'),
+        (["-l"], "-l"),
+        (["-nonsense"], '"-nonsense"'),
+        (["nonsense"], '"nonsense"'),
+        (["-ggs"], '"-ggs"'),
+        (["-book-usage", "maybe"], '"maybe"'),
+        (["-h"], "-h"),
+        (["-solve"], "-solve"),
+        (["-t", "1:2:3:4:5"], '"1:2:3:4:5"'),
+        (["perft"], "perft"),
+        (["perft", "x"], '"x"'),
+        (["perft", "3", "--mode"], "perft --mode"),
+        (["perft", "3", "--mode", "3"], '"3"'),
+        (["perft", "3", "4"], "perft"),
+        (["count"], "count"),
+        (["count", "shapes"], "count"),
+        (["count", "shapes", "9"], '"9"'),
+        (["-count", "games", "5", "6x6"], "count"),
+        (["count", "positions", "x"], '"x"'),
+        (["count", "positions", "3", "9"], '"9"'),
+    ],
+)
+def test_bad_command_lines(arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert named in captured.err
+    assert "expected" in captured.err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["help"], ["-?"], ["-q", "-help"], ["-l", "3", "--help", "-no"]])
+def test_help_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert "desdaemon [OPTION ...]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["-v"], ["version"], ["-q", "--version"]])
+def test_version_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
+    assert read_arguments(["-name", "v"]).told == ""
+
+
+@pytest.mark.parametrize("name", edax_help.COMMAND_LINE)
+def test_the_words_of_edax_s_command_line(name: str, tmp_path: Path) -> None:
+    """Those that docs/edax.md says to exist are understood, the others are not."""
+    file = tmp_path / "options"
+    file.write_text("")
+    values = {"solve": ["x"], "wtest": ["x"], "bench": ["1"], "o": [str(file)], "option-file": [str(file)]}
+    if f"-{name}" in edax_help.REASONS:
+        with pytest.raises(UsageError):
+            read_arguments([f"-{name}"])
+    elif name != "count":
+        read_arguments([f"-{name}", *values.get(name, [])])
+
+
+def test_edax_s_own_protocol_by_its_name() -> None:
+    invocation = read_arguments(["-gtp", "-edax"])
+    assert (invocation.protocol, invocation.settings.edax_compatible) == ("text", True)
+
+
+@pytest.mark.parametrize(("what", "last"), [("games", b"perft 3 (mode 1): 56 in "), ("shapes", b"shapes 3: 14\n")])
+@pytest.mark.parametrize("command", ["-count", "count"])
+def test_counting_from_the_command_line(command: str, what: str, last: bytes) -> None:
+    done = run(command, what, "3")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.splitlines(keepends=True)[-1].startswith(last)
+
+
+@pytest.mark.parametrize("option", ["-o", "-option-file", "-eval-file", "-solve"])
+def test_missing_files(option: str) -> None:
+    done = run(option, "/nowhere/at/all", "-q", data=b"moves\n")
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert done.stderr.count(b"\n") == 1
+    assert b"/nowhere/at/all" in done.stderr
+
+
+def test_damaged_weights(tmp_path: Path) -> None:
+    for content in (b"", b"rubbish", b"XADELAVE" + bytes(1000)):
+        file = tmp_path / "eval.dat"
+        file.write_bytes(content)
+        done = run("-eval-file", str(file), data=b"quit\n")
+        assert done.returncode == 1
+        assert done.stdout == b""
+        assert done.stderr.count(b"\n") == 1
+        assert str(file).encode() in done.stderr
+
+
+def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
+    """What is known to be wrong at the start is said there, the rest once there is a prompt; it ends the dialogue."""
+    assert EDAX_BYTES == 28 + weights_file.PLIES * weights_file.EDAX_WEIGHTS_PER_PLY * 2
+    assert {weights_file.SHIPPED_MAGIC, weights_file.EDAX_MAGIC} < set(MAGICS)
+    file = tmp_path / "eval.xz"
+    file.write_bytes(MAGICS[2] + b"but nothing to expand")
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q", "-eval-file", str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.read().strip() == b">"
+        complaint = process.stderr.read()
+        assert process.wait(60) == 1
+    assert complaint.count(b"\n") == 1
+    assert b"the xz stream can't be decoded" in complaint
+
+
+def test_option_files(tmp_path: Path) -> None:
+    file = tmp_path / "edax.ini"
+    file.write_text("# remark\nlevel = 7\nn-tasks=3\n\nverbose 2 % more\nvv\n unknown-thing 3\nbook-usage\toff\n")
+    settings, _, warnings, *_ = read_arguments(["-o", str(file), "-l", "8"])
+    assert (settings.level, settings.n_tasks, settings.verbose, settings.book_usage) == (8, 3, 2, False)
+    assert warnings == [f'{file}, line 7: "unknown-thing" is not an option']
+    file.write_text("edax-compatible off\n")
+    assert not read_arguments(["-o", str(file)]).settings.edax_compatible
+    file.write_text("level = 7\nlevel = 70\n")
+    with pytest.raises(UnusableFile, match="line 2: level = "):
+        read_arguments(["-o", str(file)])
+    assert run("-o", str(file)).returncode == 1
+
+
+def test_every_option_has_a_default_of_its_own_kind() -> None:
+    settings = read_arguments([]).settings
+    for option in OPTIONS:
+        if option.idle or option.name in ("q", "vv"):
+            continue
+        value = getattr(settings, option.key)
+        if option.kind == "int":
+            assert option.low <= value <= option.high
+        assert isinstance(value, {"bool": bool, "path": str, "text": str, "choice": str}.get(option.kind, int))
+
+
+def test_unknown_words_are_refused_before_anything_is_done() -> None:
+    with pytest.raises(UsageError):
+        read_arguments(["-l", "5", "-nonsense"])
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for argument in ("--version", "-version", "-v"):
+        assert main([argument]) == 0
+        assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
+    for argument in ("--help", "-help", "-?"):
+        assert main([argument]) == 0
+        text = capsys.readouterr().out
+        for option in OPTIONS:
+            assert option.name in text
+
+
+def test_version_loads_no_engine() -> None:
+    code = (
+        "import sys; sys.argv = ['desdaemon', '--version']; sys.path.insert(0, %r); import fake_daemon, desdaemon.cli\n"
+        "desdaemon.cli.main(); sys.exit(any(m in sys.modules for m in ('numpy', 'numba', 'llvmlite', 'asyncio')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code % str(Path(SCRIPT).parent)], capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_perft_and_count(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["perft", "6"]) == 0
+    assert capsys.readouterr().out == "8200\n"
+    assert main(["perft", "9", "--mode", "2"]) == 0
+    assert capsys.readouterr().out == "3005320\n"
+    assert main(["count", "positions", "8"]) == 0
+    assert len(capsys.readouterr().out.split()) == 3
+    assert main(["-count", "positions", "6", "1"]) == 0
+    assert capsys.readouterr().out == "1773\n"
+
+
+def test_solving_from_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "two.obf"
+    problem = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; "
+    # The pretended engine answers B1 with +10.
+    file.write_text(f"{problem}G8:+18; B1:+6;\n{problem}B1:+10; G8:+4;\n% end\n")
+    done = run("-solve", str(file), "-l", "60")
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode().split("\n")
+    assert lines[0].startswith(" # | depth|score|")
+    assert lines[2].endswith("Erroneous move: G8 expected, with score +18, error = +12")
+    assert lines[2].startswith("  1|   14   +10        0:00.005")
+    assert "Erroneous" not in lines[3]
+    assert lines[5].startswith(f"{str(file)[:30]}: 24690 nodes in ")
+    assert lines[6] == (
+        "2 positions; 1 erroneous move; 1 erroneous score; "
+        "mean absolute score error = 4.000; mean absolute move error = 6.000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"), [("desdaemon-gtp", "gtp"), ("NBoard-daemon", "nboard"), ("lEdax", "text")]
+)
+def test_the_name_of_the_program_chooses_the_protocol(name: str, protocol: str) -> None:
+    assert _named_protocol(name) == protocol
+
+
+def test_the_last_protocol_asked_for_counts() -> None:
+    assert read_arguments(["-gtp", "--protocol", "nboard"]).protocol == "nboard"
+    assert read_arguments(["-l", "5"], protocol="gtp").protocol == "gtp"
+    with pytest.raises(UsageError, match="expected one of text gtp nboard"):
+        read_arguments(["--protocol", "smoke"])
+
+
+def test_edaxs_option_file_in_the_current_folder_is_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edax.ini").write_text("# Edax\nlevel = 7\nverbose 0\n")
+    answer = run("-verbose", "0", data=b"level\nverbose\ngo\n").stdout.decode()
+    assert "level = 7" in answer
+    assert "verbose = 0" in answer
+    assert "Edax plays D3" in answer
+    assert b"level = 9" in run("-level", "9", data=b"level\n").stdout
+    (tmp_path / "edax.ini").write_text("level = many\n")
+    refused = run()
+    assert (refused.returncode, refused.stderr.count(b"\n")) == (1, 1)
+    assert b"edax.ini, line 1" in refused.stderr
+
+
+def test_lines_of_the_text_protocol_on_the_command_line(tmp_path: Path) -> None:
+    done = run("-bench", "2")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"2 positions: ")
+    failed = run("-wtest", str(tmp_path / "none.wtb"))
+    assert (failed.returncode, failed.stderr.count(b"\n")) == (1, 1)
+
+
+def test_a_dialogue_is_written_down(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    done = run("-gtp", "-ui-log-file", str(log), data=b"1 name\nfoo\n")
+    assert done.stdout == b'=1 desdaemon\n\n? unknown command "foo"\n\n'
+    assert log.read_text() == '< 1 name\n> =1 desdaemon\n> \n< foo\n> ? unknown command "foo"\n> \n'
+    refused = run("-ui-log-file", str(tmp_path / "no" / "log"))
+    assert refused.returncode == 1

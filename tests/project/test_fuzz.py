@@ -1,0 +1,127 @@
+"""No line makes a dialogue fail, hang or change its board without being understood: a thousand lines for each protocol.
+
+``make acceptance`` tries ten thousand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_engine import FakeControl
+from fuzzing import GGF, TEMPLATES, Fuzz, Quick, line
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from live import converse
+
+from desdaemon.dialects.output import Collected
+from desdaemon.dialects.protocols import spoken
+from desdaemon.dialects.stdio import Lines, _Reader
+from desdaemon.search import loader
+from desdaemon.search.loader import Engine, EngineSource
+from desdaemon.session.session import Session
+from desdaemon.session.settings import Settings
+
+LINES = 25
+"""A dialogue."""
+
+BY_LINE = sorted(TEMPLATES.keys() - {"json"})
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path) -> Iterator[None]:
+    """A folder of its own, for lines that write files."""
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield
+    os.chdir(before)
+
+
+def talk(protocol: str, seed: int) -> None:
+    r = random.Random(seed)
+    fuzz = Fuzz(protocol)
+    for _ in range(LINES):
+        if not fuzz.feed(line(protocol, r), r):
+            fuzz = Fuzz(protocol)
+
+
+SEEDS = st.integers(0, 2**64)
+QUIET = {"suppress_health_check": list(HealthCheck), "database": None}
+
+
+@pytest.mark.parametrize("protocol", BY_LINE)
+@settings(max_examples=40, **QUIET)  # type: ignore[arg-type]
+@given(seed=SEEDS)
+def test_a_thousand_lines(protocol: str, seed: int) -> None:
+    talk(protocol, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", BY_LINE)
+@settings(max_examples=400, **QUIET)  # type: ignore[arg-type]
+@given(seed=SEEDS)
+def test_ten_thousand_lines(protocol: str, seed: int) -> None:
+    talk(protocol, seed)
+
+
+def talk_json(seed: int) -> None:
+    """Every line has a reply that is an object with a type, and the dialogue ends."""
+    r = random.Random(seed)
+    said = [line("json", r) for _ in range(LINES)]
+    output = Collected()
+    made = spoken("json")
+    source = Lines()
+    session = Session(Settings(), EngineSource(lambda config: Engine(Quick(), FakeControl)))
+    reader = _Reader(source, made.listener(session.interrupt))
+    for data in said:
+        reader.feed(data + b"\n")
+    reader.close()
+    assert made.dialect(session, output).run(source) == 0
+    out, err = output.take()
+    assert "Traceback" not in err
+    replies = [json.loads(reply) for reply in out.splitlines()]
+    assert all(reply["type"] in ("partial", "final", "error") for reply in replies)
+    assert not any(reply["type"] == "error" and reply["error"]["code"] == "internal" for reply in replies), out
+    assert len([reply for reply in replies if reply["type"] != "partial"]) <= LINES
+
+
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "build_engine", lambda config: Engine(Quick(), FakeControl))
+
+
+@settings(max_examples=40, **QUIET)  # type: ignore[arg-type]
+@given(seed=SEEDS)
+def test_a_thousand_lines_of_json(pretended: None, seed: int) -> None:
+    talk_json(seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=400, **QUIET)  # type: ignore[arg-type]
+@given(seed=SEEDS)
+def test_ten_thousand_lines_of_json(pretended: None, seed: int) -> None:
+    talk_json(seed)
+
+
+@pytest.mark.parametrize("protocol", sorted(TEMPLATES))
+def test_a_process_takes_junk_and_leaves_in_order(protocol: str) -> None:
+    r = random.Random(protocol)
+    data = b"\n".join(line(protocol, r) for _ in range(60)).replace(b"quit", b"quid")
+    done = converse(data, f"-{protocol}", "-level", "2")
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stdout + done.stderr
+
+
+def test_a_broken_game_is_refused_as_a_whole() -> None:
+    fuzz = Fuzz("nboard")
+    r = random.Random(1)
+    fuzz.feed(b"set game " + GGF.replace("{square}", "F5", 1).replace("{square}", "D6").encode(), r)
+    before = fuzz.state
+    for broken in ("A1", "Z9", "F5", "", "PA", "D6]B[D6"):
+        text = GGF.replace("{square}", "F5", 1).replace("{square}", broken).replace("{number}", "1")
+        fuzz.feed(f"set game {text}".encode(), r)
+        assert fuzz.state == before

@@ -1,0 +1,144 @@
+"""Who may import whom, and what a light command must not load."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+# A package may import itself and these. The root package `desdaemon` is `daemon`.
+RULES = "desdaemon.protocol.othello"
+LAYERS = {
+    "daemon": {"protocol", "engine", "book", "clients"},
+    "clients": {"protocol"},
+    "book": {"engine", RULES},
+    "engine": {RULES},
+    "protocol": set(),
+}
+MOST_MODULES = 12
+THIRD_PARTY = {
+    "daemon": {"zmq"},
+    "clients": {"zmq"},
+    "book": {"numpy"},
+    "engine": {"llvmlite", "numba", "numpy"},
+    "protocol": {"msgpack"},
+}
+COMPILER = {"llvmlite", "numba"}
+SOURCES = sorted(path for package in LAYERS for path in (ROOT / package).rglob("*.py"))
+COMPILING = [
+    ROOT / "engine/compiler/jit.py",
+    ROOT / "engine/compiler/target.py",
+    *ROOT.glob("*/kernels/*.py"),
+    *ROOT.glob("engine/training/**/*.py"),
+]
+HEAVY = (
+    "desdaemon.engine.kernels",
+    "desdaemon.book.kernels",
+    "desdaemon.engine.compiler.jit",
+    "desdaemon.engine.training",
+)
+
+
+def imports(path: Path, *, anywhere: bool = True) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of every import, of those outside functions only when not `anywhere`."""
+    package = ["desdaemon", *path.relative_to(ROOT).parent.parts]
+    if package[1] == "daemon":
+        del package[1]
+    pending: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+        if anywhere or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def owner(module: str) -> str | None:
+    """The directory an absolute name comes from; None when it is not ours."""
+    parts = module.split(".")
+    if parts[0] != "desdaemon":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS and parts[1] != "daemon" else "daemon"
+
+
+def label(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=label)
+def test_imports_point_one_way(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    for line, module in imports(path):
+        source = owner(module)
+        allowed = {package} | LAYERS[package]
+        rules = RULES in allowed and module.startswith((f"{RULES}.", "desdaemon.protocol.errors"))
+        assert source is None or source in allowed or rules, f"{label(path)}:{line} imports {module}"
+
+
+def test_packages_are_small() -> None:
+    counted = Counter(path.parent for path in SOURCES if path.name != "__init__.py")
+    assert {label(folder): count for folder, count in counted.items() if count > MOST_MODULES} == {}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=label)
+def test_imports_of_other_projects_are_the_agreed_ones(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    known = sys.stdlib_module_names | THIRD_PARTY[package] | {"desdaemon"}
+    for line, module in imports(path):
+        assert module.split(".")[0] in known, f"{label(path)}:{line} imports {module}"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path not in COMPILING], ids=label)
+def test_only_the_compiler_loads_the_compiler(path: Path) -> None:
+    """Starting and searching with compiled code at hand must not wait for numba."""
+    for line, module in imports(path, anywhere=False):
+        assert module.split(".")[0] not in COMPILER, f"{label(path)}:{line} imports {module}"
+        assert not module.startswith(HEAVY), f"{label(path)}:{line} imports {module}"
+
+
+def modules_after(code: str) -> set[str]:
+    """The modules loaded when a fresh interpreter has run `code`, with the checkout as `desdaemon`."""
+    shim = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import daemon; "
+        f"sys.modules['desdaemon'] = daemon; daemon.__path__.append({str(ROOT)!r})\n"
+    )
+    tail = "\nprint('\\n' + ' '.join(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", shim + code + tail], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def test_clients_load_no_engine() -> None:
+    loaded = modules_after("from desdaemon.clients import AsyncClient, Client, connect; import desdaemon.clients.shell")
+    assert not loaded & {"numba", "numpy", "llvmlite", "desdaemon.engine"}
+
+
+def test_the_version_is_told_without_loading_anything_heavy() -> None:
+    loaded = modules_after(
+        "from desdaemon.cli import main\nsys.argv = ['desdaemon', '--version']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    )
+    assert not loaded & {"numba", "numpy", "llvmlite", "asyncio", "argparse", "desdaemon.engine.search"}
+
+
+def test_tracked_files_name_no_machine() -> None:
+    listing = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True)
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    forbidden = re.compile(rb"/(?:home|Users|root|work|opt|mnt)/\w|pypi[.]org|pythonhosted|index-url|[.]internal\b")
+    for name in filter(None, listing.stdout.split("\0")):
+        path = ROOT / name
+        if path.is_file() and path != Path(__file__) and b"\0" not in (data := path.read_bytes())[:8192]:
+            found = forbidden.search(data)
+            assert found is None, f"{name} contains {found[0]!r}"

@@ -1,0 +1,108 @@
+"""What is built and what is declared agree with the tree."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import ROOT
+
+DIRECTORIES = ("daemon", "engine", "book", "protocol", "clients")
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def installed_name(directory: Path) -> str:
+    parts = directory.relative_to(ROOT).parts
+    return ".".join(["desdaemon", *(parts[1:] if parts[0] == "daemon" else parts)])
+
+
+def tree() -> dict[str, str]:
+    """The installed name of every package in the tree, and its directory."""
+    markers = [marker for top in DIRECTORIES for marker in (ROOT / top).rglob("__init__.py")]
+    return {installed_name(path.parent): path.parent.relative_to(ROOT).as_posix() for path in markers}
+
+
+def version() -> str:
+    found = re.search(r'^__version__ = "(.+)"$', (ROOT / "daemon/__init__.py").read_text("utf-8"), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def test_the_package_tables_are_the_tree(project: dict[str, Any]) -> None:
+    tables = project["tool"]["setuptools"]
+    assert sorted(tables["packages"]) == sorted(tree())
+    assert tables["package-dir"] == tree()
+
+
+def test_no_module_hides_a_package() -> None:
+    assert not {path.stem for path in (ROOT / "daemon").iterdir()} & set(DIRECTORIES)
+
+
+def test_data_files_are_declared(project: dict[str, Any]) -> None:
+    declared = project["tool"]["setuptools"]["package-data"]
+    directories = tree()
+    for name, directory in directories.items():
+        patterns = declared.get(name, [])
+        for path in (ROOT / directory).rglob("*"):
+            nested = any(part in path.parts for part in ("__pycache__", ".ruff_cache", "examples"))
+            relative = path.relative_to(ROOT / directory).as_posix()
+            inner = any(
+                other != directory and other.startswith(directory) and path.is_relative_to(ROOT / other)
+                for other in directories.values()
+            )
+            if path.is_file() and path.suffix not in (".py", ".md") and not nested and not inner:
+                assert any(fnmatch(relative, pattern) for pattern in patterns), f"{path} would not be installed"
+
+
+def test_the_lock_pins_every_requirement_and_nothing_but_releases(project: dict[str, Any]) -> None:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+( ; .+)?", pin) for pin in pins)
+    pinned = {re.sub(r"[-_.]+", "-", pin.split("==")[0]).lower() for pin in pins}
+    extras = project["project"].get("optional-dependencies", {}).values()
+    wanted = [*project["project"]["dependencies"], *(one for extra in extras for one in extra)]
+    for requirement in [*wanted, *project["build-system"]["requires"]]:
+        name = re.split(r"[^\w.-]", requirement)[0]
+        assert re.sub(r"[-_.]+", "-", name).lower() in pinned, f"{name} is not in requirements.lock"
+
+
+def test_the_licence_is_the_declared_one(project: dict[str, Any]) -> None:
+    assert project["project"]["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
+
+
+def test_the_changelog_knows_this_version() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    assert version() in headings
+
+
+def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
+    pytest.importorskip("setuptools")
+    source = tmp_path / "source"
+    junk = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "docs")
+    shutil.copytree(ROOT, source, ignore=junk)
+    build = f"from setuptools import build_meta; print(build_meta.build_wheel({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name == f"desdaemon-{version()}-py3-none-any.whl"
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {name.split("/")[0] for name in names} == {"desdaemon", f"desdaemon-{version()}.dist-info"}
+    for package, directory in tree().items():
+        for path in (ROOT / directory).iterdir():
+            if path.suffix == ".py":
+                assert f"{package.replace('.', '/')}/{path.name}" in names
+    for path in (ROOT / "engine/data").glob("*"):
+        assert f"desdaemon/engine/data/{path.name}" in names

@@ -1,0 +1,40 @@
+"""The tables of docs/server.md say what the code says."""
+
+from __future__ import annotations
+
+import re
+
+from checkout import ROOT
+
+from desdaemon.operations.registry import ServerLimits
+from desdaemon.protocol.wire import messages
+
+PAGE = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table under a line that begins so, its head left out."""
+    table = PAGE.split(heading, 1)[1].split("\n\n", 1)[0]
+    lines = [line for line in table.splitlines()[1:] if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("| ---")]
+
+
+def test_limits() -> None:
+    assert {row[0].strip("`"): int(row[1]) for row in rows("| limit ")} == ServerLimits()._asdict()
+
+
+def test_operations() -> None:
+    wanted = [
+        [f"`{op.name}`", " ".join(f"`{argument.name}`" for argument in op.arguments), op.role, op.help]
+        for op in messages.BASIC_OPERATIONS
+    ]
+    assert rows("| operation ") == wanted
+
+
+def test_error_codes() -> None:
+    assert {row[0].strip("`"): row[1] for row in rows("| error ")} == messages.ERROR_CODES
+
+
+def test_files_that_are_named_are_there() -> None:
+    for name in re.findall(r"\]\(([^)#]+)\)", PAGE):
+        assert (ROOT / "docs" / name).is_file(), name

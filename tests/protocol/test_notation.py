@@ -1,0 +1,191 @@
+"""Squares, moves, boards and problems as text."""
+
+from __future__ import annotations
+
+import pytest
+import referee
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    board_doubts,
+    board_text,
+    move_text,
+    moves_text,
+    parse_board,
+    parse_move,
+    parse_moves,
+    play_moves,
+)
+from desdaemon.protocol.othello.obf import parse_problem
+
+SEEDS = st.integers(0, 10**6)
+OPENING = "---------------------------OX------XO---------------------------"
+
+
+@given(st.integers(0, 63))
+def test_squares(square: int) -> None:
+    name = referee.name(square)
+    assert move_text(square) == name
+    for spelling in (name, name.lower(), f" {name} ", f"P@{name}", f"p@{name.lower()}"):
+        assert parse_move(spelling) == square
+
+
+@pytest.mark.parametrize("spelling", ["pa", "ps", "pass", "@@@@", "p@@@", "PA", "PS", "Pass", "P@@@"])
+def test_passes(spelling: str) -> None:
+    assert parse_move(spelling) == rules.PASS
+    assert parse_moves(f"f5{spelling}d6") == [37, rules.PASS, 43]
+    assert parse_moves(f"f5 {spelling} d6") == [37, rules.PASS, 43]
+
+
+@pytest.mark.parametrize("text", ["", "f", "f9", "i1", "f5x", "f5d6", "5f", "p", "pax", "@@", "ｆ5", "f५"])  # noqa: RUF001
+def test_what_is_no_move(text: str) -> None:
+    with pytest.raises(BadInput, match="expected"):
+        parse_move(text)
+
+
+@given(st.lists(st.one_of(st.integers(0, 63), st.just(rules.PASS))), st.sampled_from(["", " ", ", ", "\t"]))
+def test_lines_of_play(moves: list[int], between: str) -> None:
+    assert parse_moves(moves_text(moves)) == moves
+    assert parse_moves(between.join(map(move_text, moves))) == moves
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_moves_or_bad_input(text: str) -> None:
+    try:
+        moves = parse_moves(text)
+    except BadInput:
+        return
+    assert all(0 <= move <= 64 for move in moves)
+
+
+@given(SEEDS, st.integers(0, 60), st.booleans())
+def test_boards(seed: int, plies: int, black: bool) -> None:
+    position = Position(*referee.to_bits(referee.random_position(seed, plies)), black)
+    text = board_text(position)
+    assert parse_board(text) == position
+    assert parse_board(text.replace(" ", "")) == position
+    assert parse_board(text.replace("X", "*").replace("-", ".").lower()) == position
+    ranks = [text[at : at + 8] for at in range(0, 64, 8)]
+    assert parse_board(" / ".join(ranks) + text[64:] + ";") == position
+    assert parse_board(fen(position)) == position
+    assert board_doubts(position) == []
+
+
+def fen(position: Position) -> str:
+    """The FEN record of a board, holdings in brackets and counters included."""
+    ranks = []
+    for rank in range(8):
+        squares = ""
+        for file in range(8):
+            bit = 1 << 8 * rank + file
+            squares += "p" if position.black & bit else "P" if position.white & bit else "1"
+        for run in range(8, 1, -1):
+            squares = squares.replace("1" * run, str(run))
+        ranks.append(squares)
+    return "/".join(ranks) + f"[PPPppp] {'b' if position.black_to_move else 'w'} - - 0 1"
+
+
+def test_the_opening_as_text() -> None:
+    assert parse_board(OPENING + " X") == START
+    assert parse_board("8/8/8/3Pp3/3pP3/8/8/8 b - - 0 1") == START
+    assert board_text(START) == OPENING + " X"
+    assert parse_board(OPENING + " white") == Position(START.opponent, START.player, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "0 squares"),
+        ("XXXX", "4 squares"),
+        (OPENING, "no side to move"),
+        (OPENING + " -", "no side to move"),
+        (OPENING[1:] + " X", "63 squares"),
+        (OPENING + "- X", "65 squares"),
+        (OPENING + "-- X", "66 squares"),
+        (OPENING[:-1] + "Z X", "is not a square"),
+        (OPENING[:-1] + "é X", "is not a square"),
+        ("8/8/8/3Pp3/3pP3/8/8/8", "no side to move"),
+        ("8/8/8/3Pp3/3pP3/8/8/8 x", "no side to move"),
+        ("8/8/8/3Pp3/3pP4/8/8/8 b", "is not a FEN rank"),
+        ("8/8/8/3Pq3/3pP3/8/8/8 b", "is not a FEN rank"),
+        ("8/8/8/8/3Pp3/3pP3/8/8/8 b", "9 ranks"),
+    ],
+)
+def test_what_is_no_board(text: str, problem: str) -> None:
+    with pytest.raises(BadInput, match=problem) as caught:
+        parse_board(text)
+    assert "expected" in str(caught.value)
+
+
+@given(st.text(alphabet="XO-*.x8/pP bw;ow", max_size=80))
+def test_any_text_is_a_board_or_bad_input(text: str) -> None:
+    try:
+        position = parse_board(text)
+    except BadInput:
+        return
+    assert position.player & position.opponent == 0
+
+
+def test_doubtful_boards() -> None:
+    centre = parse_board(OPENING.replace("OX", "-X") + " X")
+    assert board_doubts(centre) == ["not all four centre squares hold a disc"]
+    floating = parse_board("X" + OPENING[1:] + " X")
+    assert board_doubts(floating) == ["discs that are not joined to the centre: A1"]
+
+
+@given(SEEDS, st.integers(0, 60))
+def test_forced_passes_may_be_left_out(seed: int, plies: int) -> None:
+    moves = referee.random_moves(seed, plies)
+    played = play_moves(START, moves)
+    assert [move for move in played if move != rules.PASS] == moves
+    assert play_moves(START, played) == played
+
+
+def test_an_illegal_move_is_named_with_its_place() -> None:
+    with pytest.raises(BadInput, match=r"A1 \(move 3\) is illegal: expected one of C3 C4 C5 C6 C7"):
+        play_moves(START, parse_moves("f5d6a1"))
+    with pytest.raises(BadInput, match="PA is illegal: expected one of D3 C4 F5 E6"):
+        play_moves(START, [rules.PASS])
+
+
+def test_problems() -> None:
+    problem = parse_problem(OPENING + " X; D3:+2; c4:-1;F5:+0 ; % a remark")
+    assert problem is not None
+    assert problem.position == START
+    assert problem.scores == {19: 2, 26: -1, 37: 0}
+    assert problem.best == 2
+    for bare in (OPENING + " X", OPENING + " X;", OPENING + "X ;", OPENING + " X; +18;"):
+        problem = parse_problem(bare)
+        assert problem is not None
+        assert problem.best is None
+    assert parse_problem("% only a remark") is None
+    assert parse_problem("  ") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("nonsense", "is not a square"),
+        (OPENING + " X; D3:", "not a scored move"),
+        (OPENING + " X; D3:+65", "not a scored move"),
+        (OPENING + " X; D3:x", "not a scored move"),
+        (OPENING + " X; A1:+2", "A1 is illegal"),
+        (OPENING + " X; PA:+2", "PA is illegal"),
+        (OPENING + " X; Z9:+2", "is not a move"),
+    ],
+)
+def test_what_is_no_problem(text: str, problem: str) -> None:
+    with pytest.raises(BadInput, match=problem):
+        parse_problem(text)
+
+
+@given(st.text())
+def test_quotes_are_short_and_printable(text: str) -> None:
+    shown = quoted(text)
+    assert shown.isprintable()
+    assert len(shown) < 600

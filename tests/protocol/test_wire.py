@@ -1,0 +1,203 @@
+"""The codec and the table of structured messages."""
+
+from __future__ import annotations
+
+import random
+
+import msgpack
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, board_text, moves_text, parse_board
+from desdaemon.protocol.wire import codec, messages
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import canonical_text, read_board, read_line
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=20)
+VALUES = st.recursive(
+    SCALARS, lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(max_size=8), v, max_size=4), max_leaves=20
+)
+MESSAGES = st.dictionaries(st.text(max_size=8), VALUES, max_size=6)
+
+
+@settings(max_examples=50)
+@given(MESSAGES)
+def test_a_message_comes_back_as_it_went(message: dict[str, object]) -> None:
+    body = codec.encode(message)
+    assert codec.is_structured(body)
+    assert codec.decode(body) == message
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_map_or_one_kind_of_error(body: bytes) -> None:
+    try:
+        message: object = codec.decode(body)
+    except codec.WireError as error:
+        message = error
+    assert isinstance(message, dict | codec.WireError)
+    assert "\n" not in str(message) or isinstance(message, dict)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x93\x01\x02\x03",
+        b"\x81\xa1a" * 2000 + b"\xc0",
+        b"\x81\xa1a" + b"\x91" * 5000 + b"\xc0",
+        b"\xdf\xff\xff\xff\xff",
+        b"\x81\xa1a\xdd\xff\xff\xff\xff",
+        b"\x81\xa1a\xc7\x01\xff\x00",
+        b"\x81\x01\x01",
+        b"\x80\x80",
+        b"\x81\xa1a\xdd" + (60_000).to_bytes(4, "big") + b"\x80" * 60_000,
+    ],
+)
+def test_what_nests_counts_or_extends_beyond_reason_is_refused(body: bytes) -> None:
+    with pytest.raises(codec.WireError):
+        codec.decode(body)
+
+
+@pytest.mark.parametrize("value", [b"\xd4\x05\x00", b"\xd6\xff\x00\x00\x00\x00", b"\xc7\x00\x05"])
+def test_a_value_of_an_extension_type_fits_no_argument(value: bytes) -> None:
+    args = codec.decode(b"\x81\xa4args\x82\xa5level" + value + b"\xa5later" + value)["args"]
+    later = {"later": args["later"]}
+    assert messages.check_arguments(messages.OPERATIONS[0], later) == ({}, ['ping has no argument "later"'])
+    analyze = messages.find_operation("analyze")
+    assert analyze is not None
+    with pytest.raises(RequestError) as caught:
+        messages.check_arguments(analyze, args)
+    assert (caught.value.code, caught.value.field) == ("bad_request", "level")
+    assert refused({"v": 1, "id": args["level"], "op": "ping"}) == "bad_request"
+
+
+def test_the_first_byte_tells_messages_from_text() -> None:
+    first = {bytes([byte]) for byte in range(256) if codec.is_structured(bytes([byte]))}
+    assert first == {bytes([byte]) for byte in (*range(0x80, 0x90), 0xDE, 0xDF)}
+    assert not codec.is_structured(b"")
+
+
+def test_text_that_is_no_unicode_does_not_stop_a_reply() -> None:
+    assert codec.decode(codec.encode({"a": "x\udc80"})) == {"a": "x?"}
+
+
+def refused(message: dict[str, object]) -> str:
+    with pytest.raises(RequestError) as caught:
+        messages.check_request(message)
+    assert caught.value.code in messages.ERROR_CODES
+    assert "\n" not in caught.value.message
+    return caught.value.code
+
+
+@settings(max_examples=60)
+@given(MESSAGES)
+def test_any_message_is_a_request_or_refused(message: dict[str, object]) -> None:
+    try:
+        messages.check_arguments(*messages.check_request(message))
+        code = ""
+    except RequestError as error:
+        code = error.code
+    assert code in ("", *messages.ERROR_CODES)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(messages.OPERATIONS), st.data())
+def test_any_arguments_are_taken_or_refused(operation: messages.Operation, data: st.DataObject) -> None:
+    names = st.sampled_from([argument.name for argument in operation.arguments] or ["x"]) | st.text(max_size=5)
+    args = data.draw(st.dictionaries(names, VALUES, max_size=4))
+    known = {argument.name for argument in operation.arguments}
+    try:
+        values, warnings = messages.check_arguments(operation, args)
+    except RequestError as error:
+        values, warnings = {error.field: None}, []
+    assert set(values) <= known
+    assert len(warnings) in (0, len([name for name in args if name not in known]))
+
+
+def test_requests_that_lack_something() -> None:
+    good = {"v": 1, "id": 1, "op": "ping"}
+    assert messages.check_request(good)[0].name == "ping"
+    for key, value, code in [
+        ("v", 2, "unsupported_version"),
+        ("v", True, "bad_request"),
+        ("v", None, "bad_request"),
+        ("id", None, "bad_request"),
+        ("id", -1, "bad_request"),
+        ("id", "é" * 33, "bad_request"),
+        ("op", "pong", "unknown_op"),
+        ("op", 7, "bad_request"),
+        ("args", [], "bad_request"),
+    ]:
+        assert refused({**good, key: value}) == code
+    assert messages.readable_id({"id": "é" * 33}) is None
+    assert messages.readable_id({"id": 2**64}) is None
+
+
+def test_every_book_command_is_an_operation_of_the_same_role() -> None:
+    for command in BOOK_COMMANDS:
+        operation = messages.find_operation(command.op)
+        assert operation is not None
+        assert operation.role == command.role
+        assert {argument.name for argument in operation.arguments} >= {p.name for p in command.parameters}
+    names = [operation.name for operation in messages.OPERATIONS]
+    assert len(names) == len(set(names))
+
+
+def test_roles_include_each_other() -> None:
+    assert messages.allows("admin", "reader")
+    assert messages.allows("editor", "editor")
+    assert not messages.allows("reader", "editor")
+
+
+# --- positions
+
+
+@given(st.lists(st.sampled_from("XO-"), min_size=64, max_size=64), st.sampled_from("XO"), st.sampled_from(["", " "]))
+def test_a_board_reads_the_same_either_way(squares: list[str], side: str, blank: str) -> None:
+    text = "".join(squares) + blank + side
+    assert read_board(text) == parse_board(text)
+    assert board_text(read_board(text)) == "".join(squares) + " " + side
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_forced_passes_may_be_left_out_and_do_not_count_as_plies(seed: int) -> None:
+    position, played, given_moves = START, [], []
+    choice = random.Random(seed)
+    while not position.over:
+        move = rules.PASS if position.must_pass else choice.choice(rules.squares(position.moves))
+        played.append(move)
+        if move != rules.PASS:
+            given_moves.append(move)
+        position = position.after(move)
+    line = read_line({"moves": moves_text(given_moves)})
+    assert line.last == position
+    assert line.moves == played
+    assert len(line.positions) == len(given_moves) + 1
+    assert read_line({"moves": moves_text(played)}).last == position
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [({"board": "x"}, "bad_position"), ({"moves": "a1"}, "illegal_move"), ({"moves": "zz"}, "bad_request")],
+)
+def test_what_is_no_position(args: dict[str, str], code: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        read_line(args)
+    assert caught.value.code == code
+
+
+def test_mirror_images_have_the_same_canonical_text() -> None:
+    texts = {canonical_text(*read_line({"moves": move}).last[:2]) for move in ("f5", "e6", "c4", "d3")}
+    assert len(texts) == 1
+    assert rules.canonical(*read_board(texts.pop())[:2]) == rules.canonical(*read_line({"moves": "f5"}).last[:2])
+
+
+def test_the_limit_of_the_body_is_the_contracts() -> None:
+    assert messages.LARGEST_BODY == codec.MAX_BODY == 1 << 20
+    assert messages.VERSION == codec.VERSION == 1
+    assert msgpack.version >= (1, 1)

@@ -1,0 +1,43 @@
+"""The searches that are lent out: as many as are needed, no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from desdaemon.search.loader import Engine, EngineConfig, EngineFailure
+from desdaemon.search.workers import Engines
+
+
+class Nothing:
+    """Stands where a search would be."""
+
+    def stop(self) -> None: ...
+
+
+def test_no_search_is_made_only_to_see_that_there_are_any() -> None:
+    made: list[EngineConfig] = []
+
+    def build(config: EngineConfig) -> Engine:
+        made.append(config)
+        return Engine(Nothing(), Nothing)  # type: ignore[arg-type]
+
+    engines = Engines(build, 2, 16)
+    engines.assure(1)
+    lent = engines.borrow()
+    for _ in range(3):
+        engines.assure(1)
+    assert len(made) == 1
+    engines.give_back(lent)
+    assert engines.borrow() is lent
+    engines.assure(2)
+    assert [config.threads for config in made] == [1, 2]
+
+
+def test_what_cannot_be_made_is_tried_again() -> None:
+    def build(config: EngineConfig) -> Engine:
+        raise EngineFailure("no weights")
+
+    engines = Engines(build, 2, 16)
+    for _ in range(2):
+        with pytest.raises(EngineFailure):
+            engines.assure(1)

@@ -1,0 +1,471 @@
+"""The parts of the server that need no process of their own: cache, keys, folders, log, notices, outboxes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import socket
+import stat
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zmq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from operated import Operated
+
+from desdaemon.engine.result import Line
+from desdaemon.operations.analysis_cache import Cache
+from desdaemon.operations.registry import ServerLimits
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.wire import codec
+from desdaemon.server.endpoints import Arrival, Door, is_loopback, open_doors
+from desdaemon.server.keys import Keys
+from desdaemon.server.keys import main as keys_main
+from desdaemon.server.metrics import notify, watchdog_s
+from desdaemon.server.serve_options import read_options
+from desdaemon.server.server import _hold
+from desdaemon.server.sockets import Sockets
+from desdaemon.system.logs import MOST_A_SECOND, Log
+from desdaemon.system.paths import confined, private_folder
+
+# --- the cache of analyses
+
+
+def found(position: Position, depth: int, percent: int = 100, number: int = 1) -> tuple[Line, ...]:
+    moves = rules.squares(position.moves)[:number]
+    return tuple(
+        Line(move, 3 - at, 3 - at, 3 - at, depth, percent, (move,), 100, 1.5, position.empties)
+        for at, move in enumerate(moves)
+    )
+
+
+def game(seed: int, plies: int) -> Position:
+    choice = random.Random(seed)
+    position = START
+    for _ in range(plies):
+        if position.over:
+            break
+        position = position.after(rules.PASS if position.must_pass else choice.choice(rules.squares(position.moves)))
+    return position
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(0, 50), st.integers(0, 7))
+def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry: int) -> None:
+    position = game(seed, plies)
+    if not position.moves:
+        return
+    cache = Cache(1 << 20)
+    lines = found(position, 8, number=3)
+    cache.put(position.player, position.opponent, lines)
+    player, opponent = (rules.transform(discs, symmetry) for discs in position[:2])
+    image = cache.get(player, opponent, 3, 8, 100)
+    assert image is not None
+    assert [line.score for line in image] == [line.score for line in lines]
+    assert [line.move for line in image] == [rules.transform_move(line.move, symmetry) for line in lines] or all(
+        rules.legal_moves(player, opponent) >> line.move & 1 for line in image
+    )
+    assert all(line.pv[0] == line.move for line in image)
+
+
+def test_only_what_is_as_deep_and_as_sure_will_do() -> None:
+    cache = Cache(1 << 20)
+    cache.put(START.player, START.opponent, found(START, 10, 87, 2))
+    assert cache.get(*START[:2], 2, 10, 87)
+    assert cache.get(*START[:2], 1, 4, 73)
+    assert cache.get(*START[:2], 1, 11, 73) is None
+    assert cache.get(*START[:2], 1, 10, 95) is None
+    assert cache.get(*START[:2], 3, 10, 73) is None
+    cache.put(START.player, START.opponent, found(START, 6, 87, 2))
+    assert cache.get(*START[:2], 2, 10, 87)
+
+
+def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path: Path) -> None:
+    cache = Cache(20_000)
+    positions = [game(seed, 20) for seed in range(300)]
+    for position in positions:
+        cache.put(position.player, position.opponent, found(position, 5))
+    assert 20 < len(cache) < 100
+    assert cache.get(*positions[-1][:2], 1, 5, 100)
+    assert cache.get(*positions[0][:2], 1, 5, 100) is None
+    file = str(tmp_path / "kept")
+    cache.save(file)
+    assert stat.S_IMODE(Path(file).stat().st_mode) == 0o600
+    smaller = Cache(10_000)
+    assert smaller.load(file) == ""
+    assert 0 < len(smaller) < len(cache)
+    assert smaller.get(*positions[-1][:2], 1, 5, 100)
+
+
+def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Path) -> None:
+    cache = Cache(700_000)
+    boards = {(1 << 63 | number, 1 << 62): number % 40 for number in range(1, 3000)}
+    for board, depth in boards.items():
+        cache.put(*board, found(START, depth))
+    known = len(cache)
+    assert known > 2500
+    adding = threading.Thread(
+        target=lambda: [cache.put(1 << 63 | 1 << 20 | number, 1 << 62, found(START, 7)) for number in range(2000)]
+    )
+    adding.start()
+    file = str(tmp_path / "kept")
+    cache.save(file)
+    adding.join()
+    again = Cache(700_000)
+    assert again.load(file) == ""
+    assert known - 2000 <= len(again) <= known + 2000
+    assert sum(again.get(*board, 1, depth, 100) is not None for board, depth in boards.items()) > 500
+
+
+def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path) -> None:
+    file = tmp_path / "kept"
+    cache = Cache(1 << 20, "these")
+    assert cache.load(str(file)) == ""
+    cache.put(*START[:2], found(START, 10))
+    cache.save(str(file))
+    assert not cache.changed
+    again = Cache(1 << 20, "these")
+    assert again.load(str(file)) == ""
+    assert again.get(*START[:2], 1, 10, 100)
+    other = Cache(1 << 20, "those")
+    assert "other weights" in other.load(str(file))
+    assert len(other) == 0
+    data = file.read_bytes()
+    for at in range(0, len(data), 7):
+        file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        broken = Cache(1 << 20, "these")
+        assert broken.load(str(file))
+        assert len(broken) == 0
+    with pytest.raises(OSError, match="No such file"):
+        cache.save(str(tmp_path / "nowhere" / "kept"))
+    assert cache.changed
+    file.write_bytes(data[:-1])
+    assert "damaged" in Cache(1 << 20, "these").load(str(file))
+
+
+# --- keys
+
+
+def test_a_list_of_keys_that_others_can_change_lets_nobody_in(tmp_path: Path) -> None:
+    keys = Keys(str(tmp_path / "keys"))
+    keys.new("anna", "admin")
+    assert len(keys.allowed()) == 1
+    (tmp_path / "keys" / "allowed").chmod(0o620)
+    with pytest.raises(BadInput, match="others can change"):
+        keys.allowed()
+
+
+def test_keys_explain_themselves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert keys_main(["--help"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.startswith("desdaemon keys new"), shown.err) == (True, "")
+
+
+def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path / "keys")
+    assert keys_main(["new", "anna", "--role", "editor", "--keys", folder]) == 0
+    file = tmp_path / "keys" / "anna.key"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
+    for path in (tmp_path / "keys").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    keys = Keys(folder)
+    ((public, client),) = keys.allowed().items()
+    assert (client.name, client.role) == ("anna", "editor")
+    assert f'public-key = "{public}"' in file.read_text()
+    assert f'server-key = "{keys.server()[0]}"' in file.read_text()
+    assert keys_main(["new", "anna", "--keys", folder]) == 1
+    assert keys_main(["allow", "bert", zmq.curve_keypair()[0].decode(), "--keys", folder]) == 0
+    assert {client.name: client.role for client in keys.allowed().values()} == {"anna": "editor", "bert": "reader"}
+    capsys.readouterr()
+    assert keys_main(["list", "--keys", folder]) == 0
+    listed = capsys.readouterr().out
+    assert "anna" in listed
+    assert keys.server()[1] not in listed
+    assert keys_main(["revoke", "anna", "--keys", folder]) == 0
+    assert [client.name for client in keys.allowed().values()] == ["bert"]
+    assert keys_main(["revoke", "anna", "--keys", folder]) == 1
+    for wrong in (["new", "../x"], ["new", "x", "--role", "king"], ["allow", "x", "short"], ["new", "server"]):
+        assert keys_main([*wrong, "--keys", folder]) == 1
+    assert keys_main(["nonsense"]) == 2
+
+
+def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
+    keys = Keys(str(tmp_path / "keys"))
+    keys.server()
+    (tmp_path / "keys" / "server.key").chmod(0o644)
+    with pytest.raises(BadInput, match="chmod"):
+        keys.server()
+
+
+def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
+    keys = Keys(str(tmp_path))
+    (tmp_path / "allowed").write_text("anna editor\n")
+    (tmp_path / "allowed").chmod(0o600)
+    with pytest.raises(BadInput, match="line 1"):
+        keys.allowed()
+
+
+# --- folders, log, notices
+
+
+@pytest.mark.parametrize("name", ["", "/x", "..", "a/../../b", "~", "~x/y", "a\0b", "out/x", "out", "pipe", "x" * 5000])
+def test_names_that_lead_out_are_refused(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "out").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(BadInput):
+        confined(name, str(folder))
+    assert confined("new/x", str(folder)) == folder / "new" / "x"
+
+
+def test_a_private_folder_is_ones_own(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    private_folder(str(folder))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o755)
+    private_folder(str(folder))
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(BadInput):
+        private_folder(str(tmp_path / "link"))
+
+
+def test_log_lines(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT)
+    log = Log("info", "json", descriptor)
+    log.debug("unseen")
+    log.info("seen", what='a "b"\n', number=3)
+    Log("info", "text", descriptor).warning("seen", what='a "b"\n', number=3)
+    first, second = file.read_text().splitlines()
+    assert {"level": "info", "event": "seen", "what": 'a "b"\n', "number": 3}.items() <= json.loads(first).items()
+    assert second.endswith(' warning seen what="a \\"b\\"\\n" number=3')
+    for _ in range(10 * MOST_A_SECOND):
+        log.error("flood")
+    assert len(file.read_text().splitlines()) <= 2 + 2 * MOST_A_SECOND
+
+
+def test_the_service_manager_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "s"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "s"))
+        notify("READY=1")
+        assert manager.recv(100) == b"READY=1"
+        for _ in range(1000):
+            # Nobody reads them, and nobody waits for that.
+            notify("WATCHDOG=1", patience_s=0)
+    notify("READY=1")
+    monkeypatch.setenv("WATCHDOG_USEC", "30000000")
+    assert watchdog_s() == 15.0
+
+
+def test_who_can_reach_an_endpoint() -> None:
+    for endpoint in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tcp://127.8.9.1:1"):
+        assert is_loopback(endpoint)
+    for endpoint in (
+        "tcp://*:1",
+        "tcp://0.0.0.0:1",
+        "tcp://127.example.org:1",
+        "tcp://192.168.0.1:1",
+        "tcp://[::]:1",
+        "tcp://1270.0.0.1:1",
+    ):
+        assert not is_loopback(endpoint)
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "",
+        "127.0.0.1:6464",
+        "ipc://x",
+        "tcp://:1",
+        "tcp://127.0.0.1",
+        "tcp://127.0.0.1:*",
+        "tcp://127.0.0.1:65535",
+        "tcp://127.0.0.1:99999",
+        "tcp://127.0.0.1:1;127.0.0.1:2",
+        "tcp://127.0.0.1;0.0.0.0:1",
+    ],
+)
+def test_where_nobody_can_listen(endpoint: str, tmp_path: Path) -> None:
+    with zmq.Context() as context, pytest.raises(BadInput, match="such as tcp://127"):
+        open_doors(context, f"ipc://{tmp_path}/s", [endpoint], None, insecure=True)
+
+
+def test_nobody_listens_beyond_the_machine_without_keys(tmp_path: Path) -> None:
+    with zmq.Context() as context, pytest.raises(BadInput, match="keys"):
+        open_doors(context, "", ["tcp://*:0"], None, insecure=False)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--bind"],
+        ["--limit", "nonsense=3"],
+        ["--limit", "queue=-1"],
+        ["--limit", "queue"],
+        ["--log-level", "loud"],
+        ["--log-format", "xml"],
+        ["--bind", "tcp://127.0.0.1:0", "--keys", "/nowhere/at/all"],
+        ["-solve", "x"],
+        ["-nonsense"],
+    ],
+)
+def test_command_lines_that_cannot_be_carried_out(arguments: list[str]) -> None:
+    with pytest.raises(BadInput):
+        read_options(arguments)
+
+
+def test_a_command_line_is_understood(tmp_path: Path) -> None:
+    settings, options = read_options(
+        [
+            "--bind=tcp://127.0.0.1:0",
+            "-n",
+            "3",
+            "--limit",
+            "queue=7",
+            "-l",
+            "9",
+            "--ipc",
+            "none",
+            "--data",
+            str(tmp_path),
+        ]
+    )
+    assert (settings.level, settings.n_tasks, options.slots) == (9, 1, 3)
+    assert (options.ipc, options.tcp, options.encrypted) == ("", ["tcp://127.0.0.1:0"], False)
+    assert options.limits == ServerLimits(queue=7)
+    assert options.data_folder == str(tmp_path)
+
+
+def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
+    lock = _hold(str(tmp_path))
+    with pytest.raises(BadInput, match=str(os.getpid())):
+        _hold(str(tmp_path))
+    os.close(lock)
+    os.close(_hold(str(tmp_path)))
+
+
+# --- a client that does not read
+
+
+class Stuck(Door):
+    """A door whose clients read only when they are let; nothing is bound."""
+
+    def __init__(self, context: zmq.Context[Any]) -> None:
+        super().__init__(context, "test", "admin", None)
+        self.connections.add(7)
+        self.reading = False
+        self.sent: list[dict[str, Any]] = []
+
+    def send(self, identity: bytes, prefix: tuple[bytes, ...], body: bytes) -> None:
+        if not self.reading:
+            raise zmq.Again
+        self.sent.append(codec.decode(body))
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> Any:
+    daemon = Operated(tmp_path, limits=ServerLimits(backlog=10, in_flight=100))
+    with zmq.Context() as context:
+        door = Stuck(context)
+        services = daemon.services
+        sockets = Sockets([door], None, services.operations, services.texts, services.health, lambda: None)
+        sockets._thread = threading.get_ident()
+        yield daemon, door, sockets
+        door.close(0)
+
+
+def arrival(body: dict[str, Any]) -> Arrival:
+    return Arrival(b"me", 7, (), codec.encode(body), "", "")
+
+
+def test_finals_are_kept_within_the_backlog_and_partials_go_first(stuck: tuple[Operated, Stuck, Sockets]) -> None:
+    daemon, door, sockets = stuck
+    sockets._take(0, door, arrival({"v": 1, "id": "a", "op": "ping"}))
+    sockets._take(0, door, arrival({"v": 1, "id": "plies", "op": "analyze", "args": {"plies": [0] * 30, "depth": 1}}))
+    (peer,) = sockets._peers.values()
+    settle(sockets, lambda: not peer.requests)
+    for number in range(3):
+        sockets._take(0, door, arrival({"v": 1, "id": number, "op": "ping"}))
+    assert peer.outbox is not None
+    assert len(peer.outbox) == 10
+    door.reading = True
+    sockets._retry()
+    assert peer.outbox is None
+    assert [(reply["id"], reply["type"]) for reply in door.sent if reply["type"] == "final"] == [
+        (wanted, "final") for wanted in ("a", "plies", 0, 1, 2)
+    ]
+    assert daemon.services.health.counters["partials dropped"] >= 24
+
+
+def test_a_flood_of_a_client_that_never_reads_is_bounded(stuck: tuple[Operated, Stuck, Sockets]) -> None:
+    daemon, door, sockets = stuck
+    for number in range(500):
+        sockets._take(0, door, arrival({"v": 1, "id": number, "op": "hello"}))
+    (peer,) = sockets._peers.values()
+    assert peer.outbox is not None
+    assert len(peer.outbox) <= 10
+    assert peer.outbox_bytes == sum(len(reply.body) for reply in peer.outbox) == sockets._outbox_bytes
+    assert daemon.services.health.counters["replies dropped"] == 490
+
+
+def test_replies_of_several_threads_keep_their_order(stuck: tuple[Operated, Stuck, Sockets]) -> None:
+    _, door, sockets = stuck
+    door.reading = True
+    sockets._take(0, door, arrival({"v": 1, "id": 1, "op": "analyze", "args": {"depth": 37, "multipv": 9}}))
+    (peer,) = sockets._peers.values()
+    request = peer.requests[1]
+    thread = threading.Thread(target=request.partial, args=({},))
+    thread.start()
+    thread.join()
+    sockets._take(0, door, arrival({"v": 1, "id": 2, "op": "cancel", "args": {"target": 1}}))
+    assert [(reply["id"], reply["seq"], reply["type"]) for reply in door.sent] == [
+        (1, 0, "partial"),
+        (1, 1, "error"),
+        (2, 0, "final"),
+    ]
+
+
+def settle(sockets: Sockets, condition: Callable[[], bool]) -> None:
+    due = time.monotonic() + 20
+    while not condition() or sockets._inbox:
+        sockets._empty_inbox()
+        assert time.monotonic() < due
+        time.sleep(0.002)
+
+
+def test_a_vanished_client_loses_its_analyses_after_its_grace(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(grace_s=0, session_s=0))
+    with zmq.Context() as context:
+        door = Stuck(context)
+        services = daemon.services
+        sockets = Sockets([door], None, services.operations, services.texts, services.health, lambda: None)
+        sockets._take(0, door, arrival({"v": 1, "id": 1, "op": "analyze", "args": {"depth": 37}}))
+        (peer,) = sockets._peers.values()
+        sockets._tidy()
+        assert peer.requests
+        peer.gone = time.monotonic()
+        sockets._tidy()
+        assert not peer.requests
+        assert not sockets._peers
+        # What arrives late is no sign of life.
+        door.connections.clear()
+        sockets._take(0, door, arrival({"v": 1, "id": 2, "op": "analyze", "args": {"depth": 37}}))
+        (peer,) = sockets._peers.values()
+        assert peer.gone is not None
+        sockets._tidy()
+        assert not peer.requests
+        settle(sockets, lambda: services.scheduler.running == 0)
+        door.close(0)

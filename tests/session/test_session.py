@@ -1,0 +1,201 @@
+"""What a session asks of those it shares the process with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fake_engine import FakeControl, FakeSearcher, build_fake
+from live import Live
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
+from desdaemon.protocol.commands.options import find_option
+from desdaemon.protocol.othello.notation import START
+from desdaemon.search.loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
+from desdaemon.session.clock import Clock
+from desdaemon.session.session import INTERACTIVE, Session
+from desdaemon.session.settings import Settings
+
+
+class Turnstile:
+    """A scheduler that counts, and can be closed."""
+
+    def __init__(self) -> None:
+        self.slots = 4
+        self.closed = False
+        self.leases: list[tuple[int, object, int]] = []
+        self.inside = 0
+
+    @contextmanager
+    def lease(
+        self,
+        lane: int,
+        *,
+        client: object,
+        slots: int = 1,
+        preempt: Callable[[], None] | None = None,
+        abandoned: Callable[[], bool] = lambda: False,
+    ) -> Iterator[None]:
+        while self.closed:
+            if abandoned():
+                raise Abandoned
+        self.leases.append((lane, client, slots))
+        self.inside += 1
+        yield
+        self.inside -= 1
+
+
+def session(turnstile: Turnstile, **options: str) -> Session:
+    made = Session(Settings(), EngineSource(build_fake), scheduler=turnstile)
+    for name, value in options.items():
+        option = find_option(name.replace("_", "-"))
+        assert option
+        made.set_option(option, value)
+    return made
+
+
+@pytest.mark.parametrize(("tasks", "slots"), [("1", 1), ("3", 3), ("200", 4)])
+def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(tasks: str, slots: int) -> None:
+    turnstile = Turnstile()
+    asking = session(turnstile, n_tasks=tasks)
+    asking.choose()
+    assert turnstile.leases == [(INTERACTIVE, asking, slots)]
+    assert turnstile.inside == 0
+
+
+def test_moves_that_need_no_search_take_no_slot() -> None:
+    turnstile = Turnstile()
+    asking = session(turnstile)
+    asking.force([37])
+    assert asking.choose()[1] is None
+    assert turnstile.leases == []
+
+
+def test_a_clock_does_not_wait_for_a_slot() -> None:
+    turnstile = Turnstile()
+    turnstile.closed = True
+    asking = session(turnstile, move_time="0.1")
+    move, result = asking.choose()
+    assert result is None
+    assert asking.game.position.moves >> move & 1
+    with pytest.raises(TooLate):
+        asking.search(asking.game.position, asking.limits(asking.game.position), patient=False)
+
+
+class Slow(EngineSource):
+    """An engine that is never there in time; ``waits`` are the seconds somebody waited for it."""
+
+    def __init__(self) -> None:
+        super().__init__(build_fake)
+        self.waits: list[float] = []
+
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+        begun = time.monotonic()
+        while not abandoned():
+            time.sleep(0.001)
+        self.waits.append(time.monotonic() - begun)
+        raise Abandoned
+
+
+def test_only_slow_games_wait_for_the_engine() -> None:
+    engines = Slow()
+    asking = Session(Settings(), engines)
+    for main, increment in ((1_000, 50), (10_000, 1_000)):
+        asking.clocks[True] = Clock(main, increment=increment)
+        assert asking.choose()[1] is None
+    asking.clocks.clear()
+    asking.settings.move_time = 500
+    assert asking.choose()[1] is None
+    fast, slow, fixed = engines.waits
+    assert fast < slow
+    assert fast < fixed
+
+
+def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
+    searcher = FakeSearcher()
+    asking = Session(Settings(), EngineSource(lambda config: Engine(searcher, FakeControl)))
+    asking.settings.level, asking.settings.level_chosen = 4, True
+    move, _ = asking.choose()
+    asking.play_move(move)
+    asking.ponder()
+    assert len(searcher.calls) == 1, "nobody asked for it"
+    asking.settings.ponder = True
+    asking.interrupt.heard(1)
+    asking.ponder()
+    player, opponent, limits, _ = searcher.calls[-1]
+    assert (player, opponent) == asking.game.position[:2]
+    assert (limits.depth, limits.time_ms, limits.nodes) == (59, 0, 0)
+    asking.game.undo()
+    asking.ponder()
+    assert len(searcher.calls) == 2, "not what it thought about"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "lines", "answer"),
+    [
+        ("text", b"mode 1\n", b"plays D3\n"),
+        ("gtp", b"genmove b\n", b"= D3\n\n"),
+        ("nboard", b"nboard 2\ngo\nmove D3\n", b"\nstatus\n"),
+        ("xboard", b"new\nhard\ngo\n", b"move P@d3\n"),
+    ],
+)
+def test_a_line_or_the_end_of_the_input_ends_it_at_once(protocol: str, lines: bytes, answer: bytes) -> None:
+    """The search that pretends would never end by itself."""
+    with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
+        live.send(lines)
+        live.until(answer)
+        live.send(b"\n\nquit\n")
+        assert live.end()[1:] == (b"", 0)
+    with Live(f"-{protocol}", "-level", "4", "-ponder", "on") as live:
+        live.send(lines)
+        live.until(answer)
+        assert live.end()[1:] == (b"", 0)
+
+
+class _Late(FakeSearcher):
+    """Takes a quarter of a second more than it may, by a clock of its own."""
+
+    now = 0.0
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        self.now += limits.time_ms / 1000 + 0.25
+        return super().search(player, opponent, limits, **options)
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    searcher = _Late()
+    session = Session(Settings(), EngineSource(lambda config: Engine(searcher, FakeControl)))
+    session.settings.game_time = 10_000
+    session.engine()
+    first = session.limits(START).time_ms
+    monkeypatch.setattr("desdaemon.session.session.time", searcher)
+    session.choose()
+    assert session.lateness.worst == pytest.approx(250)
+    assert session.game.black_ms == pytest.approx(first + 250)
+    assert session.limits(START).time_ms < first - 200
+
+
+# Black may play D3, C4, F5, E6 and H8.
+CORNER = "---------------------------OX------XO-----------------------XOO- X"
+
+
+class _Stopped(FakeSearcher):
+    """Was told to end before it had finished an iteration."""
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        result = super().search(player, opponent, limits._replace(depth=1), **options)
+        return result._replace(lines=(result.lines[0]._replace(depth=0),), complete=False)
+
+
+def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
+    """A corner is taken without any search, though other squares come before it."""
+    session = Session(Settings(), EngineSource(lambda config: Engine(_Stopped(), FakeControl)))
+    session.set_board(CORNER)
+    assert session.choose() == (63, None)

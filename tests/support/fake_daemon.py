@@ -1,0 +1,40 @@
+"""`desdaemon` with the engine that pretends: the command line of a real one, run as a script by the tests."""
+
+import os
+import sys
+
+import checkout  # noqa: F401
+
+
+def build(config: object) -> object:
+    """The pretended engine, after the wait that DELAY asks for."""
+    import time
+
+    from fake_engine import build_fake
+
+    from desdaemon.search.loader import EngineFailure
+
+    time.sleep(float(os.environ.get("DELAY", "0")))
+    if os.environ.get("FAIL"):
+        raise EngineFailure("no engine today")
+    return build_fake(config)  # type: ignore[arg-type]
+
+
+def main() -> int:
+    """Run it; with MODULES set, name the loaded modules on standard error when the first prompt is out."""
+    import desdaemon.search.loader as loader
+    from desdaemon.cli import main as run
+
+    loader.build_engine = build  # type: ignore[assignment]
+    if os.environ.get("MODULES"):
+        from desdaemon.session.session import Session
+
+        def tell(session: Session, on_failure: object) -> None:
+            sys.stderr.write(" ".join(sys.modules) + "\n")
+
+        Session.prepare = tell  # type: ignore[method-assign,assignment]
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""A search that needs no compiler: fixed scores, one-move lines, and a pretence of endless searches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import PASS, Line, Result
+from desdaemon.protocol.othello import rules
+from desdaemon.search.loader import Engine, EngineConfig
+
+ENDLESS_DEPTH = 37
+
+
+class FakeControl:
+    """Remembers that it was stopped."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def stop(self) -> None:
+        self.event.set()
+
+
+class FakeSearcher:
+    """Scores a move by its square: the lower, the better. From `ENDLESS_DEPTH` on it waits for a stop.
+
+    `calls` holds (player, opponent, limits, options) of every search; `begun` is set while one waits.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int, Limits, dict[str, Any]]] = []
+        self.begun = threading.Event()
+        self.cleared = 0
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        self.calls.append((player, opponent, limits, options))
+        control: FakeControl = options["control"]
+        complete = True
+        if limits.depth >= ENDLESS_DEPTH and not limits.time_ms and not limits.nodes:
+            self.begun.set()
+            assert control.event.wait(60), "nobody stopped an endless search"
+            complete = False
+        empties = rules.empties(player, opponent)
+        moves = rules.squares(rules.legal_moves(player, opponent) & options.get("allow", rules.FULL))
+        if not moves:
+            if rules.is_over(player, opponent):
+                return Result((), 0, 0.0, True)
+            moves = [PASS]
+        progress: Callable[[int, Line], None] | None = options.get("progress")
+        lines = []
+        for index, move in enumerate(moves[: options.get("multipv", 1)]):
+            score = 10 - 2 * index
+            for depth in (max(0, limits.depth - 2), limits.depth):
+                upper = score if complete else 64
+                line = Line(move, score, score, upper, depth, limits.selectivity, (move,), 1000 * depth, 5.0, empties)
+                if progress:
+                    progress(index, line)
+            lines.append(line)
+        return Result(tuple(lines), 12345, 5.0, complete and not control.event.is_set())
+
+    def evaluate(self, player: int, opponent: int) -> float:
+        return (player.bit_count() - opponent.bit_count()) / 4
+
+    def clear(self) -> None:
+        self.cleared += 1
+
+
+def build_fake(config: EngineConfig) -> Engine:
+    """What `desdaemon.search.loader.build_engine` does, without an engine."""
+    return Engine(FakeSearcher(), FakeControl)

@@ -1,0 +1,198 @@
+"""Lines that nobody should write: valid ones, valid ones with faults, and junk, through the reader to a dialogue."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from fake_engine import FakeControl, FakeSearcher
+
+from desdaemon.dialects.dialogue import LineDialect
+from desdaemon.dialects.output import Collected
+from desdaemon.dialects.protocols import spoken
+from desdaemon.dialects.stdio import Lines, _Reader
+from desdaemon.dialects.text import TextDialect
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
+from desdaemon.protocol.othello.notation import Position
+from desdaemon.search.loader import Engine, EngineSource
+from desdaemon.session.session import Session
+from desdaemon.session.settings import Settings
+
+BOARD = "---------------------------OX------XO---------------------------"
+GGF = (
+    "(;GM[Othello]PC[x]PB[a]PW[b]RE[?]TI[5:00]TY[8]BO[8 -------- -------- -------- ---O*--- ---*O--- -------- "
+    "-------- -------- *]B[{square}//1.5]W[{square}/-2.5/{number}];)"
+)
+SGF = "(;GM[2]FF[4]SZ[8];B[fe];W[ff])"
+
+# What is in braces is filled in; a line that begins with a `!` is used as it is, since a fault might make it endless.
+TEMPLATES = {
+    "text": (
+        "{square}|play {square}{square}|play tiger|force {square}|setboard %B {side}|setboard {word}|undo|redo|init|"
+        "new|go|hint {number}|stop|eval|moves|analyze {number}|load {word}.ggf|save {word}.txt|save {word}.svg|hmirror|"
+        "vmirror|rotate {number}|symmetry {number}|version|options|help {word}|level {number}|mode {number}|"
+        "move-time {number}|t {number}|alpha {number}|beta {number}|selectivity {number}|verbose {number}|book show|"
+        "book deviate {number}|opening {word}|ouverture|base {word} {word}|base convert a.txt b.ggf|solve {word}|"
+        "nboard {word}|set {word}|{word} {word}|# {word}|!perft 2|!count positions 2|!count shapes 3|resources|"
+        "-level {number}"
+    ),
+    "gtp": (
+        "{id}play {colour} {square}|{id}genmove {colour}|{id}reg_genmove {colour}|{id}undo|{id}gg-undo {number}|"
+        "{id}clear_board|{id}boardsize {number}|{id}komi {number}|{id}time_settings {number} {number} {number}|"
+        "{id}time_left {colour} {number} {number}|{id}known_command {word}|{id}list_commands|{id}name|{id}showboard|"
+        "{id}final_score|{id}set_game {word}|{id}gogui-play_sequence {colour} {square} {colour} {square}|"
+        "{id}gogui-rules_legal_moves|{id}gogui-rules_board|{id}gogui-rules_side_to_move|{id}desdaemon-hint {number}|"
+        "{id}desdaemon-hint_gfx|{id}loadsgf {word}|{id}{word} {word}|{id}|# {word}|{id}desdaemon-book {word}|"
+        "{id}gogui-setup {colour} {square}|{id}gogui-setup_player {colour}"
+    ),
+    "nboard": (
+        "nboard {number}|set game %G|set game {word}|set depth {number}|set contempt {number}|move {square}|"
+        "move {square}/{number}/{number}|{square}|hint {number}|go|ping {number}|stop|analyze|learn|game %G|{word}|"
+        "set {word} {word}"
+    ),
+    "xboard": (
+        "xboard|protover {number}|accepted {word}|new|variant {word}|variant othello|force|go|playother|P@{square}|"
+        "usermove {square}|@@@@|{square}|?|ping {number}|setboard 8/8/8/3Pp3/3pP3/8/8/8[PPpp] {fen} - - 0 1|"
+        "setboard {word}|undo|remove|hint|bk|level {number} {number}:{number} {number}|"
+        "level {number} {number} {number}|st {number}|sd {number}|time {number}|otim {number}|hard|easy|post|nopost|"
+        "analyze|exit|.|memory {number}|cores {number}|result {word}|draw|{word} {word}"
+    ),
+    "cassio": (
+        "%E init|%E get-version|%E new-position|%E midgame-search %B{side} -64 64 {number} {number}|"
+        "%E endgame-search %B{side} {number} {number} 100|%E stop|%E get-search-infos|%E feed-hash %B{side} -4 4 8 73|"
+        "%E empty-hash|%E {word}|{word}||%E midgame-search {word} {number}"
+    ),
+    "json": (
+        '{"v":1,"id":{number},"op":"ping"}|{"v":1,"id":"{word}","op":"legal","args":{"moves":"{square}{square}"}}|'
+        '{"v":1,"id":{number},"op":"analyze","args":{"level":{number},"moves":"{square}"}}|'
+        '{"v":1,"id":{number},"op":"analyze","args":{"board":"%B{side}","depth":2,"multipv":{number}}}|'
+        '{"v":{number},"id":{number},"op":"hello"}|{"v":1,"id":{number},"op":"cancel","args":{"target":{number}}}|'
+        '{"v":1,"id":{number},"op":"{word}","args":{"{word}":{number}}}|{"v":1,"id":null,"op":"ping"}|[]|{}|null|{word}|'
+        '{"v":1,"id":{number},"op":"text","args":{"line":"play {square}"}}|{"v":1,"id":{number},"op":"status"}|'
+        '{"v":1,"id":{number},"op":"book.get","args":{"moves":"{square}"}}|{"v":1,"id":{number},"op":"jobs"}'
+    ),
+}
+
+_PLACES = {
+    "{square}": lambda r: r.choice("abcdefghzABCDEFGH") + r.choice("0123456789"),
+    "{number}": lambda r: str(r.choice((0, 1, 2, 3, 5, 8, 60, 64, 100, -1, 10**9, 10**30, 1.5, "", "1e9", "٣"))),
+    "{word}": lambda r: r.choice(("", "x", "othello", "Go", "é虎", "%s%n", "../..", "a b", "\\", '"', "[", "]" * 9)),
+    "{colour}": lambda r: r.choice(("b", "w", "black", "WHITE", "green", "")),
+    "{side}": lambda r: r.choice("XO*-?"),
+    "{fen}": lambda r: r.choice("wbx"),
+    "{id}": lambda r: r.choice(("", "1 ", "17 ", "007 ", "-3 ", "1 2 ", "99999999999999999999 ")),
+}
+
+
+def line(protocol: str, r: random.Random) -> bytes:
+    """A line of a protocol, with or without faults, or none of it."""
+    kind = r.random()
+    if kind < 0.2:
+        return bytes(r.randrange(256) for _ in range(r.randrange(80))).replace(b"\n", b"")
+    if kind < 0.205:
+        return r.choice((b"x", b"play ", b"[", b"(;", b"9", b"\xff", b" ", b'{"a":')) * 300_000
+    template = r.choice(TEMPLATES[protocol].split("|"))
+    text = template.removeprefix("!").replace("%B", BOARD).replace("%E", "ENGINE-PROTOCOL").replace("%G", GGF)
+    for place, fill in _PLACES.items():
+        while place in text:
+            text = text.replace(place, fill(r), 1)
+    data = text.encode()
+    if kind < 0.5 and not template.startswith("!"):
+        data = _faulty(data, r)
+    return data + r.choice((b"", b"", b"\r", b" ", b"\0", b"\t#"))
+
+
+def _faulty(data: bytes, r: random.Random) -> bytes:
+    """With a piece left out, doubled, or replaced."""
+    at = r.randrange(len(data) + 1)
+    end = min(len(data), at + r.randrange(1, 6))
+    replacement = r.choice((b"", data[at:end] * 2, bytes([r.randrange(11, 256)]), b" ", b"\\"))
+    return data[:at] + replacement + data[end:]
+
+
+class Quick(FakeSearcher):
+    """Thinks that six plies are all there is."""
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        return super().search(player, opponent, limits._replace(depth=min(6, limits.depth)), **options)
+
+
+ERRORS: dict[str, Callable[[str], bool]] = {
+    "gtp": lambda answer: answer.startswith("?"),
+    "nboard": lambda answer: answer.startswith("warning "),
+    "xboard": lambda answer: answer.startswith(("Error (", "Illegal move")),
+    "cassio": lambda answer: answer.startswith("ERROR: "),
+}
+"""Whether an answer says that its line could not be used."""
+
+
+class Fuzz:
+    """A dialogue fed through the reader, a line at a time."""
+
+    def __init__(self, protocol: str) -> None:
+        settings = Settings()
+        settings.verbose, settings.level, settings.level_chosen = 0, 2, True
+        self.protocol = protocol
+        self.session = Session(settings, EngineSource(lambda config: Engine(Quick(), FakeControl)))
+        self.output = Collected()
+        self.lines = Lines()
+        if protocol == "text":
+            from desdaemon.dialects.interrupt_listener import TextListener
+
+            self.dialect: Any = TextDialect(self.session, self.output)
+            self.reader = _Reader(self.lines, TextListener(self.session.interrupt))
+        else:
+            made = spoken(protocol)
+            self.dialect = made.dialect(self.session, self.output)
+            self.reader = _Reader(self.lines, made.listener(self.session.interrupt))
+
+    def feed(self, data: bytes, r: random.Random) -> bool:
+        """A line in pieces, and its answer checked; False when the dialogue is over or goes on in another protocol."""
+        rest = data + b"\n"
+        while rest:
+            at = r.randrange(1, 65_536)
+            open_ended = self.reader.feed(rest[:at])
+            rest = rest[at:]
+        item = self.lines.get()
+        before = self.state
+        self.session.interrupt.begin(item.number)
+        if item.error:
+            self.refuse(item.error)
+        else:
+            assert item.text is not None
+            self.dialect.execute(item.text)
+            if isinstance(self.dialect, LineDialect):
+                self.dialect.idle()
+        out, err = self.output.take()
+        assert "mistake in the program" not in out + err, (data[:200], out, err)
+        assert self.consistent, data[:200]
+        if self.refused(out, err):
+            assert self.state == before, (data[:200], out, err)
+        return open_ended and self.dialect.leaving is None and not getattr(self.dialect, "successor", "")
+
+    def refuse(self, error: str) -> None:
+        if self.protocol == "text":
+            self.dialect.warn(error)
+        else:
+            self.dialect.refuse(error)
+
+    def refused(self, out: str, err: str) -> bool:
+        """Whether nothing but complaints was answered."""
+        if self.protocol == "text":
+            return bool(err) and not out and "setboard: " not in err
+        answers = [line for line in out.splitlines() if line]
+        return bool(answers) and all(map(ERRORS[self.protocol], answers))
+
+    @property
+    def state(self) -> tuple[Position, Position, tuple[int, ...]]:
+        """The board and how it came about."""
+        game = self.session.game
+        return game.initial, game.position, tuple(game.moves)
+
+    @property
+    def consistent(self) -> bool:
+        """Whether the moves of the game lead to the board."""
+        game = self.session.game
+        return game.positions()[-1] == game.position

@@ -1,0 +1,102 @@
+"""Requests without any socket: the operations of a daemon whose engine pretends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from fake_engine import FakeSearcher, build_fake
+
+from desdaemon.books.jobs import Jobs
+from desdaemon.books.service import Books
+from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.scheduler import Scheduler
+from desdaemon.server.composition import furnish
+from desdaemon.session.settings import Settings
+from desdaemon.system.logs import Log
+
+PATIENCE_S = 60
+
+
+class Operated:
+    """Ask things and see the replies. ``searchers`` are the engines that were made."""
+
+    def __init__(self, folder: Path, slots: int = 1, limits: ServerLimits | None = None, book_file: str = "") -> None:
+        self.searchers: list[FakeSearcher] = []
+        self.ended = threading.Event()
+        settings = Settings()
+        settings.level = 4
+        settings.book_file = book_file
+        scheduler = Scheduler(slots)
+        self.services = furnish(
+            settings,
+            self._build,
+            scheduler=scheduler,
+            books=Books(Jobs(), scheduler=scheduler, data_folder=str(folder)),
+            limits=limits or ServerLimits(),
+            log=Log("error"),
+            data_folder=str(folder),
+            shut_down=self.ended.set,
+        )
+        self.client = Client("tester", "admin")
+        self.replies: list[dict[str, Any]] = []
+        self._news = threading.Condition()
+        self._last = 0
+
+    def _build(self, config: EngineConfig) -> Engine:
+        engine = build_fake(config)
+        assert isinstance(engine.searcher, FakeSearcher)
+        self.searchers.append(engine.searcher)
+        return engine
+
+    def request(self, op: object, args: object = None, client: Client | None = None, **envelope: object) -> Any:
+        """Ask without waiting; the id."""
+        self._last += 1
+        message: dict[str, Any] = {"v": 1, "id": self._last, "op": op, **envelope}
+        if args is not None:
+            message["args"] = args
+        self.services.operations.handle(client or self.client, message, self._reply)
+        return message["id"]
+
+    def _reply(self, message: dict[str, Any]) -> None:
+        with self._news:
+            self.replies.append(message)
+            self._news.notify_all()
+
+    def ends(self, wanted: object) -> list[dict[str, Any]]:
+        """All replies to a request, the last one last; waits for it."""
+        due = time.monotonic() + PATIENCE_S
+        with self._news:
+            while True:
+                found = [reply for reply in self.replies if reply["id"] == wanted]
+                if found and found[-1]["type"] != "partial":
+                    return found
+                assert self._news.wait(due - time.monotonic()), f"no end of {wanted}: {found}"
+
+    def ask(self, op: object, args: object = None, **envelope: object) -> dict[str, Any]:
+        """The last reply."""
+        return self.ends(self.request(op, args, **envelope))[-1]
+
+    def final(self, op: str, args: object = None, client: Client | None = None) -> dict[str, Any]:
+        """The data of a request that succeeds."""
+        reply = self.ends(self.request(op, args, client))[-1]
+        assert reply["type"] == "final", reply
+        data: dict[str, Any] = reply["data"]
+        return data
+
+    def code(self, op: object, args: object = None, client: Client | None = None, **envelope: object) -> str:
+        """The code of a request that is refused."""
+        reply = self.ends(self.request(op, args, client, **envelope))[-1]
+        assert reply["type"] == "error", reply
+        return str(reply["error"]["code"])
+
+
+def until(condition: Any) -> None:
+    """Wait for something that another thread does."""
+    due = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < due, "it did not happen"
+        time.sleep(0.002)

@@ -1,0 +1,238 @@
+"""A daemon as a process of its own, and raw ZeroMQ peers that know nothing but the contract."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import referee
+import zmq
+from checkout import ROOT
+
+REAL = (sys.executable, "-m", "daemon")
+PRETENDING = (sys.executable, str(ROOT / "tests" / "fake_daemon.py"))
+PATIENCE_S = 60
+ENDLESS = {"level": 60, "book": "ignore"}
+
+CODES = {
+    "bad_request",
+    "unsupported_version",
+    "unknown_op",
+    "bad_position",
+    "illegal_move",
+    "not_found",
+    "duplicate_id",
+    "busy",
+    "cancelled",
+    "too_large",
+    "forbidden",
+    "shutting_down",
+    "internal",
+}
+
+
+def heed_signals() -> None:
+    """A test run in the background of a shell ignores interrupts, and so would its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Served:
+    """`desdaemon serve` with its own runtime and data folders, and TCP on a free port; small levels, two slots."""
+
+    def __init__(self, folder: Path, *arguments: str, program: tuple[str, ...] = REAL, **environment: str) -> None:
+        self.runtime = folder / "run"
+        self.data = folder / "data"
+        self.log = folder / "log"
+        self.data.mkdir(parents=True, exist_ok=True)
+        self.environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(self.runtime), **environment}
+        self._arguments = (*program, "serve", "-l", "1", "-n", "2", "-h", "16", "--data", str(self.data), *arguments)
+        self.start()
+
+    def start(self) -> None:
+        """Start the process and wait until it answers."""
+        file = self.runtime / "connection.json"
+        file.unlink(missing_ok=True)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self._arguments,
+                cwd=ROOT,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=heed_signals,
+            )
+        until(lambda: file.exists() or self.process.poll() is not None)
+        assert self.process.poll() is None, self.log.read_text()
+        self.connection = json.loads(file.read_text())
+
+    @property
+    def ipc(self) -> str:
+        """The endpoint where everybody is an admin."""
+        return next(endpoint for endpoint in self.connection["endpoints"] if endpoint.startswith("ipc:"))
+
+    @property
+    def tcp(self) -> str:
+        """The endpoint on the loopback device."""
+        return next(endpoint for endpoint in self.connection["endpoints"] if endpoint.startswith("tcp:"))
+
+    def events(self, endpoint: str) -> str:
+        """Where the events of an endpoint are."""
+        return str(self.connection["events"][self.connection["endpoints"].index(endpoint)])
+
+    @property
+    def memory_mb(self) -> float:
+        """Resident memory."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def kill(self) -> None:
+        """End it without a word."""
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> int:
+        """Ask it to end, and wait; its exit status."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *arguments: str, program: tuple[str, ...] = REAL, **environment: str) -> Iterator[Served]:
+    """A daemon for the length of a block."""
+    served = Served(folder, *arguments, program=program, **environment)
+    try:
+        yield served
+    finally:
+        served.end()
+
+
+def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    """Wait for something that another process does."""
+    due = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < due, "it did not happen"
+        time.sleep(0.01)
+
+
+def line_of(seed: int, plies: int) -> str:
+    """Random moves from the start."""
+    return "".join(referee.name(move).lower() for move in referee.random_moves(seed, plies))
+
+
+Reply = dict[str, Any]
+
+
+class Peer:
+    """A DEALER or REQ socket. Every reply that it reads is held against the form that the contract gives."""
+
+    def __init__(self, endpoint: str, kind: int = zmq.DEALER, keys: tuple[bytes, bytes, bytes] | None = None) -> None:
+        self.kind = kind
+        self.context = zmq.Context()
+        self.socket = self.context.socket(kind)
+        self.socket.linger = 0
+        self.socket.sndhwm = 0
+        if keys:
+            self.socket.curve_publickey, self.socket.curve_secretkey, self.socket.curve_serverkey = keys
+        self.socket.connect(endpoint)
+        self.last = 0
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Vanish."""
+        self.context.destroy(linger=0)
+
+    def send(self, body: bytes) -> None:
+        """Send a body, without a delimiter of one's own."""
+        self.socket.send(body)
+
+    def receive(self, patience_s: float = PATIENCE_S) -> bytes:
+        """The next body."""
+        assert self.socket.poll(int(1000 * patience_s)), "no reply"
+        frames = self.socket.recv_multipart()
+        assert len(frames) == 1, "a reply is one frame, with a delimiter only where one was sent"
+        return frames[0]
+
+    def request(self, op: object, args: object = None, **envelope: Any) -> Any:
+        """Send a request; its id, a new number unless given."""
+        self.last += 1
+        message = {"v": 1, "id": self.last, "op": op, **({} if args is None else {"args": args}), **envelope}
+        self.send(msgpack.packb(message))
+        return message["id"]
+
+    def reply(self, patience_s: float = PATIENCE_S) -> Reply:
+        """The next structured reply."""
+        return checked(self.receive(patience_s))
+
+    def replies(self, wanted: Any) -> list[Reply]:
+        """The replies to a request up to its last; those to others are passed over."""
+        found: list[Reply] = []
+        while not found or found[-1]["type"] == "partial":
+            reply = self.reply()
+            if reply["id"] == wanted:
+                found.append(reply)
+        if self.kind != zmq.REQ:
+            assert [reply["seq"] for reply in found] == list(range(len(found)))
+        return found
+
+    def ask(self, op: object, args: object = None, **envelope: Any) -> Reply:
+        """The last reply to a request."""
+        return self.replies(self.request(op, args, **envelope))[-1]
+
+    def final(self, op: str, args: object = None) -> dict[str, Any]:
+        """The data of a request that succeeds."""
+        reply = self.ask(op, args)
+        assert reply["type"] == "final", reply
+        data: dict[str, Any] = reply["data"]
+        return data
+
+    def refused(self, op: object, args: object = None, **envelope: Any) -> str:
+        """The code of a request that fails."""
+        reply = self.ask(op, args, **envelope)
+        assert reply["type"] == "error", reply
+        return str(reply["error"]["code"])
+
+    def text(self, line: str) -> str:
+        """The answer to a line of the text protocol."""
+        self.send(line.encode())
+        return self.receive().decode()
+
+
+def checked(body: bytes) -> Reply:
+    """A reply that has the form of the contract, and nothing but it."""
+    reply = msgpack.unpackb(body)
+    assert isinstance(reply, dict)
+    assert set(reply) <= {"v", "id", "type", "seq", "data", "error", "warnings"}, reply
+    assert reply["v"] == 1
+    assert reply["id"] is None or isinstance(reply["id"], str | int)
+    assert reply["type"] in ("partial", "final", "error")
+    assert type(reply["seq"]) is int
+    assert all(isinstance(warning, str) for warning in reply.get("warnings", []))
+    if reply["type"] == "error":
+        assert set(reply["error"]) in ({"code", "message"}, {"code", "message", "field"}), reply
+        assert reply["error"]["code"] in CODES, reply
+        assert "\n" not in reply["error"]["message"]
+        assert "data" not in reply
+    else:
+        assert isinstance(reply["data"], dict)
+        assert "error" not in reply
+    return reply

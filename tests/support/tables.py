@@ -1,0 +1,168 @@
+"""The tables in docs/ that repeat what the code says."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+
+import capabilities
+import edax_help
+from checkout import ROOT
+
+from desdaemon.clients.analysis import command as analyze
+from desdaemon.clients.match import command as match
+from desdaemon.protocol.commands import text as commands
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
+from desdaemon.protocol.commands.options import OPTIONS, Option
+from desdaemon.protocol.commands.text import Command
+from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
+from desdaemon.session.settings import Settings
+
+DOCS = ROOT / "docs"
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def rows(head: str, body: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown; ``head`` names the columns."""
+    columns = head.split("|")
+    lines = [columns, ["---"] * len(columns), *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text_commands() -> str:
+    """The commands of the text protocol."""
+    body = []
+    for command in commands.COMMANDS:
+        also = " ".join(f"`{alias}`" for alias in command.aliases)
+        parameters = f"`{cell(command.parameters)}`" if command.parameters else ""
+        body.append((f"`{command.name}`", also, parameters, cell(command.help)))
+    return rows("command|also|parameters|what it does", body)
+
+
+def command_table(table: tuple[Command, ...]) -> Callable[[], str]:
+    """The commands of another protocol."""
+
+    def made() -> str:
+        body = []
+        for command in table:
+            names = " ".join(f"`{name}`" for name in (command.name, *command.aliases))
+            parameters = f"`{cell(command.parameters)}`" if command.parameters else ""
+            body.append((names, parameters, cell(command.help)))
+        return rows("command|parameters|what it does", body)
+
+    return made
+
+
+def option_table() -> str:
+    """The options that do something."""
+    body = []
+    settings = Settings()
+    for option in OPTIONS:
+        if not option.idle:
+            also = " ".join(f"`{alias}`" for alias in option.aliases)
+            default = "" if option.name in ("q", "vv") else settings.text(option)
+            body.append((f"`{option.name}`", also, values(option), default, cell(option.help)))
+    return rows("option|also|value|default|what it does", body)
+
+
+def values(option: Option) -> str:
+    if option.kind == "int":
+        return f"{option.low} to {option.high}"
+    if option.kind == "choice":
+        return ", ".join(option.choices)
+    return {"bool": "on, off", "flag": "", "time": "time", "selectivity": "0 to 5, or percent"}.get(option.kind, "file")
+
+
+def arguments(parser: argparse.ArgumentParser) -> Callable[[], str]:
+    """The options of a sub-command."""
+
+    def made() -> str:
+        body = []
+        for action in parser._actions:
+            if action.option_strings and action.dest != "help":
+                value = "" if action.nargs == 0 else str(action.metavar or "|".join(action.choices or [action.dest]))
+                name = " ".join([action.option_strings[0], f"[{value}]" if action.nargs == "?" else value]).strip()
+                body.append((f"`{cell(name)}`", cell(action.help or "")))
+        return rows("option|what it does", body)
+
+    return made
+
+
+def book_commands() -> str:
+    """The commands on the opening book."""
+    body = []
+    for command in BOOK_COMMANDS:
+        also = " ".join(f"`{alias}`" for alias in command.aliases)
+        parameters = "<br>".join(book_parameter(parameter) for parameter in command.parameters)
+        body.append((f"`{command.name}`", also, parameters, f"{command.help} ({command.role})"))
+    return rows("command|also|parameters|what it does", body)
+
+
+def book_parameter(parameter: Parameter) -> str:
+    """A parameter with what it may be and what it is when left out."""
+    told = f"`{cell(parameter.usage)}`"
+    if parameter.kind == "int":
+        told += f" {parameter.low} to {parameter.high}"
+    if parameter.default is not None:
+        told += f", {parameter.default}"
+    return f"{told}: {cell(parameter.help)}"
+
+
+def idle_options() -> str:
+    """The options that are accepted without any effect."""
+    return ", ".join(f"`{option.name}`" for option in OPTIONS if option.idle)
+
+
+def edax_table(found: Callable[[], list[tuple[str, bool]]], here: str) -> Callable[[], str]:
+    """What Edax has, and why it is not here where it is not."""
+
+    def made() -> str:
+        return rows("Edax|here", [(f"`{name}`", here if known else edax_help.REASONS[name]) for name, known in found()])
+
+    return made
+
+
+def edax_command_line() -> list[tuple[str, bool]]:
+    """The words of Edax's command line that are no options, and whether they are here."""
+    return [(f"-{name}", f"-{name}" not in edax_help.REASONS) for name in edax_help.COMMAND_LINE]
+
+
+def capability_table() -> str:
+    """What can be asked for in which protocol, and how."""
+    body = []
+    for what, by_protocol in capabilities.WHAT.items():
+        cells = [
+            " ".join(f"`{name}`" for name in capabilities.named(protocol, by_protocol.get(protocol, "")))
+            for protocol in capabilities.PROTOCOLS
+        ]
+        body.append((what, *cells))
+    return rows("|".join(["", *capabilities.PROTOCOLS]), body)
+
+
+TABLES: dict[tuple[str, str], Callable[[], str]] = {
+    ("book.md", "commands"): book_commands,
+    ("text-protocol.md", "commands"): text_commands,
+    ("text-protocol.md", "base"): command_table(commands.BASE_COMMANDS),
+    ("text-protocol.md", "options"): option_table,
+    ("text-protocol.md", "idle"): idle_options,
+    ("match.md", "options"): arguments(match.command_line()),
+    ("analyze.md", "options"): arguments(analyze.command_line()),
+    ("edax.md", "edax-commands"): edax_table(edax_help.commands, "exists"),
+    ("edax.md", "edax-options"): edax_table(edax_help.options, "exists"),
+    ("edax.md", "edax-command-line"): edax_table(edax_command_line, "exists"),
+    ("protocols.md", "capabilities"): capability_table,
+    ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
+    ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
+    ("protocols.md", "xboard"): command_table(xboard.COMMANDS),
+    ("protocols.md", "cassio"): command_table(cassio.COMMANDS),
+}
+"""By document and by the name between ``<!-- name -->`` and ``<!-- /name -->``."""
+
+
+def block(name: str) -> re.Pattern[str]:
+    """The part of a document between its marks."""
+    return re.compile(f"(?<=<!-- {name} -->\n).*?(?=\n<!-- /{name} -->)", re.DOTALL)

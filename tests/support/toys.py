@@ -1,0 +1,69 @@
+"""Toy searches and small books for the book's tests."""
+
+from __future__ import annotations
+
+import random
+import struct
+from functools import cache
+from pathlib import Path
+
+import referee
+
+from desdaemon.book.book import Book
+from desdaemon.book.growth.add import new_book
+from desdaemon.book.options import Options
+
+SYMMETRIES = range(8)
+
+
+def canonical(player: int, opponent: int) -> tuple[int, int]:
+    """The referee's canonical form."""
+    found: tuple[int, int] = referee.canonical_bits(referee.from_bits(player, opponent))
+    return found
+
+
+@cache
+def worth(player: int, opponent: int) -> int:
+    """A made-up score -12..12 of a position, the same for its eight images; exact when the game is over."""
+    cells = referee.from_bits(player, opponent)
+    if referee.game_over(cells):
+        score: int = referee.final_score(cells)
+        return score
+    p, o = canonical(player, opponent)
+    return random.Random(p * 31 + o).randint(-12, 12)
+
+
+@cache
+def toy(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int]:
+    """A search that looks one ply ahead with `worth`; the level changes nothing."""
+    cells = referee.from_bits(player, opponent)
+    scored = []
+    for move in referee.legal_moves(cells):
+        if not excluded >> move & 1:
+            child = referee.to_bits(referee.play(cells, move))
+            scored.append((-worth(*child), -move))
+    best, move = max(scored)
+    return -move, best
+
+
+def small_book(depth: int = 6, level: int = 2) -> Book:
+    """A book of the initial position only."""
+    return new_book(Options(level=level, min_empties=61 - depth), toy)
+
+
+def contents(book: Book) -> list[tuple[int, ...]]:
+    """Every position with all its fields, in the order of the positions."""
+    return sorted(book.table.entry(row) for row in range(len(book)))
+
+
+def dat_record(player: int, opponent: int, *, links: bytes = b"", leaf: bytes = b"\x81\x41", level: int = 1) -> bytes:
+    """A record of an Edax book with no counts and no value."""
+    fields = struct.pack("<QQ4I3hBB", player, opponent, 0, 0, 0, 0, 0, -1, 1, len(links) // 2, level)
+    return fields + links + leaf
+
+
+def dat_file(path: Path, records: bytes, count: int, *, version: int = 4, magic: bytes = b"XADEKOOB") -> Path:
+    """An Edax book."""
+    head = struct.pack("<8sBBhBBBBBBiiiiii", magic, version, 6, 2026, 1, 2, 3, 4, 5, 0, 1, 50, 2, 1, 0, count)
+    path.write_bytes(head + records)
+    return path
