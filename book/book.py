@@ -386,6 +386,12 @@ class Book:
     def _still(self, records: Records | None) -> set[int] | None:
         return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
 
+    def catch_up(self, *, threads: int = 1, going: Going = silent) -> None:
+        """`negamax` where it is `due`. It changes only what follows from the leaves, so a book that must not change, or
+        whose changes cannot be written, is brought up to date in memory."""
+        if self.due:
+            self._negamax(threads, going)
+
     def settle(self, threads: int, seconds: float) -> None:
         """`negamax`, as far as that can be done in so little time."""
         until = time.monotonic() + seconds
@@ -403,6 +409,9 @@ class Book:
         Where little was changed since the last time, only what depends on it is looked at (`links.negamax_from`).
         """
         self._begin_change()
+        return self._negamax(threads, going)
+
+    def _negamax(self, threads: int, going: Going) -> int:
         if self.settled:
             self.due = False
             return 0

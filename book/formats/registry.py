@@ -107,7 +107,7 @@ def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
     store = open_store(path, read_only=None, going=going)
     notes = list(store.notes)
     if store.read_only:
-        notes.append(f"{path}: opened for reading: process {store.holder} writes it")
+        notes.append(f"{path}: opened for reading: {store.reason}")
     return Opened(store.book, store, NATIVE, notes)
 
 

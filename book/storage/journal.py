@@ -7,6 +7,7 @@ aside and cut. Damage with good frames behind it is refused.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
 import struct
@@ -149,20 +150,25 @@ def read(path: Path, going: Going = silent) -> Scan:
 
 def set_aside(path: Path, found: Scan) -> Path:
     """Copy the torn end of a journal to a file beside it, then cut it off; answers the copy's path."""
-    content = path.read_bytes()
     number = 1
     while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
         number += 1
+    copied = False
     try:
+        content = path.read_bytes()
         with aside.open("xb") as stream:
             stream.write(content[found.end :])
             stream.flush()
             os.fsync(stream.fileno())
+        sync_folder(path.parent)
+        copied = True
         with path.open("r+b") as stream:
             stream.truncate(found.end)
             os.fsync(stream.fileno())
-        sync_folder(path.parent)
     except OSError as error:
+        if not copied:
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
         raise WriteFailed(f"{path}: {error.strerror}") from error
     return aside
 
@@ -178,26 +184,30 @@ def create(path: Path, book: int, base: int) -> None:
         new.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
         raise WriteFailed(f"{path}: {error.strerror}") from error
 
 
 class Writer:
-    """Appends frames. Nothing is on the disk before `commit` returns; after a failure nothing is written any more."""
+    """Appends frames: `append` collects them, `collect` closes a group, `write` puts all closed groups on the disk.
+
+    What could not be written stays here, and is written again, whole, by the next `write`. `append` and `collect` are
+    called under the recorder's lock, `write` by one thread at a time.
+    """
 
     def __init__(self, path: Path, found: Scan) -> None:
         self.path = path
         self.sequence = found.base + len(found.frames)
         self._checksum = found.checksum
         self._pending = bytearray()
+        self._unwritten = b""
+        self._failed = False
         self.size = found.end
-        self._handle = os.open(path, os.O_WRONLY)
-        os.lseek(self._handle, found.end, os.SEEK_SET)
-
-    @property
-    def pending(self) -> bool:
-        """Whether anything waits for `commit`."""
-        return bool(self._pending)
+        try:
+            self._handle = os.open(path, os.O_WRONLY)
+        except OSError as error:
+            raise WriteFailed(f"{path}: {error.strerror}") from error
 
     def append(self, kind: Kind, payload: bytes) -> None:
         """Add an entry, split where it is very long."""
@@ -210,22 +220,31 @@ class Writer:
             self._pending += FRAME.pack(len(part), kind, self.sequence, self._checksum, 0)
             self._pending += part
 
-    def take(self) -> bytes:
-        """The bytes to be written next, no longer pending; they are written by `write`."""
-        taken = bytes(self._pending)
+    def collect(self) -> None:
+        """Let the next `write` write what was appended so far."""
+        self._unwritten += bytes(self._pending)
         self._pending.clear()
-        return taken
 
-    def write(self, content: bytes) -> None:
-        """Write and sync what `take` gave. Raises WriteFailed."""
+    def write(self) -> None:
+        """Write and sync what was collected. Raises WriteFailed; it is then kept for the next time."""
+        content = self._unwritten
+        if not content:
+            return
         view = memoryview(content)
         try:
+            if self._failed:
+                # What the failed write left behind, and what was not synced, is written anew.
+                os.ftruncate(self._handle, self.size)
+            os.lseek(self._handle, self.size, os.SEEK_SET)
+            self._failed = True
             while view:
                 view = view[os.write(self._handle, view) :]
             os.fdatasync(self._handle)
         except OSError as error:
             raise WriteFailed(f"{self.path}: {error.strerror}") from error
+        self._failed = False
         self.size += len(content)
+        self._unwritten = self._unwritten[len(content) :]
 
     def close(self) -> None:
         """Release the file; pending entries are lost."""

@@ -22,10 +22,14 @@ class Lock:
             raise WriteFailed(f"{path}: {error.strerror}") from error
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             text = os.read(self._handle, 32).decode(errors="replace").strip()
             os.close(self._handle)
             raise Locked(path, int(text) if text.isdigit() else 0) from None
+        except OSError as error:
+            # Some network file systems have no locks.
+            os.close(self._handle)
+            raise WriteFailed(f"{path}: {error.strerror}") from error
         with contextlib.suppress(OSError):
             # The number is for people; a full disk must not keep the book closed.
             os.ftruncate(self._handle, 0)

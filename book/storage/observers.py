@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import struct
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.chunks import Words
-from desdaemon.book.errors import ReadOnly
+from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
 from desdaemon.book.options import Options
 
 from . import journal
@@ -92,35 +92,47 @@ class Unsaved(Recorder):
 class Refuser(Recorder):
     """The recorder of a book opened for reading."""
 
-    def __init__(self, path: Path, holder: int) -> None:
-        """``holder`` is the process that writes it, 0 when there is none."""
+    def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
+        """``reason`` says why changes are refused. ``retry`` is called before each refusal; where it does not raise
+        BookError, it has put another recorder in the place of this one, and the change is allowed."""
         self._path = path
-        self._holder = holder
+        self._reason = reason
+        self._retry = retry
 
     def allow(self) -> None:
         """See `Recorder`."""
-        why = f": process {self._holder} writes it" if self._holder else ""
-        raise ReadOnly(f"{self._path}: opened for reading only{why}")
+        reason = self._reason
+        if self._retry is not None:
+            try:
+                self._retry()
+            except BookError as error:
+                reason = str(error)
+            else:
+                return
+        raise ReadOnly(f"{self._path}: opened for reading only{reason and ': '}{reason}")
 
 
 class Journalist(Recorder):
     """Turns a book's changes into journal entries; rows are read only when the group is written."""
 
-    def __init__(self, book: Book, writer: journal.Writer) -> None:
+    def __init__(self, book: Book, writer: journal.Writer, retry: Callable[[], None]) -> None:
+        """``retry`` repeats a failed write before a change is refused because of it; it raises WriteFailed."""
         self._book = book
         self._writer = writer
+        self._retry = retry
         self._lock = threading.RLock()
         self._holder = 0
         self._rows: dict[int, None] = {}
         self._searched = bytearray()
         self.waiting = threading.Event()
         self.refuse: BaseException | None = None
+        """Why nothing can be written; None as long as writes succeed."""
 
     def _flush(self) -> None:
         if self._rows:
             rows = np.fromiter(self._rows, np.int64, len(self._rows))
-            self._rows.clear()
             self._writer.append(Kind.STATES, self._book.table.states(rows).tobytes())
+            self._rows.clear()
         if self._searched:
             self._writer.append(Kind.SEARCHED, bytes(self._searched))
             self._searched.clear()
@@ -133,6 +145,9 @@ class Journalist(Recorder):
 
     def allow(self) -> None:
         """See `Recorder`."""
+        if self.refuse is not None and not self.held_here:
+            with contextlib.suppress(WriteFailed):
+                self._retry()
         if self.refuse is not None:
             raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}") from self.refuse
 
@@ -193,8 +208,8 @@ class Journalist(Recorder):
         """Whether this thread is inside `hold`."""
         return self._holder == threading.get_ident()
 
-    def take(self) -> bytes:
-        """Everything not yet written, as journal bytes."""
+    def collect(self) -> None:
+        """Give everything that was not written yet to the journal's writer."""
         with self._lock:
             self._flush()
-            return self._writer.take()
+            self._writer.collect()

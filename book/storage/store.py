@@ -7,9 +7,12 @@ is ever written: closing does not save, and a file that cannot be read is left a
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import logging
 import secrets
 import threading
+import time
 from pathlib import Path
 
 from desdaemon.book.book import Book
@@ -26,6 +29,9 @@ _log = logging.getLogger(__name__)
 
 GROUP_SECONDS = 0.2
 """Changes are synced to the disk together, this often."""
+
+RETRY_SECONDS = 5.0
+"""A write that failed is repeated this often; a change that is wanted meanwhile repeats it at once."""
 
 CHECKED_AT_OPEN = 1 << 30
 """Up to this size a file's checksums are all compared when it is opened; a larger one's by `Store.check`."""
@@ -52,6 +58,7 @@ class Store:
         self.book = book
         self.notes: list[str] = []
         self.holder = 0
+        self.reason = ""
         self._size = mapped.header.size
         self._identity = mapped.header.book
         self._lock = lock
@@ -60,11 +67,23 @@ class Store:
         self._writer: journal.Writer | None = None
         self._recorder: Journalist | None = None
         self._thread: threading.Thread | None = None
+        self._rescued = -1
 
     @property
     def read_only(self) -> bool:
-        """Whether changes are refused."""
+        """Whether changes are refused as long as nothing changes on the disk."""
         return self._recorder is None or self._recorder.refuse is not None
+
+    @property
+    def failure(self) -> str:
+        """Why changes that are in memory could not be written; empty when all of them can be."""
+        recorder = self._recorder
+        return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether there are changes that could be written neither to the journal nor, by `rescued`, elsewhere."""
+        return bool(self.failure) and self._writer is not None and self._writer.sequence > self._rescued
 
     @property
     def journal_bytes(self) -> int:
@@ -78,52 +97,87 @@ class Store:
 
     def _start(self, found: journal.Scan) -> None:
         self._writer = journal.Writer(journal_path(self.path), found)
-        self._recorder = self.book.recorder = Journalist(self.book, self._writer)
+        self._recorder = self.book.recorder = Journalist(self.book, self._writer, self.commit)
         if self._thread is None:
             self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
             self._thread.start()
 
+    def _begin_writing(self, found: journal.Scan | None, identity: int, sequence: int) -> None:
+        """Make the journal ready for changes: begin one where there is none, keep and cut a torn end. Raises
+        WriteFailed; the journal is then as it was."""
+        log = journal_path(self.path)
+        if found is None:
+            journal.create(log, identity, sequence)
+            found = journal.read(log)
+        elif found.torn:
+            aside = journal.set_aside(log, found)
+            self.notes.append(
+                f"{log}: {found.torn} bytes after byte {found.end} were cut short by a crash; kept as {aside.name}"
+            )
+        self._start(found)
+        self.reason = ""
+
     def _commit_groups(self) -> None:
+        next_retry = 0.0
         while not self._closing.wait(GROUP_SECONDS):
             recorder = self._recorder
-            if recorder is None or recorder.refuse is not None or not recorder.waiting.is_set():
+            if recorder is None:
+                continue
+            failed = recorder.refuse is not None
+            if time.monotonic() < next_retry if failed else not recorder.waiting.is_set():
                 continue
             try:
                 self.commit()
+                if failed:
+                    _log.warning("%s: written again", journal_path(self.path))
             except BookError as error:
-                _log.error("%s", error)
+                next_retry = time.monotonic() + RETRY_SECONDS
+                if not failed:
+                    _log.error("%s", error, exc_info=error if not isinstance(recorder.refuse, WriteFailed) else None)
 
     def commit(self) -> None:
-        """Return when everything done so far is on the disk. Raises WriteFailed, after which the book is read-only.
+        """Return when everything done so far is on the disk. Raises WriteFailed; until a later commit succeeds, changes
+        are refused, and those of this one are kept in memory.
 
         Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
         """
-        recorder, writer = self._recorder, self._writer
-        if recorder is None or writer is None or recorder.held_here:
+        recorder = self._recorder
+        if recorder is None or recorder.held_here:
             return
         with self._io:
-            if recorder.refuse is not None:
-                raise WriteFailed(f"{self.path}: an earlier write failed: {recorder.refuse}") from recorder.refuse
-            recorder.waiting.clear()
-            content = recorder.take()
-            if not content:
+            recorder, writer = self._recorder, self._writer
+            if recorder is None or writer is None:
                 return
+            recorder.waiting.clear()
             try:
-                writer.write(content)
+                recorder.collect()
+                writer.write()
             except WriteFailed as error:
                 recorder.refuse = error
                 raise
+            except Exception as error:
+                # Whatever it was: what was to be written is not on the disk, so nothing after it may be promised.
+                recorder.refuse = error
+                raise WriteFailed(f"{journal_path(self.path)}: {type(error).__name__}: {error}") from error
+            recorder.refuse = None
+
+    def rescued(self) -> None:
+        """Everything in memory was written elsewhere: leaving it unwritten here loses nothing."""
+        if self._writer is not None:
+            self._rescued = self._writer.sequence
 
     def save(self, *, backups: int = BACKUPS, going: Going = silent) -> None:
         """Write the whole book to its file, keeping the previous one as ``NAME.1``, and begin a new journal.
 
-        The caller sees to it that nothing changes meanwhile. Raises ReadOnly and WriteFailed; the old file and the
-        journal are then still there, as after a stop.
+        The caller sees to it that nothing changes meanwhile. Changes that the journal could not take are in the new
+        file. Raises ReadOnly and WriteFailed; the old file and the journal are then still there, as after a stop.
         """
-        if self._writer is None or self._recorder is None:
+        if self._writer is None:
             self.book.recorder.allow()
+        if self._writer is None or self._recorder is None:
             raise ReadOnly(f"{self.path}: closed")
-        self.commit()
+        with contextlib.suppress(WriteFailed):
+            self.commit()
         with self._io:
             sequence = self._writer.sequence
             written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, going=going)
@@ -146,9 +200,10 @@ class Store:
         snapshot.check(self.path, going)
 
     def close(self) -> None:
-        """Commit and let go of the files. Nothing is saved: the journal holds what the file does not."""
+        """Commit and let go of the files. Nothing is saved: the journal holds what the file does not. Raises WriteFailed
+        where changes were written nowhere."""
         try:
-            if not self.read_only:
+            with contextlib.nullcontext() if not self.failure or self.unwritten else contextlib.suppress(WriteFailed):
                 self.commit()
         finally:
             self._closing.set()
@@ -207,15 +262,17 @@ def _load(path: Path, going: Going) -> tuple[snapshot.Mapped, journal.Scan | Non
 def open_store(path: Path, *, read_only: bool | None = False, going: Going = silent) -> Store:
     """Open a book's file and bring it up to date from its journal.
 
-    ``read_only`` None opens for writing, or for reading when somebody else writes (`Store.holder` is then that
-    process). A torn end of the journal is kept beside it and cut; `Store.notes` says so. Raises Locked, Unreadable
-    and WriteFailed.
+    ``read_only`` None opens for writing, or for reading where that cannot be: another process writes (`Store.holder` is
+    then that process), the folder cannot be written, or the disk is full (then the first change after there is room
+    is written). `Store.reason` says why. A torn end of the journal is kept beside it and cut; `Store.notes` says so.
+    Raises Unreadable, and Locked and WriteFailed where ``read_only`` is False.
     """
     path = path.resolve()
     if not path.exists():
         raise Unreadable(path, None, "no such file")
     lock: Lock | None = None
     holder = 0
+    reason = ""
     if read_only is not True:
         try:
             lock = Lock(lock_path(path))
@@ -223,26 +280,33 @@ def open_store(path: Path, *, read_only: bool | None = False, going: Going = sil
             if read_only is False:
                 raise
             holder = error.pid
+            reason = f"process {holder} writes it" if holder else "another process writes it"
+        except WriteFailed as error:
+            if read_only is False:
+                raise
+            reason = str(error)
     try:
         mapped, found = _load(path, going)
         book = snapshot.book_of(mapped)
         store = Store(path, book, mapped, lock)
         store.holder = holder
         log = journal_path(path)
-        if found is not None:
-            replay(book, list(journal.replayed(found.frames, mapped.header.sequence)), log, going)
-        if lock is not None:
-            if found is None:
-                journal.create(log, mapped.header.book, mapped.header.sequence)
-                found = journal.read(log)
-            elif found.torn:
-                aside = journal.set_aside(log, found)
-                store.notes.append(
-                    f"{log}: {found.torn} bytes after byte {found.end} were cut short by a crash; kept as {aside.name}"
-                )
-            store._start(found)
-        else:
-            book.recorder = Refuser(path, holder)
+        frames = list(journal.replayed(found.frames, mapped.header.sequence)) if found is not None else []
+        if frames:
+            replay(book, frames, log, going)
+        begin = functools.partial(store._begin_writing, found, mapped.header.book, mapped.header.sequence)
+        try:
+            if lock is not None:
+                begin()
+        except WriteFailed as error:
+            if read_only is False:
+                raise
+            # The lock is kept: as soon as there is room, changes can be written.
+            store.reason = str(error)
+            book.recorder = Refuser(path, store.reason, begin)
+        if lock is None:
+            store.reason = reason
+            book.recorder = Refuser(path, reason)
     except BaseException:
         if lock is not None:
             lock.release()

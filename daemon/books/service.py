@@ -5,6 +5,7 @@ numpy, the book library and the table of commands are loaded when a book is want
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -36,6 +37,8 @@ _POLL_S = 0.01
 
 SEARCHES_SHOWN = 2
 """From this verbosity on every search of a book's commands is shown."""
+
+IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
 
 DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
 
@@ -197,6 +200,24 @@ class Books:
             before.store.close()
 
     @property
+    def failure(self) -> str:
+        """Why changes of the book are in memory alone; empty when all of them could be written."""
+        opened = self._opened
+        return opened.store.failure if opened is not None and opened.store is not None else ""
+
+    def _keep_unwritten(self) -> None:
+        """Raise BadInput where another book would take the place of one with changes that are in memory alone."""
+        opened = self._opened
+        if opened is None or opened.store is None:
+            return
+        self._try_commit()
+        if opened.store.unwritten:
+            raise BadInput(
+                f"{self.file}: its last changes are in memory alone: {self.failure}: "
+                "make room, or keep them by book save FILE or book export FILE first"
+            )
+
+    @property
     def opened(self) -> Opened | None:
         """The book in use with its store and format."""
         return self._opened
@@ -333,7 +354,7 @@ class Books:
     def _carry_out(self, run: Run) -> Result:
 
         begun = time.monotonic()
-        run.job.before_notice = self._commit
+        run.job.before_notice = self._commit if run.changes else self._try_commit
         before = len(self.book) if self.book is not None else 0
         result = self._work(run)
         book = self.book
@@ -353,10 +374,12 @@ class Books:
         threads = run.caller.settings.book_tasks or processors()
         with explained(command.name):
             try:
-                if book is not None and book.due and command.long and not (command.places or command.replaces):
-                    book.negamax(threads=threads, going=run.going)
+                if command.replaces:
+                    self._keep_unwritten()
+                elif book is not None and command.long and not command.places:
+                    book.catch_up(threads=threads, going=run.going)
                 result = WORK[command.name](run)
-                if command.writes:
+                if run.changes:
                     self._commit()
                     self._tidy(run)
             except Stopped:
@@ -367,6 +390,8 @@ class Books:
                     self._commit()
         if self.book is not None and self.book.due and not command.places:
             result.setdefault("text", []).append(DUE)
+        if self.failure and not command.places:
+            result.setdefault("text", []).append(IN_MEMORY.format(failure=self.failure))
         return result
 
     def _tidy(self, run: Run) -> None:
@@ -380,6 +405,12 @@ class Books:
         opened = self._opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
+
+    def _try_commit(self) -> None:
+        from desdaemon.book.errors import BookError
+
+        with contextlib.suppress(BookError):
+            self._commit()
 
     # Searches
 

@@ -68,7 +68,7 @@ class BookOperations:
         if opened is None:
             return False
         if opened.store is not None:
-            return self.jobs.active > 0
+            return self.jobs.active > 0 or bool(opened.store.failure)
         return bool(getattr(opened.book.recorder, "changes", 0))
 
     def get(self, request: Request, admit: Callable[[], None]) -> None:

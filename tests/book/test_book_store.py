@@ -33,6 +33,11 @@ def grown() -> Book:
     return book
 
 
+def human(key: int) -> Entry:
+    """A position that negamax leaves as it is."""
+    return Entry(key, 1 << 50, score=1, lower=1, upper=1, level=70, flags=1)
+
+
 def reopened(path: Path) -> list[tuple[int, ...]]:
     with open_store(path) as store:
         return contents(store.book)
@@ -297,15 +302,95 @@ def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: py
         store.book.put(Entry(99, 1 << 50))
         with pytest.raises(WriteFailed, match="No space left"):
             store.commit()
-    assert store.read_only
-    before = contents(store.book)
-    with pytest.raises(ReadOnly, match="No space left"):
-        store.book.put(Entry(100, 1 << 50))
-    assert contents(store.book) == before
-    with pytest.raises(WriteFailed):
-        store.save()
-    store.close()
+        assert store.read_only
+        assert "No space left" in store.failure
+        assert store.unwritten
+        before = contents(store.book)
+        assert len(before) == len(states[-1]) + 1
+        with pytest.raises(ReadOnly, match="No space left"):
+            store.book.put(Entry(100, 1 << 50))
+        assert contents(store.book) == before
+        with pytest.raises(WriteFailed):
+            store.close()
     assert reopened(path) == states[-1]
+
+
+def test_room_made_means_that_the_next_change_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _, _ = journaled(tmp_path)
+    with open_store(path) as store:
+        with monkeypatch.context() as patched:
+            written = os.write
+
+            def half(handle: int, data: memoryview) -> int:
+                if len(data) < 60:
+                    raise OSError(28, "No space left on device")
+                return written(handle, data[:50])
+
+            patched.setattr("desdaemon.book.journal.os.write", half)
+            store.book.put(human(99))
+            with pytest.raises(WriteFailed, match="No space left"):
+                store.commit()
+        store.book.put(human(100))
+        assert not store.read_only
+        assert not store.unwritten
+        store.commit()
+        wanted = contents(store.book)
+    with open_store(path) as store:
+        assert store.notes == []
+        assert contents(store.book) == wanted
+
+
+def test_what_the_journal_could_not_take_is_in_the_next_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _, _ = journaled(tmp_path)
+    old = journal_path(path).read_bytes()
+    with open_store(path) as store:
+        with monkeypatch.context() as patched:
+
+            def full(handle: int) -> None:
+                raise OSError(28, "No space left on device")
+
+            patched.setattr("desdaemon.book.journal.os.fdatasync", full)
+            store.book.put(human(99))
+            with pytest.raises(WriteFailed):
+                store.commit()
+            patched.setattr("desdaemon.book.files.os.fdatasync", lambda handle: None)
+            store.save()
+        assert not store.read_only
+        wanted = contents(store.book)
+    assert reopened(path) == wanted
+    # As if the crash came after the new file and before the new journal.
+    journal_path(path).write_bytes(old)
+    assert reopened(path) == wanted
+
+
+def test_an_unexpected_error_while_committing_is_logged_and_refuses_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, states, _ = journaled(tmp_path)
+    store = open_store(path)
+    with monkeypatch.context() as patched:
+
+        def broken(*_: object) -> None:
+            raise MemoryError("no memory for that")
+
+        patched.setattr("desdaemon.book.recorder.Journalist.collect", broken)
+        store.book.put(human(99))
+        until = time.monotonic() + 30
+        while not store.read_only and time.monotonic() < until:
+            time.sleep(0.01)
+        assert "no memory for that" in store.failure
+        with pytest.raises(ReadOnly, match="no memory for that"):
+            store.book.put(Entry(100, 1 << 50))
+        assert any(record.exc_info and "no memory for that" in record.getMessage() for record in caplog.records)
+    # The thread is still there: what failed is written by and by.
+    store.book.put(human(101))
+    until = time.monotonic() + 30
+    while store.journal_bytes == path.stat().st_size and time.monotonic() < until:
+        time.sleep(0.01)
+    wanted = contents(store.book)
+    store.close()
+    assert len(wanted) == len(states[-1]) + 2
+    assert reopened(path) == wanted
 
 
 def test_a_full_disk_while_saving_leaves_the_old_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

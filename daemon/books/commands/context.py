@@ -35,6 +35,13 @@ class Run(NamedTuple):
         """The book. Raises `NoBook`."""
         return self.books.needed()
 
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the book or its journal: what it tells of has to be on the disk before."""
+        if self.command.name == "verify":
+            return self.values["repair"] is True
+        return self.command.writes and self.command.name != "save"
+
     def number(self, name: str) -> int:
         """A parameter that is a whole number."""
         value = self.values[name]

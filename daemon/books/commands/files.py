@@ -73,15 +73,21 @@ def _save(run: Run) -> Result:
         store.save(going=run.going)
         return {"notes": [], "text": [f"Book saved to {path}: {_count(book)}"]}
     saved = registry.save(path, book, run.going)
-    if store is None and saved.format == registry.NATIVE:
+    text = [f"Book saved to {path}: {_count(book)}"]
+    failure = books.failure
+    if store is not None and failure:
+        store.rescued()
+    if saved.format == registry.NATIVE and (store is None or failure):
         # From now on what is learnt goes to its journal.
+        if store is not None:
+            text.append(f"{path} is the book in use from now on, because {failure}")
         opened = registry.open_any(path)
         if opened.store is not None:
             opened.store.keep(book)
         books.use(opened, path)
     elif store is None:
         books.use(opened, path)
-    return {"notes": saved.notes, "text": [f"Book saved to {path}: {_count(book)}"]}
+    return {"notes": saved.notes, "text": text}
 
 
 def _import(run: Run) -> Result:
@@ -105,6 +111,8 @@ def _export(run: Run) -> Result:
         egaroucid.write(path, book, run.going)
     else:
         text.write(path, book, run.going)
+    if run.books.opened is not None and run.books.opened.store is not None:
+        run.books.opened.store.rescued()
     return {"text": [f"exporting book to {path}... {_count(book)}...done"]}
 
 
