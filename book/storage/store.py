@@ -200,11 +200,15 @@ class Store:
         snapshot.check(self.path, going)
 
     def close(self) -> None:
-        """Commit and let go of the files. Nothing is saved: the journal holds what the file does not. Raises WriteFailed
-        where changes were written nowhere."""
+        """Commit and let go of the files. Nothing is saved: the journal holds what the file does not.
+
+        Raises WriteFailed where changes were written nowhere.
+        """
         try:
-            with contextlib.nullcontext() if not self.failure or self.unwritten else contextlib.suppress(WriteFailed):
-                self.commit()
+            self.commit()
+        except WriteFailed as error:
+            if self.unwritten:
+                raise WriteFailed(f"{self.path}: the last changes were not written: {error}") from error
         finally:
             self._closing.set()
             if self._thread is not None:

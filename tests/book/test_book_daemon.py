@@ -202,12 +202,13 @@ def test_a_full_disk_is_said_and_what_was_told_is_kept(small_disk: Path) -> None
     daemon.say(DEVIATE)
     daemon.until(rb"No space left on device")
     told = daemon.acknowledged()
-    # It goes on as a book for reading, and says why it does not learn.
+    # It goes on as a book for reading, says why it does not learn, and at the end that something is lost.
     daemon.say("book show", "book deviate", "book save")
     daemon.until(rb"Level")
     daemon.until_complaints(3)
     assert daemon.end() == 0
-    assert daemon.errors.count(b"WARNING") == 3
+    assert daemon.errors.count(b"WARNING") == 4
+    assert b"the last changes were not written" in daemon.errors.splitlines()[-1]
     assert b"Traceback" not in daemon.errors
     filler.unlink()
     restarted = Daemon("-book-file", str(path))

@@ -326,7 +326,7 @@ def test_room_made_means_that_the_next_change_is_written(tmp_path: Path, monkeyp
                     raise OSError(28, "No space left on device")
                 return written(handle, data[:50])
 
-            patched.setattr("desdaemon.book.journal.os.write", half)
+            patched.setattr("desdaemon.book.storage.journal.os.write", half)
             store.book.put(human(99))
             with pytest.raises(WriteFailed, match="No space left"):
                 store.commit()
@@ -345,15 +345,16 @@ def test_what_the_journal_could_not_take_is_in_the_next_file(tmp_path: Path, mon
     old = journal_path(path).read_bytes()
     with open_store(path) as store:
         with monkeypatch.context() as patched:
+            first = store._writer
 
-            def full(handle: int) -> None:
-                raise OSError(28, "No space left on device")
+            def full(writer: journal.Writer) -> None:
+                if writer is first:
+                    raise WriteFailed("No space left on device")
 
-            patched.setattr("desdaemon.book.journal.os.fdatasync", full)
+            patched.setattr(journal.Writer, "write", full)
             store.book.put(human(99))
             with pytest.raises(WriteFailed):
                 store.commit()
-            patched.setattr("desdaemon.book.files.os.fdatasync", lambda handle: None)
             store.save()
         assert not store.read_only
         wanted = contents(store.book)
@@ -373,7 +374,7 @@ def test_an_unexpected_error_while_committing_is_logged_and_refuses_changes(
         def broken(*_: object) -> None:
             raise MemoryError("no memory for that")
 
-        patched.setattr("desdaemon.book.recorder.Journalist.collect", broken)
+        patched.setattr("desdaemon.book.storage.observers.Journalist.collect", broken)
         store.book.put(human(99))
         until = time.monotonic() + 30
         while not store.read_only and time.monotonic() < until:
