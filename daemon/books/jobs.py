@@ -39,8 +39,9 @@ class Progress(NamedTuple):
 
 
 class Job:
-    """A piece of work; made by `Jobs.submit`. Its attributes may be read, and all methods called, from any thread.
+    """A piece of work; made by `Jobs`. Its attributes may be read, and all methods called, from any thread.
 
+    ``on_book`` jobs read or change the book and have a thread; others are carried on by whoever registered them.
     ``state`` is one of the five above; ``result`` is there when it is over, after a cancel too; ``failure`` is the
     exception of a failed one and ``error`` its text. ``started`` is when it was submitted, in seconds since 1970.
     """
@@ -58,6 +59,7 @@ class Job:
         self.failure: Exception | None = None
         self.error = ""
         self.cancelled = False
+        self.on_book = True
         self.before_notice: Callable[[], None] = lambda: None
         """Called before every notice: what is told has to last."""
         self._work = work
@@ -150,6 +152,10 @@ class Job:
             self.failure, self.error, state = error, str(error) or type(error).__name__, FAILED
         self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
         self.result.setdefault("job", self.id)
+        self.end(state)
+
+    def end(self, state: str) -> None:
+        """It is over; watchers are told."""
         self.state = state
         with self._lock:
             self._over = True
@@ -169,8 +175,15 @@ class Job:
             tell(self)
 
 
+def _no_work(job: Job) -> Result:
+    raise AssertionError
+
+
 class Jobs:
-    """All jobs of the process: ``active`` of them are not over, ``ended`` are; ``tell`` is called at every notice."""
+    """All jobs of the process; ``tell`` is called at every notice.
+
+    ``active`` jobs on the book are not over, ``ended`` ones are.
+    """
 
     def __init__(self) -> None:
         self.active = 0
@@ -211,6 +224,23 @@ class Jobs:
         job.run()
         return job
 
+    def register(self, number: int, op: str, client: str) -> Job:
+        """List a job that is not on the book and has no thread: the caller sets its state, reports and ends it.
+
+        ``number`` is the caller's and far above those of book jobs, which begin at 1. It stays listed until `remove`.
+        """
+        job = Job(number, op, client, _no_work)
+        job.on_book = False
+        with self._lock:
+            self._jobs[number] = job
+        job.watch(self._watch)
+        return job
+
+    def remove(self, job: Job) -> None:
+        """Do not list a job any more."""
+        with self._lock:
+            self._jobs.pop(job.id, None)
+
     def _new(self, op: str, work: Callable[[Job], Result], client: str) -> Job:
         with self._lock:
             self._number += 1
@@ -218,14 +248,14 @@ class Jobs:
             self.active += 1
             if self._closed:
                 job.cancelled = True
-            over = [number for number, old in self._jobs.items() if old.over]
+            over = [number for number, old in self._jobs.items() if old.over and old.on_book]
             for number in over[: max(0, len(over) - KEPT)]:
                 del self._jobs[number]
         job.watch(self._watch)
         return job
 
     def _watch(self, job: Job) -> None:
-        if job.over:
+        if job.over and job.on_book:
             with self._lock:
                 self.active -= 1
                 self.ended += 1
@@ -263,12 +293,12 @@ class Jobs:
         return True
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Cancel all jobs, refuse new ones, and wait ``timeout`` seconds at most; whether all are over."""
+        """Cancel all jobs on the book, refuse new ones, and wait ``timeout`` seconds at most; whether all are over."""
         with self._lock:
             self._closed = True
             self._lock.notify_all()
         until = time.monotonic() + timeout
-        jobs = self.listed()
+        jobs = [job for job in self.listed() if job.on_book]
         for job in jobs:
             job.cancel()
         return all(job.wait(max(0.0, until - time.monotonic())) for job in jobs)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ WHILE_CHANGING_S = 0.2
 """Answers are kept no longer than this while a job may be changing the book."""
 
 _AT_ONCE = 50
+_UNKNOWN_LAST = 65
 _NOTHING: Data = {"found": False}
 
 
@@ -43,7 +45,7 @@ class Looks:
         self._books = books
         self._jobs = jobs
         self._mistake = mistake
-        self._kept: dict[tuple[int, int], Data] = {}
+        self._kept: dict[tuple[int, int, bool], Data] = {}
         self._known: tuple[dict[int, int], dict[int, int]] = ({}, {})
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
@@ -51,22 +53,25 @@ class Looks:
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def get(self, player: int, opponent: int) -> Data | None:
-        """What the book knows; None when it takes longer to tell, see `later`."""
+    def get(self, player: int, opponent: int, *, children: bool = False) -> Data | None:
+        """What the book knows; None when it takes longer to tell, see `later`.
+
+        With ``children`` of the position after each legal move too.
+        """
         if self._books.opening:
             return None
         self._freshen()
-        data = self._kept.get((player, opponent))
+        data = self._kept.get((player, opponent, children))
         if data is None:
-            data = self._look(player, opponent, _AT_ONCE)
+            data = self._look(player, opponent, children, _AT_ONCE)
             if data is not None:
-                self._keep(player, opponent, data)
+                self._keep(player, opponent, children, data)
         return data
 
-    def _keep(self, player: int, opponent: int, data: Data) -> None:
+    def _keep(self, player: int, opponent: int, children: bool, data: Data) -> None:
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
-        self._kept[player, opponent] = data
+        self._kept[player, opponent, children] = data
 
     def _freshen(self) -> None:
         """Drop what may not be true any more."""
@@ -79,31 +84,55 @@ class Looks:
         self._kept = {}
         self._known = ({}, {})
 
-    def _look(self, player: int, opponent: int, most: int | None) -> Data | None:
-        """The answer; None when ``most`` positions are not enough for the grade."""
-        book = self._books.book
+    def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Data | None:
+        """The answer; None when ``most`` positions are not enough for a grade."""
         look = self._books.look_up(player, opponent)
-        if book is None or look is None:
+        if self._books.book is None or look is None:
             return _NOTHING
-        from desdaemon.book.reports.grade import TooMany, grade
+        from desdaemon.book.reports.grade import TooMany
 
         try:
-            return look_data(look, grade(book, player, opponent, self._known, most))
+            data = look_data(look, self._grade(player, opponent, most))
+            if children:
+                data["children"] = list(self._children(look, player, opponent, most))
         except TooMany:
             return None
-        except (IndexError, KeyError):
-            # Positions were removed meanwhile; without them there is no grade.
-            return look_data(look, "")
+        return data
 
-    def later(self, player: int, opponent: int, answer: Callable[[Data], object]) -> None:
+    def _grade(self, player: int, opponent: int, most: int | None) -> str:
+        """Of a position of the book; raises `TooMany`. Empty where its positions are removed meanwhile."""
+        from desdaemon.book.reports.grade import grade
+
+        book = self._books.book
+        try:
+            return grade(book, player, opponent, self._known, most) if book is not None else ""
+        except (IndexError, KeyError):
+            return ""
+
+    def _children(self, look: Look, player: int, opponent: int, most: int | None) -> Iterator[Data]:
+        """What is known of each legal move, best first, seen by the side that plays it. Raises `TooMany`."""
+        scores = {move.move: move.score for move in look.moves}
+        found = []
+        for move in rules.squares(rules.legal_moves(player, opponent)) or [rules.PASS]:
+            after = rules.play(player, opponent, move) if move != rules.PASS else (opponent, player)
+            child = self._books.look_up(*after)
+            if child is not None:
+                score = scores.get(move, -child.score if child.score is not None else None)
+                found.append(child_data(move, score, child, self._grade(*after, most)))
+            elif move in scores:
+                found.append(leaf_data(move, scores[move], look.leaf_level))
+        found.sort(key=lambda data: _UNKNOWN_LAST if data["score"] is None else -int(data["score"]))
+        yield from found
+
+    def later(self, player: int, opponent: int, answer: Callable[[Data], object], *, children: bool = False) -> None:
         """Have ``answer`` called with what the book knows, from another thread."""
 
         def look() -> None:
             kept = self._kept
-            data = kept.get((player, opponent)) or self._look(player, opponent, None)
+            data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
             assert data is not None
             if kept is self._kept:
-                self._keep(player, opponent, data)
+                self._keep(player, opponent, children, data)
             answer(data)
 
         self.defer(look, lambda: answer(_NOTHING))
@@ -152,4 +181,32 @@ def look_data(look: Look, grade: str) -> Data:
         "grade": grade,
         "links": [{"move": move_text(link.move).lower(), "score": link.score} for link in look.links],
         "leaf": {"move": move_text(leaf.move).lower(), "score": leaf.score, "level": look.leaf_level} if leaf else None,
+    }
+
+
+def child_data(move: int, score: int | None, child: Look, grade: str) -> Data:
+    """An item of ``children`` for a move into the book; the child's own numbers are its side's, these the mover's."""
+    return {
+        "move": move_text(move).lower(),
+        "score": score,
+        "grade": grade,
+        "lines": child.lines,
+        "level": child.level,
+        "wins": child.losses,
+        "draws": child.draws,
+        "losses": child.wins,
+    }
+
+
+def leaf_data(move: int, score: int, level: int) -> Data:
+    """An item of ``children`` for the best move that leaves the book."""
+    return {
+        "move": move_text(move).lower(),
+        "score": score,
+        "grade": "",
+        "lines": 0,
+        "level": level,
+        "wins": 0,
+        "draws": 0,
+        "losses": 0,
     }

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.settings import Settings
 
+from .files import Files
 from .jobs import Job, Jobs, Result
 
 if TYPE_CHECKING:
@@ -48,10 +49,6 @@ class NoBook(BadInput):
 
     def __init__(self) -> None:
         super().__init__("there is no book: book load FILE opens one, book new begins one")
-
-
-class Forbidden(BadInput):
-    """A remote client named a file outside the data folder."""
 
 
 class Caller(NamedTuple):
@@ -126,7 +123,7 @@ class Books:
         """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
         self.jobs = jobs
         self.scheduler = scheduler
-        self.data_folder = data_folder
+        self.files = Files(data_folder)
         self._opened: Opened | None = None
         self._path: Path | None = None
         self._opening: Job | None = None
@@ -222,20 +219,11 @@ class Books:
         """The book in use with its store and format."""
         return self._opened
 
-    def path(self, name: str, caller: Caller) -> Path:
-        """The file that a caller means. Raises `Forbidden`."""
-        from pathlib import Path
-
-        if not caller.remote:
-            return Path(name).expanduser()
-        if self.data_folder is None:
-            raise Forbidden(f"{quoted(name)}: files cannot be named here: the server has no data folder")
-        from desdaemon.system.paths import confined
-
-        try:
-            return confined(name, self.data_folder)
-        except BadInput as error:
-            raise Forbidden(str(error)) from None
+    def target(self, path: Path) -> Path:
+        """A file that is going to be written. Raises `Forbidden` for one that the daemon needs."""
+        opened = self._opened
+        self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
+        return path
 
     def close(self) -> list[str]:
         """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""

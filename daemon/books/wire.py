@@ -13,9 +13,10 @@ from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import read_line
 from desdaemon.session.settings import Settings
 
+from .files import Forbidden
 from .jobs import CANCELLED, FAILED, Job, Jobs
 from .lookup import Looks
-from .service import Books, Caller, Forbidden, NoBook
+from .service import Books, Caller, NoBook
 
 if TYPE_CHECKING:
     from desdaemon.operations.registry import Data, Request
@@ -74,12 +75,24 @@ class BookOperations:
     def get(self, request: Request, admit: Callable[[], None]) -> None:
         """`book.get`; ``admit`` is called where it takes its time."""
         position = read_line(request.values).last
-        data = self._looks.get(position.player, position.opponent)
+        children = bool(request.values.get("children"))
+        data = self._looks.get(position.player, position.opponent, children=children)
         if data is not None:
             request.final(data)
             return
         admit()
-        self._looks.later(position.player, position.opponent, request.final)
+        self._looks.later(position.player, position.opponent, request.final, children=children)
+
+    def aside(self, request: Request, work: Callable[[], Data]) -> None:
+        """Answer with what ``work`` gives, beside the loop of the sockets."""
+
+        def failed() -> None:
+            request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+
+        def answer() -> None:
+            request.final(work())
+
+        self._looks.defer(answer, failed)
 
     def command(self, request: Request, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""

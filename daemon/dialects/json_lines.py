@@ -115,10 +115,11 @@ class JsonLinesDialect:
         requests = self._client.requests
         while requests or self._client.parting:
             if self._ending:
-                services.operations.drop(self._client)
+                for request in list(requests.values()):
+                    services.operations.shut(request)
             elif time.monotonic() - began > UNBOUNDED_GRACE_S:
                 for request in [request for request in list(requests.values()) if request.endless]:
-                    services.operations.end(request)
+                    services.operations.shut(request)
             time.sleep(_POLL_S)
         services.texts.close()
         services.jobs.close()

@@ -42,6 +42,7 @@ class Cache:
         self._size = 0
         self._lock = threading.Lock()
         self._saving = threading.Lock()
+        self._path = ""
         self.changed = False
 
     def __len__(self) -> int:
@@ -85,11 +86,25 @@ class Cache:
         )
         return lines if fits else None
 
+    def clear(self) -> int:
+        """Forget everything, the file that was loaded or saved too; how many positions that were. Raises `OSError`."""
+        with self._saving:
+            with self._lock:
+                number = len(self._entries)
+                self._entries.clear()
+                self._size = 0
+                self.changed = False
+            if self._path:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._path)  # noqa: PTH108
+        return number
+
     # The file
 
     def save(self, path: str) -> None:
         """Write everything, one caller after the other; raises `OSError`, leaving the old file."""
         with self._saving:
+            self._path = path
             self._save(path)
 
     def _save(self, path: str) -> None:
@@ -130,6 +145,7 @@ class Cache:
 
     def load(self, path: str) -> str:
         """Take over what a file holds; what is wrong with it, or "". A file that is not there is an empty one."""
+        self._path = path
         try:
             with open(path, "rb") as file:  # noqa: PTH123
                 data = file.read(4 * self._largest + 4096)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from desdaemon.server.text_sessions import Texts
 
     from .analysis import Analyses
+    from .batches import Batches
+
+_ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
+"""The messages of errors that end what is in flight, by code."""
 
 Data = dict[str, Any]
 Reply = Callable[[Data], None]
@@ -43,6 +47,8 @@ class ServerLimits(NamedTuple):
     session_s: int = 3600
     clients: int = 4096
     analyses_bytes: int = 32 << 20
+    batches: int = 16
+    batch_bytes: int = 256 << 20
 
 
 class Client:
@@ -58,6 +64,11 @@ class Client:
         self.texts: Any = None
         """What `remote.Texts` keeps for it."""
 
+    @property
+    def account(self) -> str:
+        """Who is answerable for it: the key it came with, or how it came."""
+        return self.name.partition("/")[0]
+
 
 class Request:
     """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
@@ -70,6 +81,7 @@ class Request:
         "cancel",
         "client",
         "endless",
+        "found",
         "id",
         "outlives",
         "over",
@@ -86,6 +98,8 @@ class Request:
         self.over = False
         self.cancel: Callable[[], None] | None = None
         """Ends what is done for it, without a reply."""
+        self.found: Callable[[], Data | None] | None = None
+        """What an analysis knows by now, as the data of a final with ``finished`` false; None where nothing is."""
         self.endless = False
         """Whether nothing but a cancel may ever end it."""
         self.outlives = False
@@ -103,11 +117,11 @@ class Request:
         """The result; False when the request is over."""
         return self._end("final", "data", data)
 
-    def fail(self, error: RequestError) -> bool:
-        """The refusal; False when the request is over."""
-        return self._end("error", "error", error.data())
+    def fail(self, error: RequestError, found: Data | None = None) -> bool:
+        """The refusal, with what was found until then; False when the request is over."""
+        return self._end("error", "error", error.data(), found)
 
-    def _end(self, kind: str, key: str, data: Data) -> bool:
+    def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
         with self._lock:
             if self.over:
                 return False
@@ -117,13 +131,15 @@ class Request:
             if self.client.requests.get(self.id) is self:
                 del self.client.requests[self.id]
             try:
-                self._send(kind, key, data)
+                self._send(kind, key, data, found)
             finally:
                 self.client.parting.discard(self)
         return True
 
-    def _send(self, kind: str, key: str, data: Data) -> bool:
+    def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
         message: Data = {"v": messages.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
+        if found is not None:
+            message["data"] = found
         self._seq += 1
         if self.warnings:
             message["warnings"] = self.warnings
@@ -147,6 +163,7 @@ class Operations:
         analyses: Analyses,
         books: BookOperations,
         texts: Texts,
+        batches: Batches,
         shut_down: Callable[[], None],
     ) -> None:
         """``shut_down`` is called when an admin asks for it, and must return at once."""
@@ -155,6 +172,7 @@ class Operations:
         self.analyses = analyses
         self.books = books
         self.texts = texts
+        self.batches = batches
         self.closing = False
         self._shut_down = shut_down
         self._handlers: dict[str, Callable[[Request], None]] = {
@@ -165,6 +183,10 @@ class Operations:
             "text": self._text,
             "analyze": self._analyze,
             "legal": self._legal,
+            "analyze.batch": self._analyze_batch,
+            "batch.results": self._batch_results,
+            "batch.forget": self._batch_forget,
+            "cache.clear": self._cache_clear,
             "book.get": self._book_get,
             "jobs": self._jobs,
             "cancel": self._cancel,
@@ -240,7 +262,7 @@ class Operations:
     def admit(self, request: Request) -> None:
         """Let a request take its time; raises `RequestError` where there is no room for it."""
         if self.closing:
-            raise RequestError("shutting_down", "the daemon is about to end")
+            raise RequestError("shutting_down", _ENDINGS["shutting_down"])
         client = request.client
         if len(client.requests) >= self.limits.in_flight:
             raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
@@ -256,14 +278,25 @@ class Operations:
                 request.cancel = None
             self.end(request)
 
-    def end(self, request: Request) -> bool:
-        """Cancel a request; False when it is over already."""
-        stopped = request.fail(RequestError("cancelled", "the request was cancelled"))
-        if stopped:
-            self.health.refused("cancelled")
+    def end(self, request: Request, *, code: str = "cancelled", keep: bool = False) -> bool:
+        """Cancel a request; False when it is over already.
+
+        What was found goes with the error, or, where it is to be kept, is the final.
+        """
+        found = request.found() if request.found is not None and not request.over else None
+        if keep and found is not None:
+            stopped = request.final(found)
+        else:
+            stopped = request.fail(RequestError(code, _ENDINGS[code]), found)
+            if stopped:
+                self.health.refused(code)
         if request.cancel:
             request.cancel()
         return stopped
+
+    def shut(self, request: Request) -> bool:
+        """End a request because the daemon ends; False when it is over already."""
+        return self.end(request, code="shutting_down")
 
     # The operations
 
@@ -285,11 +318,16 @@ class Operations:
                 "version": __version__,
                 "protocol": messages.VERSION,
                 "role": role,
-                "ops": [found.name for found in messages.OPERATIONS if messages.allows(role, found.role)],
+                "ops": [found.name for found in messages.OPERATIONS if self._offers(found, role)],
                 "features": list(messages.FEATURES),
                 "limits": limits,
             }
         )
+
+    def _offers(self, operation: Operation, role: str) -> bool:
+        if operation.name in messages.BATCH_OPERATIONS and not self.batches.available:
+            return False
+        return messages.allows(role, operation.role)
 
     def _metrics(self, request: Request) -> None:
         request.final({"text": self.health.open_metrics(self.analyses.scheduler)})
@@ -336,8 +374,23 @@ class Operations:
     def _book_get(self, request: Request) -> None:
         if self.closing:
             # The book may be gone already, and nobody should hear that it does not know a position.
-            raise RequestError("shutting_down", "the daemon is about to end")
+            raise RequestError("shutting_down", _ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
+
+    def _analyze_batch(self, request: Request) -> None:
+        self.admit(request)
+        self.batches.submit(request)
+
+    def _batch_results(self, request: Request) -> None:
+        self.admit(request)
+        self.batches.results(request)
+
+    def _batch_forget(self, request: Request) -> None:
+        self.admit(request)
+        self.batches.forget(request)
+
+    def _cache_clear(self, request: Request) -> None:
+        self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
 
     def _jobs(self, request: Request) -> None:
         request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})
@@ -346,17 +399,20 @@ class Operations:
         target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
         if (target is not None) + (number is not None) + bool(everything) != 1:
             raise RequestError("bad_request", "expected either target, job or all", "target")
+        keep = bool(request.values.get("keep"))
         if everything:
-            ended = [self.end(found) for found in list(request.client.requests.values())]
+            ended = [self.end(found, keep=keep) for found in list(request.client.requests.values())]
             request.final({"cancelled": any(ended), "number": sum(ended)})
             return
         if number is None:
             found = request.client.requests.get(target) if target is not None else None
-            request.final({"cancelled": found is not None and self.end(found)})
+            request.final({"cancelled": found is not None and self.end(found, keep=keep)})
             return
-        if not messages.allows(request.client.role, messages.EDITOR):
+        job = self.books.jobs.find(number)
+        editor = messages.allows(request.client.role, messages.EDITOR)
+        if not editor and (job is None or job.on_book or job.client != request.client.name):
             raise RequestError("forbidden", f"to cancel a job takes the role editor, not {request.client.role}", "job")
-        if self.books.jobs.find(number) is None:
+        if job is None:
             raise RequestError("not_found", f"there is no job {number}", "job")
         request.final({"cancelled": self.books.jobs.cancel(number)})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.books.jobs import Jobs
@@ -11,16 +12,21 @@ from desdaemon.books.service import Books
 from desdaemon.books.wire import BookOperations
 from desdaemon.operations.analysis import Analyses
 from desdaemon.operations.analysis_cache import Cache
+from desdaemon.operations.batches import Batches
 from desdaemon.operations.registry import Operations, ServerLimits
 from desdaemon.search.loader import Engine, EngineConfig
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.search.workers import Engines, Workers
 from desdaemon.session.settings import Settings
 from desdaemon.system.logs import Log
-from desdaemon.system.paths import Hidden
+from desdaemon.system.paths import Hidden, confined
 
 from .metrics import Health
 from .text_sessions import Texts
+
+ANALYSES_FILE = "analyses.cache"
+BATCHES_FOLDER = "batches"
+"""In the data folder: the analyses that are kept, and the batches."""
 
 
 class Services(NamedTuple):
@@ -55,12 +61,24 @@ def furnish(
     analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
     texts = Texts(settings, engines, scheduler, books, health, data_folder, hidden)
+    if data_folder:
+        kept = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
+        books.files.reserved = tuple(Path(name) for name in (*kept, settings.eval_file) if name)
+    batches = Batches(
+        os.path.join(data_folder, BATCHES_FOLDER) if data_folder else "",  # noqa: PTH118
+        books.jobs,
+        analyses,
+        health,
+        limits,
+        lambda name: confined(name, data_folder),
+    )
     operations = Operations(
         health,
         limits,
         analyses,
         BookOperations(books, books.jobs, settings, texts, health, hidden),
         texts,
+        batches,
         shut_down,
     )
     return Services(settings, health, scheduler, books, books.jobs, cache, texts, operations)

@@ -24,14 +24,14 @@ from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.connection import Connection, connection_path, runtime_folder
-from desdaemon.protocol.wire.messages import VERSION, RequestError
+from desdaemon.protocol.wire.messages import VERSION
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.session.settings import Settings
 from desdaemon.system.logs import Log
 from desdaemon.system.paths import made_folder, private_folder
 
-from .composition import Services, furnish
+from .composition import ANALYSES_FILE, Services, furnish
 from .keys import Keys
 from .metrics import notify, watchdog_s
 from .sockets import Sockets
@@ -68,7 +68,7 @@ class Server:
         self._books = books
         self.done = threading.Event()
         self._ending = threading.Lock()
-        self._cache_file = os.path.join(options.data_folder, "analyses.cache")  # noqa: PTH118
+        self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
         self._lock = _hold(private_folder(runtime_folder()))
         self._services = self._furnish(settings, options, scheduler)
         self._context: zmq.Context[Any] = zmq.Context()
@@ -107,6 +107,7 @@ class Server:
 
     def start(self) -> None:
         """Begin to answer, and tell where."""
+        self._services.operations.batches.start()
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
         endpoints = [endpoint for door in self._doors for endpoint in door.endpoints]
         events = [endpoint for door in self._doors for endpoint in door.events]
@@ -118,7 +119,7 @@ class Server:
     def _tell(self, job: Job) -> None:
         """Publish how a job goes on."""
         data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
-        if job.over:
+        if job.over and job.on_book:
             data |= {name: job.result[name] for name in ("added", "changed", "time_s") if name in job.result}
             book = self._services.operations.books.status()
             self._sockets.publish("book", {**book, "job": job.id, "op": job.op})
@@ -171,14 +172,12 @@ class Server:
             not request.endless and not request.outlives for request in self._sockets.in_flight()
         ):
             time.sleep(0.01)
-        leaving = RequestError("shutting_down", "the daemon is about to end")
+        operations.batches.close()
         jobs = threading.Thread(target=self._close_book, name="closer", daemon=True)
         jobs.start()
         jobs.join(JOBS_S)
         for request in self._sockets.in_flight():
-            request.fail(leaving)
-            if request.cancel:
-                request.cancel()
+            operations.shut(request)
         self._save_cache()
         services.texts.close()
         operations.closing = True
@@ -247,7 +246,7 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
     scheduler = Scheduler(options.slots)
     settings = copy.deepcopy(session.settings)
     settings.n_tasks = 1
-    books.scheduler, books.data_folder = scheduler, options.data_folder
+    books.scheduler, books.files.data_folder = scheduler, options.data_folder
     try:
         server = _opened(settings, options, log, scheduler, books)
     except OSError as error:

@@ -193,7 +193,15 @@ class Texts:
             raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
         if not client.remote:
             return text
-        return checked_line(text, client.role, self._data_folder)
+        line = checked_line(text, client.role, self._data_folder)
+        word, rest = split_line(line)
+        command = find_command(word)
+        if command is not None and command.name == "save" and rest:
+            try:
+                self._books.target(Path(rest))
+            except BadInput as error:
+                raise RequestError("forbidden", str(error), "line") from None
+        return line
 
     def put(self, client: Client, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
         """Have a line carried out in its turn and ``done`` called with what it printed; returns what cancels it.

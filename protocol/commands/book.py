@@ -18,7 +18,7 @@ BookValues = dict[str, BookValue]
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 
-_REPLACING = ("new", "load", "import", "salvage", "enumerate")
+_REPLACING = ("new", "load", "reopen", "import", "salvage", "enumerate")
 
 
 class BadParameter(BadInput):
@@ -75,7 +75,8 @@ class BookCommand(NamedTuple):
     ``long`` ones may take more than a second: they report progress and can be stopped. ``writes`` ones change the book
     or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. Those that
     put another book in its place say so by ``replaces``. ``role`` is what a remote client has to be; every command
-    that names a file takes an admin.
+    that names a file takes an admin. ``dialogue`` ones are about the memory of a dialogue's own search: the wire has no
+    operation for them.
     """
 
     name: str
@@ -86,6 +87,7 @@ class BookCommand(NamedTuple):
     writes: bool = False
     role: str = READER
     places: bool = False
+    dialogue: bool = False
 
     @property
     def replaces(self) -> bool:
@@ -148,6 +150,7 @@ BOOK_COMMANDS = (
         True,
         ADMIN,
     ),
+    _editor("reopen", (), "Read the file of the book in use anew, for writing where no other process has it."),
     BookCommand(
         "save",
         (),
@@ -262,7 +265,14 @@ BOOK_COMMANDS = (
         "Show positions of the book with a single best move.",
         True,
     ),
-    BookCommand("feed-hash", (), (), "Give the scores of what the position leads to to the dialogue's search.", True),
+    BookCommand(
+        "feed-hash",
+        (),
+        (),
+        "Give the scores of what the position leads to to the dialogue's search.",
+        True,
+        dialogue=True,
+    ),
     # Growing
     _editor("store", (), "Add the positions of the game."),
     _editor(

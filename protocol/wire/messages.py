@@ -28,11 +28,35 @@ LONGEST_BOARD = 512
 LONGEST_MOVES = 1024
 MOST_LINES = 64
 MOST_PLIES = 128
+MOST_ITEMS = 100_000
+"""Positions of a batch."""
+
+MOST_RESULTS = 1000
+"""Results of a batch in one reply."""
+
 _MOST_WARNINGS = 20
 _MOST_SHOWN = 3
 _KEYS = frozenset(("v", "id", "op", "args"))
 
-FEATURES = ("analyze.plies", "analyze.cache", "cancel.all", "book", "events", "jobs", "metrics", "text")
+FEATURES = (
+    "analyze.plies",
+    "analyze.cache",
+    "analyze.until",
+    "analyze.game_nodes",
+    "analyze.book.level",
+    "analyze.batch",
+    "cache.clear",
+    "cancel.all",
+    "cancel.data",
+    "book",
+    "book.get.children",
+    "book.reopen",
+    "events",
+    "jobs",
+    "metrics",
+    "status.problems",
+    "text",
+)
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 ROLES = (READER, EDITOR, ADMIN)
@@ -74,8 +98,8 @@ class Argument(NamedTuple):
     """An argument of an operation.
 
     ``kind`` is ``int`` (``low``..``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
-    ``moves`` or ``ints`` (lists of at most ``high`` texts or numbers), ``id`` (of a request) or ``flag``; those of book
-    commands are checked with the command.
+    ``moves``, ``ints`` or ``maps`` (lists of at most ``high`` texts, numbers or maps), ``id`` (of a request), ``path``
+    (a file in the data folder) or ``flag``; those of book commands are checked with the command.
     """
 
     name: str
@@ -94,9 +118,11 @@ class Argument(NamedTuple):
             return known
         if self.kind == "text":
             return f"a text of at most {self.high} characters"
+        if self.kind == "path":
+            return "the name of a file"
         if self.kind == "id":
             return f"a text of at most {LONGEST_ID} bytes or a whole number from 0 to 2^64 - 1"
-        things = {"moves": "moves", "ints": "whole numbers"}
+        things = {"moves": "moves", "ints": "whole numbers", "maps": "maps"}
         return f"a list of at most {self.high} {things[self.kind]}" if self.kind in things else "true or false"
 
 
@@ -132,7 +158,20 @@ ANALYZE = (
     Argument("book", "choice", "What to do with the book.", choices=("use", "ignore", "only")),
     Argument("partial_ms", "int", "Tell what is known so far at this interval.", 1, 10**9),
     Argument("priority", "int", "Among the requests of this client; higher first, 0 unless given.", -1000, 1000),
+    Argument("until", "choice", "Search ever deeper until this happens.", choices=("cancelled",)),
+    Argument("game_nodes", "int", "At most so many nodes for all `plies` together.", 1, 10**15),
 )
+
+_OF_ONE_REQUEST = frozenset(("board", "moves", "partial_ms", "priority", "until"))
+
+BATCH = (
+    Argument("items", "maps", "Positions: maps of `id`, `board` and `moves`, each optional.", 0, MOST_ITEMS),
+    Argument("file", "path", "Instead of `items`: a file in the data folder, a position a line; takes an admin."),
+    *(argument for argument in ANALYZE if argument.name not in _OF_ONE_REQUEST),
+)
+"""Arguments of `analyze.batch`: what is asked about, then those of `analyze` that hold for each item."""
+
+_BATCH_JOB = Argument("job", "int", "What `analyze.batch` answered.", 0, 2**53, required=True)
 
 
 def _book_argument(parameter: Parameter) -> Argument:
@@ -153,14 +192,33 @@ BASIC_OPERATIONS = (
     ),
     Operation("analyze", ANALYZE, READER, "Search a position, or several of a game."),
     Operation("legal", POSITION, READER, "The legal moves of a position."),
-    Operation("book.get", POSITION, READER, "What the book knows of a position."),
-    Operation("jobs", (), READER, "The book jobs that wait, run, or ended lately."),
+    Operation("analyze.batch", BATCH, READER, "Search many positions as a job that survives a restart."),
+    Operation(
+        "batch.results",
+        (
+            _BATCH_JOB,
+            Argument("after", "int", "The `cursor` of the reply before; 0, the default, is the beginning.", 0, 2**53),
+            Argument("limit", "int", "At most so many results; 1000 unless given.", 1, MOST_RESULTS),
+        ),
+        READER,
+        "Results of a batch in the order in which they were found.",
+    ),
+    Operation("batch.forget", (_BATCH_JOB,), READER, "End a batch and remove its results."),
+    Operation("cache.clear", (), ADMIN, "Forget the analyses that are kept."),
+    Operation(
+        "book.get",
+        (*POSITION, Argument("children", "flag", "Tell of every legal move what the book knows where it leads.")),
+        READER,
+        "What the book knows of a position.",
+    ),
+    Operation("jobs", (), READER, "The book jobs that wait, run, or ended lately, and the batches that are kept."),
     Operation(
         "cancel",
         (
             Argument("target", "id", "A request of this client."),
-            Argument("job", "int", "A book job; takes an editor.", 0, 2**53),
+            Argument("job", "int", "A job; takes an editor, or whoever asked for the batch.", 0, 2**53),
             Argument("all", "flag", "Every request of this client."),
+            Argument("keep", "flag", "End analyses with a final of what was found instead of an error."),
         ),
         READER,
         "End a request or a job.",
@@ -176,7 +234,11 @@ BOOK_OPERATIONS = tuple(
         command.help,
     )
     for command in BOOK_COMMANDS
+    if not command.dialogue
 )
+
+BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
+"""Those that need a data folder."""
 
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
@@ -265,9 +327,9 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
 def _checked(argument: Argument, value: Any) -> Any:
     if argument.kind == "book":
         return value
-    if argument.kind == "text":
+    if argument.kind in ("text", "path"):
         fits = isinstance(value, str)
-        if fits and len(value) > argument.high:
+        if argument.kind == "text" and fits and len(value) > argument.high:
             raise RequestError(
                 "too_large",
                 f"{argument.name} of {len(value)} characters: expected at most {argument.high}",
@@ -282,7 +344,7 @@ def _checked(argument: Argument, value: Any) -> Any:
     elif argument.kind == "flag":
         fits = isinstance(value, bool)
     else:
-        kind = str if argument.kind == "moves" else int
+        kind = {"moves": str, "ints": int, "maps": dict}[argument.kind]
         fits = isinstance(value, list) and len(value) <= argument.high and all(type(item) is kind for item in value)
     if not fits:
         message = f"{argument.name} = {_shown(value)}: expected {argument.expected}"

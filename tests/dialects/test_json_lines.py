@@ -37,9 +37,9 @@ def test_everything_that_was_asked_is_answered_before_the_end() -> None:
         assert found[number][1]["data"]["plies"][0]["ply"] == number % 5
 
 
-def test_what_nothing_would_end_is_cancelled_at_the_end() -> None:
+def test_what_nothing_would_end_is_ended_with_the_input() -> None:
     found = replies(request(1, "analyze", depth=37) + request(2, "analyze", depth=3, moves="f5"))
-    assert found[1][0]["error"]["code"] == "cancelled"
+    assert found[1][0]["error"]["code"] == "shutting_down"
     assert found[2][-1]["type"] == "final"
 
 

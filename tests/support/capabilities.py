@@ -92,6 +92,7 @@ WHAT: dict[str, dict[str, str]] = {
         "json": "cancel",
     },
     "A whole game judged": {"text": "analyze", "nboard": "analyze", "json": "analyze"},
+    "Many positions, over a restart": {"json": "analyze.batch batch.results batch.forget"},
     "Clocks": {
         "text": "new",
         "gtp": "time_settings time_left cputime",
@@ -119,7 +120,7 @@ WHAT: dict[str, dict[str, str]] = {
     },
     "Result": {"text": "go", "gtp": "final_score gogui-rules_final_result", "xboard": "result", "json": "legal"},
     "Mirrors": {"text": "hmirror vmirror rotate symmetry"},
-    "The engine's memory": {"xboard": "memory", "cassio": "empty-hash feed-hash"},
+    "The engine's memory": {"xboard": "memory", "cassio": "empty-hash feed-hash", "json": "cache.clear"},
     "Measuring": {
         "text": "eval perft count bench mobility estimate resources",
         "gtp": "cputime",

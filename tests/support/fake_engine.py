@@ -25,7 +25,8 @@ class FakeControl:
 
 
 class FakeSearcher:
-    """Scores a move by its square: the lower, the better. From `ENDLESS_DEPTH` on it waits for a stop.
+    """Scores a move by its square: the lower, the better. From `ENDLESS_DEPTH` on it waits for a stop; deeper still
+    it has found something when it begins to wait.
 
     `calls` holds (player, opponent, limits, options) of every search; `begun` is set while one waits.
     """
@@ -40,6 +41,8 @@ class FakeSearcher:
         control: FakeControl = options["control"]
         complete = True
         if limits.depth >= ENDLESS_DEPTH and not limits.time_ms and not limits.nodes:
+            if limits.depth > ENDLESS_DEPTH:
+                self._begin(player, opponent, options)
             self.begun.set()
             assert control.event.wait(60), "nobody stopped an endless search"
             complete = False
@@ -60,6 +63,13 @@ class FakeSearcher:
                     progress(index, line)
             lines.append(line)
         return Result(tuple(lines), 12345, 5.0, complete and not control.event.is_set())
+
+    def _begin(self, player: int, opponent: int, options: dict[str, Any]) -> None:
+        progress: Callable[[int, Line], None] | None = options.get("progress")
+        moves = rules.squares(rules.legal_moves(player, opponent) & options.get("allow", rules.FULL))
+        if progress and moves:
+            empties = rules.empties(player, opponent)
+            progress(0, Line(moves[0], 10, 10, 10, 2, 73, (moves[0],), 2000, 5.0, empties))
 
     def evaluate(self, player: int, opponent: int) -> float:
         return (player.bit_count() - opponent.bit_count()) / 4

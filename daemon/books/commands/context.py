@@ -52,13 +52,17 @@ class Run(NamedTuple):
         """A parameter that is a file's name. Raises `Forbidden`."""
         value = self.values[name]
         assert isinstance(value, str)
-        return self.books.path(value, self.caller)
+        return self.books.files.path(value, remote=self.caller.remote)
+
+    def target(self, name: str = "file") -> Path:
+        """A parameter that is the name of a file to be written. Raises `Forbidden`."""
+        return self.books.target(self.path(name))
 
     def paths(self, name: str = "files") -> list[Path]:
-        """A parameter that is several. Raises `Forbidden`."""
+        """A parameter that is several files, folders or patterns. Raises `Forbidden`, and `BadInput` for no file."""
         value = self.values[name]
         assert isinstance(value, list)
-        return [self.books.path(part, self.caller) for part in value]
+        return [path for part in value for path in self.books.files.matching(part, remote=self.caller.remote)]
 
     def level(self, name: str = "level") -> int:
         """A search level: the parameter, the book's unless it was given."""

@@ -58,6 +58,19 @@ def _load(run: Run) -> Result:
     return {"notes": opened.notes, "text": [f"{path}: {_count(opened.book)}"]}
 
 
+def _reopen(run: Run) -> Result:
+    opened, name = run.books.opened, run.books.file
+    if opened is None or not name:
+        raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
+    if opened.store is not None and not opened.store.read_only:
+        return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
+    if opened.store is None and bool(getattr(opened.book.recorder, "changes", False)):
+        raise BadInput(f"book reopen: {name} lacks changes that were not saved: book save keeps them")
+    again = registry.open_any(Path(name), level=max(1, opened.book.options.level), going=run.going)
+    run.books.use(again, Path(name))
+    return {"notes": again.notes, "text": [f"{name}: {_count(again.book)}"]}
+
+
 def _save(run: Run) -> Result:
     book, books = run.book, run.books
     opened = books.opened
@@ -72,6 +85,8 @@ def _save(run: Run) -> Result:
     if store is not None and path.resolve() == store.path:
         store.save(going=run.going)
         return {"notes": [], "text": [f"Book saved to {path}: {_count(book)}"]}
+    if run.values["file"] is not None:
+        books.target(path)
     saved = registry.save(path, book, run.going)
     text = [f"Book saved to {path}: {_count(book)}"]
     failure = books.failure
@@ -103,7 +118,7 @@ def _import(run: Run) -> Result:
 
 
 def _export(run: Run) -> Result:
-    path, book = run.path(), run.book
+    path, book = run.target(), run.book
     kind = registry.format_by_name(path)
     if kind == registry.EDAX:
         edax.write(path, book.table, book.options, book.file_links, run.going)
@@ -191,6 +206,7 @@ WORK: dict[str, Work] = {
     "new": _new,
     "enumerate": _enumerate,
     "load": _load,
+    "reopen": _reopen,
     "save": _save,
     "import": _import,
     "export": _export,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,22 +20,18 @@ SHOWN = 5
 """So many unusable games are named, the rest are counted."""
 
 
-def game_files(paths: list[Path]) -> list[Path]:
-    """The files meant: of a folder all game files in it, of a name with * or ? what it fits. Raises `BadInput`."""
+def game_files(run: Run) -> list[Path]:
+    """The files that a command names: of a folder all game files in it. Raises `BadInput`."""
     found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(file for file in path.iterdir() if file.suffix[1:].lower() in BASE_FORMATS)
-            if not inside:
-                raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
-            found += inside
-        elif path.exists() or not glob.has_magic(str(path)):
+    for path in run.paths():
+        if not path.is_dir():
             found.append(path)
-        else:
-            fitting = sorted(glob.glob(str(path)))  # noqa: PTH207  the pattern may begin at the root
-            if not fitting:
-                raise BadInput(f"{quoted(str(path))}: no such files: expected the names of game files")
-            found += map(Path, fitting)
+            continue
+        files = run.books.files.inside(path, remote=run.caller.remote)
+        inside = [file for file in files if file.suffix[1:].lower() in BASE_FORMATS]
+        if not inside:
+            raise BadInput(f"{quoted(str(path))}: no game file in this folder: expected {' '.join(BASE_FORMATS)}")
+        found += inside
     return found
 
 
@@ -47,8 +42,7 @@ class Games:
     """
 
     def __init__(self, run: Run) -> None:
-        # Once more, for what a folder or a pattern led to may be a link.
-        self.files = [run.books.path(str(file), run.caller) for file in game_files(run.paths())]
+        self.files = game_files(run)
         self.games = 0
         self.left_out = 0
         self.problems: list[str] = []

@@ -142,7 +142,7 @@ def _lines(run: Run) -> Result:
 
 
 def _extract(run: Run) -> Result:
-    path = run.path()
+    path = run.target()
     initial, moves = run.caller.initial, run.caller.moves
     lines = _best_lines(run, 10**6)
     games = (

@@ -1,0 +1,212 @@
+"""A batch of positions on the disk: what was asked, and the results as they are found, for as long as they are kept.
+
+A file is lines of text, each a CRC-32 in hexadecimal, a blank and JSON: a head, an item a line, then results, and at
+last the state it ended in. It is written beside and renamed, then only appended to; what a crash cut short at its end
+is cut off before the next write. Offsets of lines are kept in memory, their content is not. For one thread at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import zlib
+from array import array
+from pathlib import Path
+from typing import Any
+
+_VERSION = 1
+SUFFIX = ".batch"
+
+Data = dict[str, Any]
+
+
+class BatchFile:
+    """One batch. ``job`` is its number, ``owner`` who asked, ``args`` the arguments of `analyze` for each item.
+
+    ``state`` is "" until it has ended. Results have places in the order in which they were appended.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.job = 0
+        self.owner = ""
+        self.created = 0.0
+        self.args: Data = {}
+        self.state = ""
+        self.answered = bytearray()
+        """For each item 1 where its result is in the file."""
+        self._items = array("Q")
+        self._results = array("Q")
+        self._size = 0
+        self._file = -1
+
+    @property
+    def items(self) -> int:
+        """How many positions were asked about."""
+        return len(self._items)
+
+    @property
+    def results(self) -> int:
+        """How many results are on the disk."""
+        return len(self._results)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._size
+
+    @classmethod
+    def create(cls, folder: Path, job: int, owner: str, created: float, args: Data, items: list[Data]) -> BatchFile:
+        """Write a new batch; it is on the disk when this returns. Raises `OSError`, leaving nothing."""
+        batch = cls(folder / f"{job}{SUFFIX}")
+        head = {"version": _VERSION, "job": job, "owner": owner, "created": created, "args": args, "items": len(items)}
+        beside = batch.path.with_suffix(".new")
+        try:
+            with open(beside, "wb", opener=_private) as file:
+                file.write(_line(head))
+                for item in items:
+                    file.write(_line(item))
+                file.flush()
+                os.fsync(file.fileno())
+            beside.rename(batch.path)
+            _sync_folder(folder)
+        except OSError:
+            for path in (beside, batch.path):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            raise
+        batch.open()
+        return batch
+
+    def open(self) -> None:
+        """Read what is there. Raises `OSError`, and `ValueError` for what is no batch."""
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            # What was found can be fetched from a file system for reading alone.
+            self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self._scan()
+        except BaseException:
+            self.close()
+            raise
+
+    def _scan(self) -> None:
+        at = 0
+        with open(self.path, "rb") as file:  # noqa: PTH123
+            head = _content(file.readline())
+            if head is None or head.get("version") != _VERSION:
+                raise ValueError(f"{self.path.name}: no batch of this version")
+            at = file.tell()
+            self.job, self.owner, self.args = int(head["job"]), str(head["owner"]), dict(head["args"])
+            self.created = float(head["created"])
+            for _ in range(int(head["items"])):
+                if _content(file.readline()) is None:
+                    raise ValueError(f"{self.path.name}: damaged at byte {at}")
+                self._items.append(at)
+                at = file.tell()
+            self.answered = bytearray(len(self._items))
+            while (found := _content(file.readline())) is not None:
+                if "state" in found:
+                    self.state = str(found["state"])
+                else:
+                    self._results.append(at)
+                    self.answered[int(found["item"])] = 1
+                at = file.tell()
+        self._size = at
+
+    def item(self, number: int) -> Data:
+        """An item as it was asked. Raises `OSError`, and `ValueError` for a damaged one."""
+        return self._read(self._items[number])
+
+    def result(self, place: int) -> Data:
+        """A result. Raises as `item` does."""
+        return self._read(self._results[place])
+
+    def length(self, place: int) -> int:
+        """Bytes of a result in the file."""
+        end = self._results[place + 1] if place + 1 < len(self._results) else self._size
+        return end - self._results[place]
+
+    def append(self, results: list[Data], state: str = "") -> None:
+        """Add results, and the state where it has ended; they are on the disk when this returns.
+
+        Raises `OSError`; the file is then as it was, and the same may be tried again.
+        """
+        lines = [_line(result) for result in results] + ([_line({"state": state})] if state else [])
+        content = b"".join(lines)
+        try:
+            # What a crash or a failed write has left behind the last whole line.
+            os.ftruncate(self._file, self._size)
+            written = 0
+            while written < len(content):
+                written += os.pwrite(self._file, content[written:], self._size + written)
+            os.fsync(self._file)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            raise
+        for result, line in zip(results, lines, strict=False):
+            self._results.append(self._size)
+            self.answered[result["item"]] = 1
+            self._size += len(line)
+        if state:
+            self._size += len(lines[-1])
+            self.state = state
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def remove(self) -> None:
+        """Delete it. Raises `OSError`."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+        _sync_folder(self.path.parent)
+
+    def _read(self, at: int) -> Data:
+        line, length = b"", 1 << 12
+        while b"\n" not in line:
+            piece = os.pread(self._file, length, at + len(line))
+            if not piece:
+                break
+            line += piece
+            length *= 4
+        content = _content(line.partition(b"\n")[0] + b"\n")
+        if content is None:
+            raise ValueError(f"{self.path.name}: damaged at byte {at}")
+        return content
+
+
+def _line(content: Data) -> bytes:
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def _content(line: bytes) -> Data | None:
+    """What a line says; None where it is torn, damaged or missing."""
+    if not line.endswith(b"\n") or line[8:9] != b" ":
+        return None
+    body = line[9:-1]
+    if line[:8] != b"%08x" % zlib.crc32(body):
+        return None
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

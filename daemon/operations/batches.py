@@ -1,0 +1,492 @@
+"""`analyze.batch`: many positions as a job of the lowest priority that survives a restart.
+
+One thread owns all batches. Everything that is asked of them, and everything that searches find, is handed to it as a
+call; disk and JSON are its business alone. A result can be fetched once it is on the disk, and stays there until the
+batch is forgotten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, Job, Jobs
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.messages import MOST_ITEMS, MOST_RESULTS, RequestError
+from desdaemon.protocol.wire.positions import read_moves
+from desdaemon.search.scheduler import Lane
+
+from .analysis import Analyses, Analysis
+from .batch_files import SUFFIX, BatchFile
+from .questions import read_questions
+from .searches import Place
+
+if TYPE_CHECKING:
+    from desdaemon.server.metrics import Health
+
+    from .registry import Client, Data, Request, ServerLimits
+
+SYNC_S = 0.3
+"""Results go to the disk together, this often."""
+
+RETRY_S = 2.0
+"""After a failed write the next attempt comes so much later."""
+
+LARGEST_FILE = 64 << 20
+LARGEST_REPLY = 512 << 10
+"""Bytes of the results in one reply, about."""
+
+_MOST_UNSYNCED = 1000
+_RESULT_BYTES = 600
+"""What a result takes on the disk, about, for the limit."""
+
+_BOARD = 64
+
+
+class _Batch:
+    """A batch under way or over."""
+
+    def __init__(self, file: BatchFile, job: Job) -> None:
+        self.file = file
+        self.job = job
+        self.next = 0
+        """The first item that may still have to be searched."""
+        self.in_flight: dict[int, Analysis] = {}
+        self.found: list[Data] = []
+        """Results that are not on the disk yet."""
+        self.ending = ""
+        """The state to be written where it ends."""
+        self.retry = 0.0
+        """No write before this time."""
+
+    @property
+    def over(self) -> bool:
+        return bool(self.file.state)
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it takes or will take on the disk, about."""
+        return self.file.size + _RESULT_BYTES * (self.file.items - self.file.results)
+
+
+class _Item:
+    """Receives the answer to an item (`operations_analysis.Receiver`)."""
+
+    def __init__(self, tell: Callable[[Data], None]) -> None:
+        self._tell = tell
+
+    def partial(self, data: Data) -> bool:
+        return True
+
+    def final(self, data: Data) -> bool:
+        self._tell({"data": data})
+        return True
+
+    def fail(self, error: RequestError) -> bool:
+        self._tell({"error": error.data()})
+        return True
+
+
+class Batches:
+    """See the module. Every method may be called from any thread and returns at once, but for `close`."""
+
+    def __init__(
+        self,
+        folder: str,
+        jobs: Jobs,
+        analyses: Analyses,
+        health: Health,
+        limits: ServerLimits,
+        confine: Callable[[str], Path],
+    ) -> None:
+        """``folder`` is where they are kept, "" for nowhere; ``confine`` finds a client's file or raises `BadInput`."""
+        self.problem = ""
+        """Why nothing can be written at present."""
+        self.unfinished = 0
+        self._folder = Path(folder) if folder else None
+        self._jobs = jobs
+        self._analyses = analyses
+        self._health = health
+        self._limits = limits
+        self._confine = confine
+        self._batches: dict[int, _Batch] = {}
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._lock = -1
+        self._last = 0
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def available(self) -> bool:
+        """Whether there is a folder for them."""
+        return self._folder is not None
+
+    @property
+    def kept(self) -> int:
+        """How many there are, those that are over included."""
+        return len(self._batches)
+
+    def start(self) -> None:
+        """Take up what an earlier process has left."""
+        if self._folder is not None and self._folder.is_dir():
+            self._put(self._hold)
+
+    def submit(self, request: Request) -> None:
+        """`analyze.batch`."""
+        self._answer(request, self._create)
+
+    def results(self, request: Request) -> None:
+        """`batch.results`."""
+        self._answer(request, self._results)
+
+    def forget(self, request: Request) -> None:
+        """`batch.forget`."""
+        self._answer(request, self._forget)
+
+    def close(self, timeout_s: float = 1.0) -> None:
+        """Put what was found on the disk and let go; unfinished batches go on in the next process."""
+        self._closing = True
+        if self._thread is not None:
+            self._put(lambda: None)
+            self._thread.join(timeout_s)
+
+    # The thread
+
+    def _put(self, call: Callable[[], None]) -> None:
+        self._calls.put(call)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
+            self._thread.start()
+
+    def _answer(self, request: Request, work: Callable[[Request], Data]) -> None:
+        def answer() -> None:
+            if request.over:
+                return
+            try:
+                self._hold()
+                request.final(work(request))
+            except RequestError as error:
+                self._health.refused(error.code)
+                request.fail(error)
+            except OSError as error:
+                self._health.refused("internal")
+                request.fail(RequestError("internal", f"batches: {error.strerror}"))
+            except Exception:
+                self._health.mistake("batch")
+                request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+
+        self._put(answer)
+
+    def _run(self) -> None:
+        while not self._closing:
+            waiting = any(batch.found or batch.ending for batch in self._batches.values())
+            with contextlib.suppress(queue.Empty):
+                self._guarded(self._calls.get(timeout=SYNC_S if waiting else None))
+                while not self._closing:
+                    self._guarded(self._calls.get_nowait())
+            for batch in list(self._batches.values()):
+                self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
+            for batch in self._first_of_each():
+                self._guarded(lambda batch=batch: self._search(batch))  # type: ignore[misc]
+            self.unfinished = sum(not batch.over for batch in self._batches.values())
+        for batch in self._batches.values():
+            for analysis in batch.in_flight.values():
+                analysis.cancel()
+            batch.retry = 0.0
+            self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
+            batch.file.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except RequestError:
+            # The folder is held by another process: those who ask are told.
+            return
+        except Exception:
+            self._health.mistake("batches")
+
+    def _hold(self) -> None:
+        """Take the folder and what is in it, unless that was done. Raises `RequestError` and `OSError`."""
+        import fcntl
+
+        if self._folder is None:
+            raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
+        if self._lock >= 0:
+            return
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = _opened(self._folder / "lock")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            self.problem = "another daemon keeps the batches of this data folder"
+            raise RequestError("busy", self.problem) from None
+        self._lock, self.problem = lock, ""
+        for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+            file = BatchFile(path)
+            try:
+                file.open()
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                self._health.log.warning("batch not taken over", file=path.name, reason=str(error))
+                continue
+            self._add(file)
+
+    def _add(self, file: BatchFile) -> _Batch:
+        job = self._jobs.register(file.job, "analyze.batch", file.owner)
+        job.started = file.created
+        batch = _Batch(file, job)
+        self._batches[file.job] = batch
+        self._last = max(self._last, file.job)
+        job.report("analyze", file.results, file.items, 0)
+        if file.state:
+            job.end(file.state)
+        else:
+            job.on_cancel(lambda: self._put(lambda: self._cancel(batch)))
+        return batch
+
+    # What is asked for
+
+    def _create(self, request: Request) -> Data:
+        client, values = request.client, dict(request.values)
+        items, name = values.pop("items", None), values.pop("file", None)
+        if (items is None) == (name is None):
+            raise RequestError("bad_request", "expected either items or file", "items")
+        found = _checked_items(items) if items is not None else self._file_items(client, str(name))
+        if not found:
+            raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
+        _check_arguments(values, self._analyses.level)
+        self._check_room(client, found)
+        assert self._folder is not None
+        created = time.time()
+        number = max(self._last + 1, int(created))
+        batch = self._add(BatchFile.create(self._folder, number, client.account, created, values, found))
+        return {"job": batch.job.id, "items": batch.file.items}
+
+    def _file_items(self, client: Client, name: str) -> list[Data]:
+        if client.remote and not messages.allows(client.role, messages.ADMIN):
+            raise RequestError("forbidden", f"to name a file takes the role admin, not {client.role}", "file")
+        try:
+            path = self._confine(name)
+        except BadInput as error:
+            raise RequestError("forbidden", str(error), "file") from None
+        try:
+            with path.open("rb") as file:
+                content = file.read(LARGEST_FILE + 1)
+        except FileNotFoundError:
+            raise RequestError("not_found", f"{name}: no such file", "file") from None
+        except OSError as error:
+            raise RequestError("bad_request", f"{name}: {error.strerror}", "file") from None
+        if len(content) > LARGEST_FILE:
+            raise RequestError("too_large", f"{name}: expected at most {LARGEST_FILE} bytes", "file")
+        found = list(_line_items(content.decode("utf-8", "replace")))
+        if len(found) > MOST_ITEMS:
+            raise RequestError("too_large", f"{name}: {len(found)} positions: expected at most {MOST_ITEMS}", "file")
+        return found
+
+    def _check_room(self, client: Client, items: list[Data]) -> None:
+        mine = [batch for batch in self._batches.values() if batch.file.owner == client.account]
+        if len(mine) >= self._limits.batches:
+            raise RequestError("busy", f"{len(mine)} batches of {client.account} are kept: forget one of them")
+        size = sum(len(str(item)) for item in items) + _RESULT_BYTES * len(items)
+        taken = sum(batch.weight for batch in mine)
+        if taken + size > self._limits.batch_bytes:
+            raise RequestError(
+                "busy",
+                f"batches of {client.account} take {taken} bytes, this one about {size}: "
+                f"expected at most {self._limits.batch_bytes} in all; forget one of them, or ask for less",
+            )
+
+    def _batch_of(self, request: Request) -> _Batch:
+        number, client = request.values["job"], request.client
+        batch = self._batches.get(number)
+        if batch is None:
+            raise RequestError("not_found", f"there is no batch {number}", "job")
+        if batch.file.owner != client.account and not messages.allows(client.role, messages.EDITOR):
+            raise RequestError("forbidden", f"batch {number} is another client's: it takes the role editor", "job")
+        return batch
+
+    def _results(self, request: Request) -> Data:
+        batch = self._batch_of(request)
+        file = batch.file
+        first = min(request.values.get("after", 0), file.results)
+        most = request.values.get("limit", MOST_RESULTS)
+        found: list[Data] = []
+        size = 0
+        while len(found) < most and first + len(found) < file.results and size < LARGEST_REPLY:
+            place = first + len(found)
+            found.append(file.result(place))
+            size += file.length(place)
+        cursor = first + len(found)
+        return {
+            "results": found,
+            "cursor": cursor,
+            "done": bool(file.state) and cursor == file.results,
+            "state": batch.job.state,
+            "items": file.items,
+            "answered": file.results,
+        }
+
+    def _forget(self, request: Request) -> Data:
+        batch = self._batch_of(request)
+        for analysis in batch.in_flight.values():
+            analysis.cancel()
+        batch.file.remove()
+        del self._batches[batch.job.id]
+        if not batch.job.over:
+            batch.job.end(CANCELLED)
+        self._jobs.remove(batch.job)
+        return {"forgotten": True}
+
+    def _cancel(self, batch: _Batch) -> None:
+        if batch.over or batch.ending:
+            return
+        for analysis in batch.in_flight.values():
+            analysis.cancel()
+        batch.in_flight.clear()
+        batch.ending = CANCELLED
+
+    # Searching
+
+    def _first_of_each(self) -> list[_Batch]:
+        """Of the unfinished batches of each owner the one that came first."""
+        found: dict[str, _Batch] = {}
+        for batch in sorted(self._batches.values(), key=lambda batch: batch.job.id):
+            if not batch.over and not batch.ending:
+                found.setdefault(batch.file.owner, batch)
+        return list(found.values())
+
+    def _search(self, batch: _Batch) -> None:
+        """Keep as many items in flight as can be searched at a time, and as many again."""
+        file = batch.file
+        while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.found) < _MOST_UNSYNCED:
+            while batch.next < file.items and file.answered[batch.next]:
+                batch.next += 1
+            if batch.next >= file.items:
+                break
+            number = batch.next
+            batch.next += 1
+            self._begin(batch, number)
+        batch.job.state = RUNNING if batch.in_flight else batch.job.state
+        if batch.next >= file.items and not batch.in_flight:
+            batch.ending = DONE
+
+    def _begin(self, batch: _Batch, number: int) -> None:
+        item: Data = {}
+
+        def tell(answer: Data) -> None:
+            self._put(lambda: self._found(batch, number, {"item": number, "id": item.get("id", number), **answer}))
+
+        receiver = _Item(tell)
+        try:
+            item = batch.file.item(number)
+            values = dict(batch.file.args)
+            values.update((name, item[name]) for name in ("board", "moves") if name in item)
+            questions = read_questions(values, self._analyses.level)
+        except RequestError as error:
+            receiver.fail(error)
+            questions = []
+        except ValueError as error:
+            receiver.fail(RequestError("internal", str(error)))
+            questions = []
+        place = Place(Lane.BACKGROUND, ("batch", batch.file.owner), -1)
+        analysis = Analysis(self._analyses, receiver, batch.file.args, questions, place)
+        batch.in_flight[number] = analysis
+        if questions:
+            analysis.begin()
+
+    def _found(self, batch: _Batch, number: int, result: Data) -> None:
+        if batch.in_flight.pop(number, None) is not None and not batch.over:
+            batch.found.append(result)
+
+    def _sync(self, batch: _Batch) -> None:
+        """Put what was found, or how it ended, on the disk."""
+        now = time.monotonic()
+        if now < batch.retry or not (batch.found or batch.ending):
+            return
+        found = batch.found
+        try:
+            batch.file.append(found, batch.ending)
+        except OSError as error:
+            batch.retry = now + RETRY_S
+            if not self.problem:
+                self._health.log.error("batches not written", reason=error.strerror)
+            self.problem = f"batches cannot be written: {error.strerror}"
+            return
+        self.problem = ""
+        batch.found = []
+        batch.retry = now + SYNC_S
+        batch.job.report("analyze", batch.file.results, batch.file.items, 0)
+        if batch.ending:
+            batch.job.end(batch.ending)
+            batch.ending = ""
+
+
+def _opened(lock: Path) -> int:
+    """The file of the lock; on a file system for reading alone one that is there already."""
+    try:
+        return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _check_arguments(values: Data, level: int) -> None:
+    """Refuse what would be wrong for every item, and keep ``level``, the daemon's, where none is given.
+
+    Raises `RequestError`.
+    """
+    for name in ("allow", "avoid"):
+        read_moves(name, values.get(name) or [])
+    read_questions({**values, "plies": None, "allow": None, "avoid": None}, level)
+    if not any(name in values for name in ("level", "depth", "nodes", "time_ms", "game_nodes")):
+        values["level"] = level
+
+
+def _checked_items(items: list[Any]) -> list[Data]:
+    """The items of a request; raises `RequestError`."""
+    found = []
+    for number, item in enumerate(items):
+        data: Data = {}
+        for name, value in item.items():
+            if name == "id":
+                fits = messages.is_id(value)
+            elif name in ("board", "moves"):
+                fits = isinstance(value, str) and len(value) <= messages.LONGEST_MOVES
+            else:
+                continue
+            if not fits:
+                raise RequestError("bad_request", f"items[{number}].{name}: expected what analyze takes", "items")
+            data[name] = value
+        found.append(data)
+    return found
+
+
+def _line_items(text: str) -> Iterator[Data]:
+    """The items of a file: a position a line, as JSON, a board with its side to move, or moves from the start.
+
+    Empty lines, and those that begin with # or %, are left out. The id of an item is the number of its line unless
+    JSON gives one. What cannot be read becomes an item that gets an error for an answer.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.strip()
+        if not content or content[0] in "#%":
+            continue
+        if content[0] == "{":
+            try:
+                item = _checked_items([json.loads(content)])[0]
+            except (ValueError, RequestError, RecursionError):
+                item = {"moves": content[: messages.LONGEST_MOVES]}
+            yield {"id": number, **item}
+        elif len(content.split()[0]) >= _BOARD:
+            yield {"id": number, "board": content.partition(";")[0].strip()[: messages.LONGEST_BOARD]}
+        else:
+            yield {"id": number, "moves": content[: messages.LONGEST_MOVES]}

@@ -1,0 +1,116 @@
+"""The arguments of `analyze` as questions about positions, checked against the game. No I/O, any thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import read_line, read_moves
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+
+    from .registry import Data
+
+_LIMITING = ("level", "depth", "selectivity", "nodes", "time_ms", "game_nodes", "plies")
+
+
+class Question(NamedTuple):
+    """What is asked about a position.
+
+    ``ply`` is its place in a game, -1 for a single position. ``allow`` is a mask of the moves looked at. ``level`` is
+    the level asked for, None where a depth, nodes or a time were. ``endless`` ones are searched until a cancel.
+    """
+
+    position: Position
+    ply: int
+    limits: Limits
+    multipv: int
+    allow: int
+    book: str
+    level: int | None = None
+    endless: bool = False
+    any_depth: bool = False
+    """Whether nothing but nodes or a time was asked for, so that an answer of any depth is one."""
+
+
+def read_questions(values: Data, default_level: int) -> list[Question]:
+    """A question for each position asked about; raises `RequestError`.
+
+    ``default_level`` holds where a request does not say how far to search.
+    """
+    if values.get("until"):
+        given = next((name for name in _LIMITING if values.get(name) is not None), None)
+        if given is not None:
+            raise RequestError("bad_request", f"until and {given} are both given: expected one of them", given)
+    line = read_line(values)
+    plies = values.get("plies")
+    if plies is None:
+        return [_question(values, line.last, -1, default_level)]
+    wrong = next((ply for ply in plies if not 0 <= ply < len(line.positions)), None)
+    if wrong is not None:
+        last = len(line.positions) - 1
+        raise RequestError("bad_request", f"ply {wrong}: expected one from 0 to {last}", "plies")
+    return [_question(values, line.positions[ply], ply, default_level) for ply in plies]
+
+
+def _question(values: Data, position: Position, ply: int, default_level: int) -> Question:
+    from desdaemon.engine.limits import Limits, level_limits
+
+    level, depth, percent = (values.get(name) for name in ("level", "depth", "selectivity"))
+    nodes, time_ms = values.get("nodes", 0), values.get("time_ms", 0)
+    endless = values.get("until") is not None
+    if level is not None and depth is not None:
+        raise RequestError("bad_request", "level and depth are both given: expected one of them", "depth")
+    if percent is not None and percent not in SELECTIVITY_PERCENT:
+        message = f"selectivity = {percent}: expected one of {' '.join(map(str, SELECTIVITY_PERCENT))}"
+        raise RequestError("bad_request", message, "selectivity")
+    any_depth = depth is None and level is None and bool(nodes or time_ms or values.get("game_nodes"))
+    if depth is not None:
+        found = Limits(min(depth, position.empties))
+    elif endless or any_depth:
+        found = Limits(position.empties)
+    else:
+        level = default_level if level is None else level
+        found = level_limits(level, min(position.empties, 60))
+    return Question(
+        position,
+        ply,
+        Limits(found.depth, percent or found.selectivity, nodes, time_ms),
+        values.get("multipv", 1),
+        _allowed(values, position, single=ply < 0),
+        values.get("book", "use"),
+        level,
+        endless,
+        any_depth,
+    )
+
+
+def _allowed(values: Data, position: Position, *, single: bool) -> int:
+    """The mask of the moves to look at; raises `RequestError`.
+
+    In a game (not ``single``) moves that are illegal in a position do not matter there.
+    """
+    allow, avoid = values.get("allow"), values.get("avoid")
+    if allow is None and not avoid:
+        return rules.FULL
+    legal = position.moves
+    mask = rules.FULL
+    if allow is not None:
+        mask = 0
+        for move in read_moves("allow", allow):
+            passes = move == rules.PASS and position.must_pass
+            if single and not passes and not (move < 64 and legal >> move & 1):
+                raise RequestError("illegal_move", f"{move_text(move)} is not legal there", "allow")
+            mask |= 0 if move == rules.PASS else 1 << move
+    for move in read_moves("avoid", avoid or []):
+        mask &= ~(0 if move == rules.PASS else 1 << move)
+    if legal and not mask & legal:
+        if single:
+            field = "allow" if allow is not None else "avoid"
+            raise RequestError("illegal_move", "no legal move is left to look at", field)
+        return rules.FULL
+    return mask if legal else rules.FULL

@@ -1,0 +1,241 @@
+"""The search for one question of an analysis: waits for its turn, runs, and after a preemption waits again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.search.engine_leases import what_is_left
+from desdaemon.search.scheduler import Item, Scheduler
+from desdaemon.search.workers import Work, Workers
+
+from .answers import answer, line_data, move_name
+
+if TYPE_CHECKING:
+    from desdaemon.engine.result import Line
+    from desdaemon.search.loader import Engine, EngineFailure
+    from desdaemon.server.metrics import Health
+    from desdaemon.session.interrupt import Stoppable
+
+    from .analysis_cache import Cache
+    from .book_answers import BookAnswer
+    from .questions import Question
+    from .registry import Data
+
+
+class Budget:
+    """The nodes that all searches of a request may visit together. Any thread.
+
+    Each search that begins may have an equal part of what is left; what it does not need is left for the others.
+    """
+
+    def __init__(self, nodes: int, questions: int) -> None:
+        self._left = nodes
+        self._without_share = questions
+        self._lock = threading.Lock()
+
+    def take(self) -> int:
+        """The share of a search that begins, at least 1."""
+        with self._lock:
+            share = max(1, self._left // max(1, self._without_share))
+            self._without_share -= 1
+            self._left -= share
+            return share
+
+    def settle(self, share: int, used: int, *, goes_on: bool) -> None:
+        """The end of a turn that had ``share`` and visited ``used`` nodes; ``goes_on``: it will take another share."""
+        with self._lock:
+            self._left += share - used
+            self._without_share += goes_on
+
+
+class Tools(NamedTuple):
+    """What searches need of the daemon."""
+
+    scheduler: Scheduler
+    workers: Workers
+    cache: Cache
+    health: Health
+
+
+class Asker(Protocol):
+    """Whose question it is; `operations_analysis.Analysis`. Called from search threads."""
+
+    cancelled: bool
+
+    def answered(self, number: int, data: Data) -> None:
+        """The question of that number has its answer."""
+
+    def failed(self, error: RequestError) -> None:
+        """There will be no answer."""
+
+    def progressed(self) -> None:
+        """A step of a search is complete."""
+
+
+class Place(NamedTuple):
+    """Where searches wait for their turns: `scheduler.Item`'s lane, client and priority."""
+
+    lane: int
+    client: Hashable
+    priority: int = 0
+
+
+class Search:
+    """See the module. ``book`` is what the book answers: sufficient moves of it are not searched again."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        number: int,
+        question: Question,
+        book: BookAnswer,
+        tools: Tools,
+        place: Place,
+        budget: Budget | None = None,
+    ) -> None:
+        self.number = number
+        self.question = question
+        self.told = 0.0
+        """When a partial was sent the last time, by the asker's clock."""
+        self._asker = asker
+        self._tools = tools
+        self._limits = question.limits
+        self._budget = budget
+        self._impression = book.moves
+        """What stands in as long as nothing is searched."""
+        self._settled = book.moves if book.sufficient else []
+        self._item = Item(place.lane, place.client, 1, place.priority, self._start, self._stop, divisible=True)
+        self._lock = threading.Lock()
+        self._control: Stoppable | None = None
+        self._again = False
+        self._lines: dict[int, Line] = {}
+        self._nodes = 0
+        self._ms = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether it has its turn."""
+        return self._control is not None
+
+    def submit(self) -> None:
+        """Wait for a search thread."""
+        self._tools.scheduler.add(self._item)
+
+    def cancel(self) -> None:
+        """End it; its answer is not wanted."""
+        self._tools.scheduler.withdraw(self._item)
+        self._stop()
+
+    def _stop(self) -> None:
+        with self._lock:
+            control = self._control
+        if control is not None:
+            control.stop()
+
+    def _start(self) -> None:
+        self._tools.workers.put(Work(self._run, self._done, self._no_engine))
+
+    def _no_engine(self, error: EngineFailure) -> None:
+        self._asker.failed(RequestError("internal", str(error)))
+
+    def _run(self, engine: Engine) -> None:
+        try:
+            self._again = not self._asker.cancelled and self._search(engine)
+        except Exception:
+            self._tools.health.mistake("analyze")
+            self._asker.failed(RequestError("internal", "a mistake in the daemon; its log has more"))
+
+    def _done(self) -> None:
+        self._tools.scheduler.release(self._item)
+        if self._again:
+            self._again = False
+            self.submit()
+
+    def _search(self, engine: Engine) -> bool:
+        """Search, and answer unless the search was interrupted for something better; then True."""
+        question = self.question
+        share = self._budget.take() if self._budget is not None else 0
+        limits = self._limits
+        if share:
+            limits = limits._replace(nodes=min(share, limits.nodes or share))
+        control = engine.new_control()
+        with self._lock:
+            self._control = control
+        used, goes_on = 0, False
+        try:
+            if self._asker.cancelled or self._item.preempted:
+                goes_on = not self._asker.cancelled
+                return goes_on
+            result = engine.searcher.search(
+                question.position.player,
+                question.position.opponent,
+                limits,
+                multipv=max(1, question.multipv - len(self._settled)),
+                allow=self._open_moves(),
+                control=control,
+                progress=self._progress,
+            )
+            used = result.nodes
+            with self._lock:
+                self._nodes += used
+                self._ms += result.time_ms
+                self._control = None
+            self._tools.health.searched(used)
+            if self._asker.cancelled:
+                return False
+            if self._item.preempted and not result.complete:
+                left = what_is_left(self._limits, result)
+                if left:
+                    self._limits = left
+                    goes_on = True
+                    return True
+        finally:
+            with self._lock:
+                self._control = None
+            if self._budget is not None:
+                self._budget.settle(share, used, goes_on=goes_on)
+        if question.allow == rules.FULL and not self._settled and result.lines:
+            self._tools.cache.put(question.position.player, question.position.opponent, result.lines)
+        found = [line_data(line) for line in result.lines]
+        extra: dict[str, Any] = {} if result.complete else {"stopped": True}
+        self._asker.answered(self.number, self._answer(found, **extra))
+        return False
+
+    def _open_moves(self) -> int:
+        """The moves to be searched."""
+        settled = {found["move"] for found in self._settled}
+        allow = self.question.allow
+        return allow & ~sum(1 << move for move in rules.squares(allow) if move_name(move) in settled)
+
+    def _progress(self, rank: int, line: Line) -> None:
+        with self._lock:
+            self._lines[rank] = line
+        self._asker.progressed()
+
+    def impression(self) -> Data | None:
+        """What the book says, where that is not all that was asked for; None where it says nothing."""
+        if not self._impression:
+            return None
+        return answer(self.question, self._impression[: self.question.multipv], 0, 0.0)
+
+    def so_far(self) -> Data | None:
+        """What is known by now, of earlier turns too; None when nothing is. Any thread."""
+        with self._lock:
+            lines = [self._lines[rank] for rank in sorted(self._lines)]
+        if not lines:
+            return self.impression()
+        found: dict[int, Line] = {}
+        for line in lines:
+            found.setdefault(line.move, line)
+        data = self._answer([line_data(line) for line in found.values()])
+        with self._lock:
+            data["nodes"] += getattr(self._control, "nodes", 0)
+        return data
+
+    def _answer(self, found: list[Data], **extra: Any) -> Data:
+        moves = sorted([*self._settled, *found], key=lambda move: -int(move["score"]))
+        return answer(self.question, moves[: self.question.multipv], self._nodes, self._ms, **extra)

@@ -1,0 +1,249 @@
+"""`analyze`: what a cancel leaves, searching until told to stop, budgets, and what the book may answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_engine import ENDLESS_DEPTH
+from operated import Operated, until
+
+from desdaemon.operations.registry import Client
+from desdaemon.operations.searches import Budget
+
+TELLING = {"depth": ENDLESS_DEPTH + 1, "book": "ignore"}
+"""A search that finds something at once and does not end."""
+
+SILENT = {"depth": ENDLESS_DEPTH, "book": "ignore"}
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
+
+
+def begun(daemon: Operated) -> None:
+    until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
+
+
+# --- cancel.data
+
+
+def test_a_cancelled_analysis_carries_what_was_found(daemon: Operated) -> None:
+    asked = daemon.request("analyze", {**TELLING, "moves": "f5"})
+    begun(daemon)
+    daemon.final("cancel", {"target": asked})
+    reply = daemon.ends(asked)[-1]
+    assert reply["error"]["code"] == "cancelled"
+    assert reply["data"]["finished"] is False
+    assert [(move["move"], move["depth"]) for move in reply["data"]["moves"]] == [("f4", 2)]
+    assert reply["data"]["board"] == daemon.final("legal", {"moves": "f5"})["board"]
+
+
+def test_a_cancel_before_anything_was_found_carries_nothing(daemon: Operated) -> None:
+    running = daemon.request("analyze", SILENT)
+    waiting = daemon.request("analyze", {**SILENT, "moves": "f5"})
+    begun(daemon)
+    for asked in (waiting, running):
+        daemon.final("cancel", {"target": asked, "keep": True})
+        reply = daemon.ends(asked)[-1]
+        assert (reply["type"], reply["error"]["code"]) == ("error", "cancelled")
+        assert "data" not in reply
+
+
+def test_of_a_cancelled_game_the_plies_that_are_known_are_told(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=2)
+    known = {"moves": "f5d6c3", "plies": [3], "depth": 60, "nodes": 5}
+    daemon.final("analyze", known)
+    asked = daemon.request("analyze", {"moves": "f5d6c3", "plies": [0, 1, 3], **TELLING})
+    until(lambda: len(daemon.searchers) == 2 and all(found.begun.is_set() for found in daemon.searchers))
+    daemon.final("cancel", {"all": True})
+    data = daemon.ends(asked)[-1]["data"]
+    assert data["finished"] is False
+    assert {answer["ply"] for answer in data["plies"]} >= {0, 1}
+    assert all(answer["finished"] is False for answer in data["plies"] if answer["ply"] < 3)
+    assert data["nodes"] == sum(answer["nodes"] for answer in data["plies"])
+
+
+def test_at_the_end_of_the_daemon_what_was_found_is_told(daemon: Operated) -> None:
+    asked = daemon.request("analyze", TELLING)
+    begun(daemon)
+    operations = daemon.services.operations
+    for request in list(daemon.client.requests.values()):
+        operations.shut(request)
+    reply = daemon.ends(asked)[-1]
+    assert (reply["error"]["code"], reply["data"]["finished"]) == ("shutting_down", False)
+    until(lambda: daemon.services.scheduler.running == 0)
+
+
+# --- analyze.until
+
+
+def test_until_cancelled_and_kept(daemon: Operated) -> None:
+    asked = daemon.request("analyze", {"until": "cancelled", "moves": "f5"})
+    begun(daemon)
+    assert daemon.searchers[0].calls[0][2] == (59, 100, 0, 0)
+    assert daemon.final("cancel", {"target": asked, "keep": True}) == {"cancelled": True}
+    reply = daemon.ends(asked)[-1]
+    assert (reply["type"], reply["data"]["finished"], reply["data"]["moves"][0]["move"]) == ("final", False, "f4")
+    until(lambda: daemon.services.scheduler.running == 0)
+
+
+def test_until_cancelled_ends_by_itself_where_nothing_is_left_to_search(daemon: Operated) -> None:
+    over = "X" * 63 + "- O"
+    assert daemon.final("analyze", {"board": over, "until": "cancelled"})["over"]
+    near = "X" * 60 + "OO-- X"
+    data = daemon.final("analyze", {"board": near, "until": "cancelled"})
+    assert "finished" not in data
+
+
+@pytest.mark.parametrize(
+    "more", [{"level": 3}, {"depth": 3}, {"nodes": 9}, {"time_ms": 9}, {"game_nodes": 9}, {"plies": [0]}]
+)
+def test_until_excludes_other_limits(daemon: Operated, more: dict[str, Any]) -> None:
+    reply = daemon.ask("analyze", {"until": "cancelled", **more})
+    assert (reply["error"]["code"], reply["error"]["field"]) == ("bad_request", next(iter(more)))
+    assert daemon.code("analyze", {"until": "doomsday"}) == "bad_request"
+
+
+def test_keep_goes_for_everything_at_once(daemon: Operated) -> None:
+    telling = daemon.request("analyze", TELLING)
+    begun(daemon)
+    silent = daemon.request("analyze", {**SILENT, "moves": "f5"})
+    assert daemon.final("cancel", {"all": True, "keep": True}) == {"cancelled": True, "number": 2}
+    assert [daemon.ends(asked)[-1]["type"] for asked in (telling, silent)] == ["final", "error"]
+
+
+# --- analyze.game_nodes
+
+
+def test_a_budget_is_shared_by_the_plies(daemon: Operated) -> None:
+    asked = {"moves": "f5d6c3d3", "plies": [0, 1, 2, 3, 4], "game_nodes": 100_000, "book": "ignore"}
+    daemon.final("analyze", asked)
+    limits = [call[2].nodes for call in daemon.searchers[0].calls]
+    # Each search of the engine that pretends visits 12,345 nodes, and leaves what it does not need to the others.
+    assert limits == [100_000 // 5, 87_655 // 4, 75_310 // 3, 62_965 // 2, 50_620]
+
+
+def test_a_budget_and_a_limit_of_each_ply(daemon: Operated) -> None:
+    asked = {"moves": "f5d6", "plies": [0, 1, 2], "depth": 9, "game_nodes": 90_000, "nodes": 1000, "book": "ignore"}
+    daemon.final("analyze", asked)
+    assert [call[2][::2] for call in daemon.searchers[0].calls] == [(9, 1000)] * 3
+
+
+def test_shares_of_a_budget() -> None:
+    budget = Budget(100, 4)
+    assert [budget.take(), budget.take()] == [25, 25]
+    budget.settle(25, 5, goes_on=False)
+    budget.settle(25, 25, goes_on=True)
+    assert budget.take() == (100 - 30) // 3
+    spent = Budget(1, 3)
+    assert [spent.take() for _ in range(3)] == [1, 1, 1]
+
+
+# --- the book
+
+
+def grown(daemon: Operated, level: int = 6) -> None:
+    """A book of one line, whose scores are of that level."""
+    daemon.final("book.new", {"level": level, "depth": 4})
+    daemon.final("book.store", {"moves": "f5d6"})
+
+
+def test_a_book_of_the_level_asked_for_answers_alone(daemon: Operated) -> None:
+    grown(daemon)
+    for limits in ({"level": 6}, {"level": 3}, {"depth": 5}, {"time_ms": 50}, {"nodes": 50}, {}):
+        replies = daemon.ends(daemon.request("analyze", {"moves": "f5", **limits}))
+        assert [reply["type"] for reply in replies] == ["final"], limits
+        best = replies[0]["data"]["moves"][0]
+        assert (best["source"], best["level"]) == ("book", 6)
+
+
+def test_a_lower_book_is_the_first_partial_and_the_search_goes_on(daemon: Operated) -> None:
+    grown(daemon)
+    for limits in ({"level": 10}, {"depth": 30}, {"depth": 5, "selectivity": 100, "multipv": 3, "level": None}):
+        first, *_, last = daemon.ends(daemon.request("analyze", {"moves": "f5", **limits, "book": "use"}))
+        if "multipv" in limits:
+            # There the book is good enough, but does not know as many moves.
+            assert {move["source"] for move in last["data"]["moves"]} == {"book", "search"}
+            continue
+        assert (first["type"], first["data"]["done"]) == ("partial", False)
+        assert {(move["source"], move["level"]) for move in first["data"]["moves"]} == {("book", 6)}
+        assert last["type"] == "final"
+        assert {move["source"] for move in last["data"]["moves"]} == {"search"}
+        assert all("level" not in move for move in last["data"]["moves"])
+
+
+def test_the_book_of_a_game_is_told_by_ply(daemon: Operated) -> None:
+    grown(daemon)
+    replies = daemon.ends(daemon.request("analyze", {"moves": "f5d6", "plies": [0, 1, 2], "level": 9}))
+    first = [reply["data"] for reply in replies if reply["type"] == "partial" and not reply["data"]["done"]]
+    assert {data["ply"] for data in first} == {0, 1, 2}
+    assert {data["moves"][0]["source"] for data in replies[-1]["data"]["plies"]} == {"search"}
+
+
+def test_what_the_book_says_stands_in_until_something_is_found(daemon: Operated) -> None:
+    grown(daemon)
+    asked = daemon.request("analyze", {**SILENT, "moves": "f5", "book": "use"})
+    begun(daemon)
+    daemon.final("cancel", {"target": asked, "keep": True})
+    reply = daemon.ends(asked)[-1]
+    assert (reply["type"], reply["data"]["moves"][0]["source"]) == ("final", "book")
+
+
+def test_ignoring_the_book_and_asking_it_alone(daemon: Operated) -> None:
+    grown(daemon)
+    ignored = daemon.final("analyze", {"moves": "f5", "level": 3, "book": "ignore"})
+    assert {move["source"] for move in ignored["moves"]} == {"search"}
+    only = daemon.ends(daemon.request("analyze", {"moves": "f5", "level": 30, "book": "only"}))
+    assert [reply["type"] for reply in only] == ["final"]
+    assert {move["source"] for move in only[0]["data"]["moves"]} == {"book"}
+
+
+# --- book.get.children
+
+
+def test_the_book_tells_of_every_move(daemon: Operated) -> None:
+    grown(daemon)
+    data = daemon.final("book.get", {"moves": "f5", "children": True})
+    links = {link["move"]: link["score"] for link in data["links"]}
+    children = {child["move"]: child for child in data["children"]}
+    for move, score in links.items():
+        assert children[move]["score"] == score
+        after = daemon.final("book.get", {"moves": f"f5{move}"})
+        named = {name: children[move][name] for name in ("grade", "lines", "level", "wins", "draws", "losses")}
+        assert named == {
+            **{name: after[name] for name in ("grade", "lines", "level", "draws")},
+            "wins": after["losses"],
+            "losses": after["wins"],
+        }
+    leaf = data["leaf"]
+    assert leaf is not None
+    assert (children[leaf["move"]]["score"], children[leaf["move"]]["level"]) == (leaf["score"], leaf["level"])
+    assert set(children) == {*links, leaf["move"]}
+    scores = [child["score"] for child in data["children"]]
+    assert scores == sorted(scores, reverse=True)
+    assert "children" not in daemon.final("book.get", {"moves": "f5"})
+    assert daemon.final("book.get", {"moves": "f5d6c3d3", "children": True}) == {"found": False}
+
+
+# --- the rest
+
+
+def test_clearing_the_cache(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path)
+    cache = daemon.services.cache
+    daemon.final("analyze", {"depth": 4})
+    cache.save(str(tmp_path / "kept"))
+    assert "cached" in daemon.final("analyze", {"depth": 4})
+    assert daemon.code("cache.clear", client=Client("e", "editor")) == "forbidden"
+    assert daemon.final("cache.clear") == {"forgotten": 1}
+    assert not (tmp_path / "kept").exists()
+    assert "cached" not in daemon.final("analyze", {"depth": 4})
+    assert daemon.final("cache.clear") == {"forgotten": 1}
+
+
+def test_only_dialogues_have_the_operation_that_needs_their_search(daemon: Operated) -> None:
+    assert "book.feed-hash" not in daemon.final("hello")["ops"]
+    assert daemon.code("book.feed-hash") == "unknown_op"
