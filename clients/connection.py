@@ -20,7 +20,7 @@ CONNECTED, LOST = "connected", "lost"
 
 _KEY_LINE = re.compile(r'^\s*(public-key|secret-key|server-key)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _Z85_LENGTH = 40
-_HEARTBEAT_MS, _SILENCE_MS = 5_000, 15_000
+_ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
 _RETRY_MS, _SLOWEST_RETRY_MS = 50, 1_000
 _FAILURES_UNTIL_REFUSED = 3
 
@@ -95,10 +95,18 @@ def _read_keys(path: Path, server_key: str | None) -> Keys:
 
 
 def equip(socket: zmq.Socket[bytes], target: Target, endpoint: str) -> None:
-    """Set keys, heartbeats and reconnection of a socket, and connect it; raises `NoDaemon` for no endpoint."""
+    """Set keys, keep-alive and reconnection of a socket, and connect it; raises `NoDaemon` for no endpoint.
+
+    The heartbeats of libzmq are left off, and its queue of what came in has no bound: a heartbeat that meets a full
+    queue and a broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds what it sends.
+    """
     socket.linger = 0
-    socket.setsockopt(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
-    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
+    socket.rcvhwm = 0
+    socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, _ALIVE_IDLE_S)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, _ALIVE_INTERVAL_S)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, _ALIVE_PROBES)
+    socket.setsockopt(zmq.TCP_MAXRT, _UNACKNOWLEDGED_MS)
     socket.setsockopt(zmq.RECONNECT_IVL, _RETRY_MS)
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, _SLOWEST_RETRY_MS)
     socket.setsockopt(zmq.IPV6, int("[" in endpoint))

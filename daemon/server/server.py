@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.books.jobs import Job, Jobs
@@ -32,6 +32,7 @@ from desdaemon.system.logs import Log
 from desdaemon.system.paths import made_folder, private_folder
 
 from .composition import ANALYSES_FILE, Services, furnish
+from .endpoints import open_acceptors
 from .keys import Keys
 from .metrics import notify, watchdog_s
 from .sockets import Sockets
@@ -59,10 +60,6 @@ class Server:
     """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
 
     def __init__(self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> None:
-        import zmq
-
-        from .endpoints import open_doors
-
         self._log = log
         self._jobs = books.jobs
         self._books = books
@@ -71,16 +68,14 @@ class Server:
         self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
         self._lock = _hold(private_folder(runtime_folder()))
         self._services = self._furnish(settings, options, scheduler)
-        self._context: zmq.Context[Any] = zmq.Context()
-        self._context.max_sockets = 65_536
         keys = Keys(options.keys_folder) if options.encrypted else None
         old = os.umask(0o077)
         try:
-            self._doors, porter = open_doors(self._context, options.ipc, options.tcp, keys, insecure=options.insecure)
+            self._acceptors = open_acceptors(options.ipc, options.tcp, keys, insecure=options.insecure)
         finally:
             os.umask(old)
         services = self._services
-        self._sockets = Sockets(self._doors, porter, services.operations, services.texts, services.health, self._chores)
+        self._sockets = Sockets(self._acceptors, services.operations, services.texts, services.health, self._chores)
         self._jobs.tell = self._tell
         self._public_key = keys.server()[0] if keys is not None else None
         self._began = time.monotonic()
@@ -109,8 +104,8 @@ class Server:
         """Begin to answer, and tell where."""
         self._services.operations.batches.start()
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
-        endpoints = [endpoint for door in self._doors for endpoint in door.endpoints]
-        events = [endpoint for door in self._doors for endpoint in door.events]
+        endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
+        events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
         connection = Connection(VERSION, os.getpid(), __version__, tuple(endpoints), tuple(events), self._public_key)
         _write_private(connection_path(), connection.text())
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
@@ -128,8 +123,6 @@ class Server:
     def _run(self) -> None:
         try:
             self._sockets.run()
-            # Its last replies are libzmq's now; this waits for them, no longer than the sockets' linger.
-            self._context.term()
         finally:
             self._log.info("ended")
             self.done.set()

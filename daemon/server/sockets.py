@@ -1,70 +1,53 @@
 """The loop that owns the sockets: takes messages, hands them on, sends replies, and never waits for anybody.
 
 One thread runs it. Others leave what they have to say in its inbox and wake it up. A reply that a client does not read
-waits in the client's outbox, which is bounded: its oldest partials go first.
+waits in the client's outbox, which is bounded; from a client whose outbox is half full nothing more is taken.
+
+Connections that had nothing to say go before those that still have unread requests, and those take turns: a client
+that asks now and then waits for no flood of others.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
+import selectors
+import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
-import zmq
-
-from desdaemon.operations.registry import Client, Data, Operations, Request, refusal
-from desdaemon.protocol.errors import BadInput
+from desdaemon.operations.registry import Data, Operations, Request, refusal
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.messages import LARGEST_BODY, LONGEST_LINE, RequestError
+from desdaemon.protocol.wire.messages import LARGEST_BODY, LONGEST_LINE, RequestError, readable_id
+from desdaemon.transport.connection import accepted
+from desdaemon.transport.outbox import Outbox, Outgoing
+from desdaemon.transport.zmtp import Frame, Kind, Violation
 
-from .endpoints import Arrival, Door, Porter
+from .endpoints import Acceptor
+from .peers import REVOKED, Peer, Peers, ServedConnection
 
 if TYPE_CHECKING:
     from .metrics import Health
     from .text_sessions import Texts
 
-_AT_A_TIME = 100
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_ACCEPTED_AT_ONCE = 64
 _LONGEST_BATCH_S = 0.005
-_RETRY_S = 0.005
-_RETRIED = 50
+_FRESH_PART = 0.75
+_MESSAGES_IN_TURN = 64
 _CHORES_S = 0.25
+_KEYS_S = 0.02
+_HANDSHAKE_S = 10.0
+_MOST_HANDSHAKES = 1024
+_LARGEST_HELD = 64 << 20
+_EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
+_REFUSALS_LOGGED_S = 60.0
 _LAST_WORDS_S = 0.3
 _SILENCE_S = 0.03
-LARGEST_OUTBOXES = 64 << 20
-"""Bytes of all clients' outboxes together."""
-
-
-class Outgoing(NamedTuple):
-    """A reply that waits to be sent."""
-
-    prefix: tuple[bytes, ...]
-    body: bytes
-    partial: bool
-
-
-class Peer(Client):
-    """A client of a socket, by its identity there."""
-
-    def __init__(self, door: Door, identity: bytes) -> None:
-        super().__init__(f"{door.name}/{identity.hex()[:16]}", door.role)
-        self.door = door
-        self.identity = identity
-        self.connection = -1
-        self.user = ""
-        self.kind = ""
-        self.seen = 0.0
-        self.gone: float | None = None
-        """Since when it has no connection."""
-        self.dropped = False
-        """Whether what it had in flight was ended because it has gone."""
-        self.lines = 0
-        self.outbox: deque[Outgoing] | None = None
-        self.outbox_bytes = 0
 
 
 class Sockets:
@@ -72,25 +55,30 @@ class Sockets:
 
     def __init__(
         self,
-        doors: list[Door],
-        porter: Porter | None,
+        acceptors: list[Acceptor],
         operations: Operations,
         texts: Texts,
         health: Health,
         chores: Callable[[], None],
     ) -> None:
         """``chores`` is called a few times a second."""
-        self._doors = doors
-        self._porter = porter
+        self.selector = selectors.DefaultSelector()
+        """Others may register sockets with it whose data is a function of the mask, before `run`."""
+        self.peers = Peers(operations, texts, health, self._close)
+        self._acceptors = acceptors
         self._operations = operations
-        self._limits = operations.limits
-        self._texts = texts
         self._health = health
         self._chores = chores
-        self._peers: dict[tuple[int, bytes], Peer] = {}
-        self._connections: list[dict[int, Peer]] = [{} for _ in doors]
-        self._stalled: dict[Peer, None] = {}
-        self._outbox_bytes = 0
+        self._connections: set[ServedConnection] = set()
+        self._handshaking: dict[ServedConnection, None] = {}
+        self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
+        self._fresh: deque[ServedConnection] = deque()
+        self._behind: deque[ServedConnection] = deque()
+        self._dirty: dict[ServedConnection, None] = {}
+        self._held = 0
+        self._refusals: dict[str, int] = {}
+        self._refusals_logged = -_REFUSALS_LOGGED_S
+        self._paused: list[tuple[socket.socket, Callable[[int], None]]] = []
         self._inbox: deque[tuple[Peer | None, Outgoing]] = deque()
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
@@ -99,14 +87,12 @@ class Sockets:
         self._thread = 0
         self._stopping = False
         self._next_chores = 0.0
+        self._next_look_at_keys = 0.0
         self._received = 0.0
-        self._poller = zmq.Poller()
-        for door in doors:
-            self._poller.register(door.socket, zmq.POLLIN)
-            self._poller.register(door.monitor, zmq.POLLIN)
-        if porter:
-            self._poller.register(porter.socket, zmq.POLLIN)
-        self._poller.register(self._wake_in, zmq.POLLIN)
+        self.selector.register(self._wake_in, _READ, self._on_wake)
+        for acceptor in acceptors:
+            for listening, kind in acceptor.listening:
+                self.selector.register(listening, _READ, partial(self._on_listening, acceptor, listening, kind))
 
     # For every thread
 
@@ -117,11 +103,7 @@ class Sockets:
 
     def in_flight(self) -> list[Request]:
         """All requests whose final or error has not been handed over yet."""
-        return [
-            request
-            for peer in list(self._peers.values())
-            for request in (*list(peer.requests.values()), *list(peer.parting))
-        ]
+        return self.peers.in_flight()
 
     def stop(self) -> None:
         """End the loop, when what is in the inbox has been sent and what clients have sent by now was answered."""
@@ -144,84 +126,242 @@ class Sockets:
         # What was sent in one go with a `shutdown` may not even have been read.
         now = self._received = time.monotonic()
         until = now + _LAST_WORDS_S
-        while now < until and (self._inbox or now - self._received < _SILENCE_S):
+        while now < until and (self._inbox or self._fresh or self._behind or now - self._received < _SILENCE_S):
             self._turn()
             now = time.monotonic()
         until = now + _LAST_WORDS_S
-        while self._stalled and time.monotonic() < until:
-            self._retry()
-            time.sleep(_RETRY_S)
-        self._stopping = True
-        for door in self._doors:
-            door.close(linger_ms=300)
-        if self._porter:
-            self._porter.socket.close(linger=0)
+        while time.monotonic() < until and any(connection.unsent for connection in self._connections):
+            self._turn()
+        for acceptor in self._acceptors:
+            acceptor.close()
+        for connection in list(self._connections):
+            self._close(connection)
+        self.selector.close()
 
     def _turn(self) -> None:
-        now = time.monotonic()
-        wait = _RETRY_S if self._stalled or self._stopping else max(0.0, self._next_chores - now)
-        ready = dict(self._poller.poll(int(wait * 1000) + 1))
+        idle = not (self._fresh or self._behind or self._stopping)
+        wait = max(0.0, self._next_chores - time.monotonic()) if idle else 0.002 if self._stopping else 0.0
         try:
-            if self._porter and self._porter.socket in ready:
-                self._porter.answer()
-            for number, door in enumerate(self._doors):
-                if door.monitor in ready:
-                    self._part(number, door)
-                if door.socket in ready:
-                    self._receive(number, door)
-            if self._wake_in in ready:
-                self._empty_inbox()
-            if self._stalled:
-                self._retry()
+            for key, mask in self.selector.select(wait):
+                key.data(mask)
+            if self._fresh or self._behind:
+                self._serve()
+            self._flush()
             if time.monotonic() >= self._next_chores:
                 self._next_chores = time.monotonic() + _CHORES_S
                 self._tidy()
                 self._chores()
+                self._flush()
         except Exception:
             self._health.mistake("loop")
 
-    def _receive(self, number: int, door: Door) -> None:
-        until = time.monotonic() + _LONGEST_BATCH_S
-        for _ in range(_AT_A_TIME):
+    def _on_wake(self, mask: int) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_in, 4096)
+        self._woken = False
+        self._send_inbox()
+
+    # Connections come and go
+
+    def _on_listening(self, acceptor: Acceptor, listening: socket.socket, kind: Kind, mask: int) -> None:
+        now = time.monotonic()
+        for _ in range(_ACCEPTED_AT_ONCE):
             try:
-                arrival = door.receive()
-            except zmq.Again:
+                found = accepted(listening)
+            except OSError as error:
+                self._out_of_descriptors(acceptor, listening, kind, error)
                 return
+            if found is None:
+                return
+            connection = ServedConnection(acceptor, kind, found, now)
+            connection.handler = partial(self._on_connection, connection)
+            self._connections.add(connection)
+            self._handshaking[connection] = None
+            self._watch(connection, reading=True, writing=False)
+            self._dirty[connection] = None
+            if len(self._handshaking) > _MOST_HANDSHAKES:
+                self._refuse_handshake(next(iter(self._handshaking)), "too many")
+
+    def _out_of_descriptors(self, acceptor: Acceptor, listening: socket.socket, kind: Kind, error: OSError) -> None:
+        """Accept nothing more until the next chores; whoever has not yet said who it is goes first."""
+        self._count_refusal(error.strerror or "no descriptors")
+        self.selector.unregister(listening)
+        self._paused.append((listening, partial(self._on_listening, acceptor, listening, kind)))
+        if self._handshaking:
+            self._refuse_handshake(next(iter(self._handshaking)), "too many")
+
+    def _on_connection(self, connection: ServedConnection, mask: int) -> None:
+        if mask & _WRITE:
+            self._dirty[connection] = None
+        if mask & _READ and connection.reading:
+            connection.receive()
             self._received = time.monotonic()
-            try:
-                self._take(number, door, arrival)
-            except Exception:
-                self._health.mistake("message")
-            if self._received > until:
+            self._note_held(connection)
+            if connection.ended:
+                self._watch(connection, reading=False, writing=False)
+            if not connection.closed and not connection.queued:
+                connection.queued = True
+                self._fresh.append(connection)
+
+    def _note_held(self, connection: ServedConnection) -> None:
+        kept = connection.conversation.kept
+        self._held += kept - connection.held
+        connection.held = kept
+        if self._held > _LARGEST_HELD:
+            largest = max(self._connections, key=lambda found: found.held)
+            self._health.count("unfinished messages dropped")
+            self._close(largest)
+
+    def _watch(self, connection: ServedConnection, *, reading: bool, writing: bool) -> None:
+        if (reading, writing) == (connection.reading, connection.writing):
+            return
+        watched = connection.reading or connection.writing
+        connection.reading, connection.writing = reading, writing
+        mask = (_READ if reading else 0) | (_WRITE if writing else 0)
+        if not mask:
+            self.selector.unregister(connection.socket)
+        elif watched:
+            self.selector.modify(connection.socket, mask, connection.handler)
+        else:
+            self.selector.register(connection.socket, mask, connection.handler)
+
+    def _close(self, connection: ServedConnection) -> None:
+        if connection.closed:
+            return
+        self._watch(connection, reading=False, writing=False)
+        self.peers.left(connection, time.monotonic())
+        self._connections.discard(connection)
+        self._handshaking.pop(connection, None)
+        self._subscribers[self._acceptors.index(connection.acceptor)].discard(connection)
+        self._dirty.pop(connection, None)
+        self._held -= connection.held
+        connection.held = 0
+        connection.handler = None
+        connection.close()
+
+    def _refuse_handshake(self, connection: ServedConnection, reason: str) -> None:
+        self._count_refusal(reason)
+        connection.flush()
+        self._close(connection)
+
+    def _count_refusal(self, reason: str) -> None:
+        self._refusals[reason] = self._refusals.get(reason, 0) + 1
+        self._health.count("handshakes refused")
+
+    def _log_refusals(self, now: float) -> None:
+        """At most one line a minute, however many there are."""
+        if self._refusals and now - self._refusals_logged >= _REFUSALS_LOGGED_S:
+            self._refusals_logged = now
+            reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(self._refusals.items()))
+            self._health.log.warning("handshakes refused", number=sum(self._refusals.values()), reasons=reasons)
+            self._refusals.clear()
+
+    # What they say
+
+    def _serve(self) -> None:
+        """Take requests of those that have sent some, for a few milliseconds."""
+        began = time.monotonic()
+        self._heed_keys(began)
+        self._serve_from(self._fresh, began + _FRESH_PART * _LONGEST_BATCH_S)
+        self._serve_from(self._behind, began + _LONGEST_BATCH_S)
+
+    def _serve_from(self, queue: deque[ServedConnection], until: float) -> None:
+        for _ in range(len(queue)):
+            connection = queue.popleft()
+            connection.queued = False
+            if not connection.closed:
+                self._serve_one(connection, max(1, _MESSAGES_IN_TURN // (1 + len(queue))))
+            if time.monotonic() >= until:
                 return
 
-    def _take(self, number: int, door: Door, arrival: Arrival) -> None:
-        peer = self._peers.get((number, arrival.identity))
-        if peer is None or peer.gone is not None or peer.connection != arrival.connection or peer.user != arrival.user:
-            peer = self._greet(number, door, arrival, peer)
+    def _serve_one(self, connection: ServedConnection, quantum: int) -> None:
+        try:
+            self._consume(connection, quantum)
+        except Violation as violation:
+            if connection.conversation.open:
+                self._health.count("protocol violations")
+                self._close(connection)
+            else:
+                self._refuse_handshake(connection, str(violation))
+            return
+        self._note_held(connection)
+        if connection.closed:
+            return
+        more = connection.conversation.has_input
+        if more and connection.crowded and not connection.broken:
+            connection.blocked = True
+        elif more:
+            connection.queued = True
+            self._behind.append(connection)
+        elif connection.ended:
+            self._close(connection)
+            return
+        self._watch(connection, reading=not more and not connection.ended, writing=connection.writing)
+        self._dirty[connection] = None
+        self._flush_one(connection)
+
+    def _consume(self, connection: ServedConnection, quantum: int) -> None:
+        conversation = connection.conversation
+        for _ in range(quantum):
+            if connection.crowded and not connection.broken:
+                return
+            frames = conversation.next()
+            if frames is None:
+                return
+            if frames:
+                self._take(connection, frames)
+            elif conversation.open and connection in self._handshaking:
+                self._welcome(connection)
+            if connection.closed:
+                return
+
+    def _welcome(self, connection: ServedConnection) -> None:
+        """The handshake is over."""
+        self._handshaking.pop(connection)
+        if connection.kind is Kind.REQUESTS:
+            self.peers.joined(connection, time.monotonic())
+        else:
+            connection.outbox = Outbox(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self.peers.total)
+            self._subscribers[self._acceptors.index(connection.acceptor)].add(connection)
+
+    def _take(self, connection: ServedConnection, frames: tuple[Frame, ...]) -> None:
+        peer = connection.peer
+        if peer is None:
+            return
         peer.seen = self._received
-        prefix = arrival.prefix
-        last_only = bool(prefix) and arrival.kind == "REQ"
-        body = arrival.body
-        if body is None:
+        prefix: tuple[bytes, ...] = ()
+        if len(frames) == 2 and frames[0] == b"":
+            prefix = (b"",)
+        elif len(frames) != 1:
             self._health.count("wrong frames")
-            self._refuse(peer, prefix, RequestError("bad_request", "expected one frame, or an empty one and one"))
+            wrong = RequestError("bad_request", "expected one frame, or an empty one and one")
+            self._refuse(peer, (b"",) if frames[0] == b"" else (), wrong)
             return
-        if not peer.role:
-            self._refuse(peer, prefix, RequestError("forbidden", "this key was taken back"))
-            return
-        if not codec.is_structured(body):
-            self._take_text(peer, prefix, body)
-            return
-        if len(body) > LARGEST_BODY:
-            excess = RequestError("too_large", f"a body of {len(body)} bytes: expected at most {LARGEST_BODY}")
-            self._refuse(peer, prefix, excess)
-            return
+        body = frames[-1]
+        try:
+            if isinstance(body, int) or (codec.is_structured(body) and len(body) > LARGEST_BODY):
+                size = body if isinstance(body, int) else len(body)
+                excess = RequestError("too_large", f"a body of {size} bytes: expected at most {LARGEST_BODY}")
+                self._refuse(peer, prefix, excess)
+            elif codec.is_structured(body):
+                self._take_request(peer, prefix, body)
+            elif peer.role:
+                self._take_text(peer, prefix, body)
+            else:
+                self._refuse(peer, prefix, REVOKED)
+        except Exception:
+            self._health.mistake("message")
+
+    def _take_request(self, peer: Peer, prefix: tuple[bytes, ...], body: bytes) -> None:
         try:
             message = codec.decode(body)
         except codec.WireError as error:
             self._refuse(peer, prefix, RequestError("bad_request", str(error)))
             return
+        if not peer.role:
+            self._refuse(peer, prefix, REVOKED, readable_id(message))
+            return
+        last_only = bool(prefix) and peer.last_only
 
         def reply(answer: Data) -> None:
             partial = answer["type"] == "partial"
@@ -247,104 +387,36 @@ class Sockets:
         peer.lines += 1
         self._operations.handle_text(peer, peer.lines, line, reply)
 
-    def _refuse(self, peer: Peer, prefix: tuple[bytes, ...], error: RequestError) -> None:
+    def _refuse(
+        self, peer: Peer, prefix: tuple[bytes, ...], error: RequestError, identity: str | int | None = None
+    ) -> None:
         self._health.refused(error.code)
-        self._send(peer, Outgoing(prefix, codec.encode(refusal(None, error)), False))
+        self._send(peer, Outgoing(prefix, codec.encode(refusal(identity, error)), False))
 
-    # Who is there
+    # A few times a second
 
-    def _greet(self, number: int, door: Door, arrival: Arrival, peer: Peer | None) -> Peer:
-        """A client that is new, or has a new connection."""
-        self._part(number, door)
-        if peer is not None and peer.user != arrival.user:
-            self._forget(peer)
-            peer = None
-        if peer is None:
-            if len(self._peers) >= self._limits.clients:
-                self._make_room()
-            peer = self._peers[(number, arrival.identity)] = Peer(door, arrival.identity)
-            self._health.clients = len(self._peers)
-        name, peer.role = arrival.user[:8], ""
-        with contextlib.suppress(BadInput):
-            name, peer.role = door.role_of(arrival.user)
-        if arrival.user:
-            peer.name = name
-        peer.user = arrival.user
-        peer.dropped = False
-        self._connect(self._connections[number], door, peer, arrival.connection)
-        return peer
-
-    def _connect(self, connections: dict[int, Peer], door: Door, peer: Peer, connection: int) -> None:
-        if connections.get(peer.connection) is peer:
-            del connections[peer.connection]
-        if connection not in door.connections:
-            # What a client has sent arrives even after its connection has ended.
-            peer.connection = -1
-            peer.gone = peer.gone or time.monotonic()
+    def _heed_keys(self, now: float) -> None:
+        """End what revoked keys have open. A look at the list of keys before each batch is dear, so not for each."""
+        if now < self._next_look_at_keys:
             return
-        former = connections.get(connection)
-        if former is not None:
-            former.connection = -1
-            former.gone = time.monotonic()
-        peer.connection = connection
-        peer.gone = None
-        connections[connection] = peer
-        if peer.outbox:
-            self._stalled[peer] = None
-
-    def _part(self, number: int, door: Door) -> None:
-        """Note whose connections have ended."""
-        for connection in door.closed_connections():
-            if connection < 0:
-                self._health.count("handshakes refused")
-                self._health.log.warning("handshake refused", door=door.name)
-                continue
-            peer = self._connections[number].pop(connection, None)
-            if peer is not None and peer.connection == connection:
-                peer.gone = time.monotonic()
-                peer.connection = -1
-
-    def _make_room(self) -> None:
-        """Forget the client that was seen last the longest ago, of those that have gone if there are any."""
-        oldest = min(self._peers.values(), key=lambda peer: (peer.gone is None, peer.seen))
-        self._health.count("clients forgotten")
-        self._forget(oldest)
-
-    def _forget(self, peer: Peer) -> None:
-        self._operations.drop(peer)
-        self._texts.forget(peer)
-        self._empty_outbox(peer)
-        number = self._doors.index(peer.door)
-        if self._connections[number].get(peer.connection) is peer:
-            del self._connections[number][peer.connection]
-        self._peers.pop((number, peer.identity), None)
-        self._health.clients = len(self._peers)
+        self._next_look_at_keys = now + _KEYS_S
+        for number, acceptor in enumerate(self._acceptors):
+            if acceptor.keys_changed():
+                self.peers.renew_roles(acceptor)
+                for connection in list(self._subscribers[number]):
+                    if not acceptor.admits(connection.conversation.user):
+                        self._close(connection)
 
     def _tidy(self) -> None:
-        """End what vanished clients have in flight, and forget those that stay away."""
         now = time.monotonic()
-        if self._porter and self._porter.refused:
-            self._health.count("keys refused", self._porter.refused)
-            self._health.log.warning("keys refused", number=self._porter.refused)
-            self._porter.refused = 0
-        for peer in list(self._peers.values()):
-            if peer.door.keys is not None:
-                self._renew_role(peer)
-            if peer.gone is None:
-                continue
-            away = now - peer.gone
-            if away >= self._limits.grace_s and not peer.dropped:
-                peer.dropped = True
-                self._operations.drop(peer)
-                self._empty_outbox(peer)
-            if away >= (self._limits.session_s if peer.texts is not None else self._limits.grace_s):
-                self._forget(peer)
-
-    def _renew_role(self, peer: Peer) -> None:
-        with contextlib.suppress(BadInput):
-            peer.role = peer.door.role_of(peer.user)[1]
-        if not peer.role and peer.requests:
-            self._operations.drop(peer)
+        for listening, handler in self._paused:
+            self.selector.register(listening, _READ, handler)
+        self._paused.clear()
+        while self._handshaking and now - (oldest := next(iter(self._handshaking))).since > _HANDSHAKE_S:
+            self._refuse_handshake(oldest, "took too long")
+        self._heed_keys(now)
+        self.peers.tidy(now)
+        self._log_refusals(now)
 
     # Replies
 
@@ -359,77 +431,45 @@ class Sockets:
             self._inbox.append((peer, reply))
             self._wake()
 
-    def _empty_inbox(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._wake_in, 4096)
-        self._woken = False
-        self._send_inbox()
-
     def _send_inbox(self) -> None:
         while self._inbox:
             peer, reply = self._inbox.popleft()
             if peer is not None:
                 self._deliver(peer, reply)
             else:
-                for door in self._doors:
-                    door.publish(reply.prefix[0], reply.body)
+                self._publish(reply)
+
+    def _publish(self, event: Outgoing) -> None:
+        for subscribers in self._subscribers:
+            for connection in subscribers:
+                if connection.outbox is not None and connection.conversation.wants(event.prefix[0]):
+                    connection.outbox.put(event)
+                    self._dirty[connection] = None
 
     def _deliver(self, peer: Peer, reply: Outgoing) -> None:
-        if peer.outbox:
-            self._keep(peer, reply)
+        if peer.connection is None and (peer.dropped or not peer.named):
             return
-        try:
-            peer.door.send(peer.identity, reply.prefix, reply.body)
-        except zmq.Again:
-            self._keep(peer, reply)
-        except zmq.ZMQError:
-            # It has no connection now; a client that comes back within its grace gets what it missed.
-            if not peer.dropped:
-                self._keep(peer, reply)
+        # One that comes back within its grace gets what it missed.
+        for dropped in peer.outbox.put(reply):
+            self.peers.count_dropped(partial=dropped.partial)
+        self.peers.relieve()
+        if peer.connection is not None:
+            self._dirty[peer.connection] = None
 
-    def _keep(self, peer: Peer, reply: Outgoing) -> None:
-        if peer.outbox is None:
-            peer.outbox = deque()
-        peer.outbox.append(reply)
-        peer.outbox_bytes += len(reply.body)
-        self._outbox_bytes += len(reply.body)
-        self._stalled[peer] = None
-        limits = self._limits
-        while peer.outbox and (
-            len(peer.outbox) > limits.backlog
-            or (peer.outbox_bytes > limits.backlog_bytes and len(peer.outbox) > 1)
-            or self._outbox_bytes > LARGEST_OUTBOXES
-        ):
-            self._drop_oldest(peer)
+    def _flush(self) -> None:
+        while self._dirty:
+            self._flush_one(next(iter(self._dirty)))
 
-    def _drop_oldest(self, peer: Peer) -> None:
-        assert peer.outbox is not None
-        at = next((at for at, reply in enumerate(peer.outbox) if reply.partial), 0)
-        size = len(peer.outbox[at].body)
-        self._health.count("partials dropped" if peer.outbox[at].partial else "replies dropped")
-        del peer.outbox[at]
-        peer.outbox_bytes -= size
-        self._outbox_bytes -= size
-
-    def _empty_outbox(self, peer: Peer) -> None:
-        self._outbox_bytes -= peer.outbox_bytes
-        peer.outbox, peer.outbox_bytes = None, 0
-        self._stalled.pop(peer, None)
-
-    def _retry(self) -> None:
-        """Send what waits to some of those who did not read, the others next time."""
-        for peer in list(itertools.islice(self._stalled, _RETRIED)):
-            del self._stalled[peer]
-            while peer.outbox:
-                reply = peer.outbox[0]
-                try:
-                    peer.door.send(peer.identity, reply.prefix, reply.body)
-                except zmq.ZMQError:
-                    break
-                peer.outbox.popleft()
-                peer.outbox_bytes -= len(reply.body)
-                self._outbox_bytes -= len(reply.body)
-            if not peer.outbox:
-                self._empty_outbox(peer)
-            elif peer.gone is None:
-                self._stalled[peer] = None
+    def _flush_one(self, connection: ServedConnection) -> None:
+        self._dirty.pop(connection, None)
+        if connection.closed:
+            return
+        everything = connection.flush()
+        if connection.ended and not connection.queued and not connection.conversation.has_input:
+            self._close(connection)
+            return
+        if connection.blocked and (connection.broken or not connection.crowded):
+            connection.blocked = False
+            connection.queued = True
+            self._behind.append(connection)
+        self._watch(connection, reading=connection.reading, writing=not everything and not connection.ended)

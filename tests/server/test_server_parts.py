@@ -1,4 +1,4 @@
-"""The parts of the server that need no process of their own: cache, keys, folders, log, notices, outboxes."""
+"""The parts of the server that need no process of their own: cache, keys, folders, log, notices."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ import random
 import socket
 import stat
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zmq
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from operated import Operated
 
 from desdaemon.engine.result import Line
 from desdaemon.operations.analysis_cache import Cache
@@ -25,14 +21,12 @@ from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
-from desdaemon.protocol.wire import codec
-from desdaemon.server.endpoints import Arrival, Door, is_loopback, open_doors
+from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import Keys
 from desdaemon.server.keys import main as keys_main
 from desdaemon.server.metrics import notify, watchdog_s
 from desdaemon.server.serve_options import read_options
 from desdaemon.server.server import _hold
-from desdaemon.server.sockets import Sockets
 from desdaemon.system.logs import MOST_A_SECOND, Log
 from desdaemon.system.paths import confined, private_folder
 
@@ -299,13 +293,13 @@ def test_who_can_reach_an_endpoint() -> None:
     ],
 )
 def test_where_nobody_can_listen(endpoint: str, tmp_path: Path) -> None:
-    with zmq.Context() as context, pytest.raises(BadInput, match="such as tcp://127"):
-        open_doors(context, f"ipc://{tmp_path}/s", [endpoint], None, insecure=True)
+    with pytest.raises(BadInput, match="such as tcp://127"):
+        open_acceptors(f"ipc://{tmp_path}/s", [endpoint], None, insecure=True)
 
 
 def test_nobody_listens_beyond_the_machine_without_keys(tmp_path: Path) -> None:
-    with zmq.Context() as context, pytest.raises(BadInput, match="keys"):
-        open_doors(context, "", ["tcp://*:0"], None, insecure=False)
+    with pytest.raises(BadInput, match="keys"):
+        open_acceptors("", ["tcp://*:0"], None, insecure=False)
 
 
 @pytest.mark.parametrize(
@@ -355,117 +349,3 @@ def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
         _hold(str(tmp_path))
     os.close(lock)
     os.close(_hold(str(tmp_path)))
-
-
-# --- a client that does not read
-
-
-class Stuck(Door):
-    """A door whose clients read only when they are let; nothing is bound."""
-
-    def __init__(self, context: zmq.Context[Any]) -> None:
-        super().__init__(context, "test", "admin", None)
-        self.connections.add(7)
-        self.reading = False
-        self.sent: list[dict[str, Any]] = []
-
-    def send(self, identity: bytes, prefix: tuple[bytes, ...], body: bytes) -> None:
-        if not self.reading:
-            raise zmq.Again
-        self.sent.append(codec.decode(body))
-
-
-@pytest.fixture
-def stuck(tmp_path: Path) -> Any:
-    daemon = Operated(tmp_path, limits=ServerLimits(backlog=10, in_flight=100))
-    with zmq.Context() as context:
-        door = Stuck(context)
-        services = daemon.services
-        sockets = Sockets([door], None, services.operations, services.texts, services.health, lambda: None)
-        sockets._thread = threading.get_ident()
-        yield daemon, door, sockets
-        door.close(0)
-
-
-def arrival(body: dict[str, Any]) -> Arrival:
-    return Arrival(b"me", 7, (), codec.encode(body), "", "")
-
-
-def test_finals_are_kept_within_the_backlog_and_partials_go_first(stuck: tuple[Operated, Stuck, Sockets]) -> None:
-    daemon, door, sockets = stuck
-    sockets._take(0, door, arrival({"v": 1, "id": "a", "op": "ping"}))
-    sockets._take(0, door, arrival({"v": 1, "id": "plies", "op": "analyze", "args": {"plies": [0] * 30, "depth": 1}}))
-    (peer,) = sockets._peers.values()
-    settle(sockets, lambda: not peer.requests)
-    for number in range(3):
-        sockets._take(0, door, arrival({"v": 1, "id": number, "op": "ping"}))
-    assert peer.outbox is not None
-    assert len(peer.outbox) == 10
-    door.reading = True
-    sockets._retry()
-    assert peer.outbox is None
-    assert [(reply["id"], reply["type"]) for reply in door.sent if reply["type"] == "final"] == [
-        (wanted, "final") for wanted in ("a", "plies", 0, 1, 2)
-    ]
-    assert daemon.services.health.counters["partials dropped"] >= 24
-
-
-def test_a_flood_of_a_client_that_never_reads_is_bounded(stuck: tuple[Operated, Stuck, Sockets]) -> None:
-    daemon, door, sockets = stuck
-    for number in range(500):
-        sockets._take(0, door, arrival({"v": 1, "id": number, "op": "hello"}))
-    (peer,) = sockets._peers.values()
-    assert peer.outbox is not None
-    assert len(peer.outbox) <= 10
-    assert peer.outbox_bytes == sum(len(reply.body) for reply in peer.outbox) == sockets._outbox_bytes
-    assert daemon.services.health.counters["replies dropped"] == 490
-
-
-def test_replies_of_several_threads_keep_their_order(stuck: tuple[Operated, Stuck, Sockets]) -> None:
-    _, door, sockets = stuck
-    door.reading = True
-    sockets._take(0, door, arrival({"v": 1, "id": 1, "op": "analyze", "args": {"depth": 37, "multipv": 9}}))
-    (peer,) = sockets._peers.values()
-    request = peer.requests[1]
-    thread = threading.Thread(target=request.partial, args=({},))
-    thread.start()
-    thread.join()
-    sockets._take(0, door, arrival({"v": 1, "id": 2, "op": "cancel", "args": {"target": 1}}))
-    assert [(reply["id"], reply["seq"], reply["type"]) for reply in door.sent] == [
-        (1, 0, "partial"),
-        (1, 1, "error"),
-        (2, 0, "final"),
-    ]
-
-
-def settle(sockets: Sockets, condition: Callable[[], bool]) -> None:
-    due = time.monotonic() + 20
-    while not condition() or sockets._inbox:
-        sockets._empty_inbox()
-        assert time.monotonic() < due
-        time.sleep(0.002)
-
-
-def test_a_vanished_client_loses_its_analyses_after_its_grace(tmp_path: Path) -> None:
-    daemon = Operated(tmp_path, limits=ServerLimits(grace_s=0, session_s=0))
-    with zmq.Context() as context:
-        door = Stuck(context)
-        services = daemon.services
-        sockets = Sockets([door], None, services.operations, services.texts, services.health, lambda: None)
-        sockets._take(0, door, arrival({"v": 1, "id": 1, "op": "analyze", "args": {"depth": 37}}))
-        (peer,) = sockets._peers.values()
-        sockets._tidy()
-        assert peer.requests
-        peer.gone = time.monotonic()
-        sockets._tidy()
-        assert not peer.requests
-        assert not sockets._peers
-        # What arrives late is no sign of life.
-        door.connections.clear()
-        sockets._take(0, door, arrival({"v": 1, "id": 2, "op": "analyze", "args": {"depth": 37}}))
-        (peer,) = sockets._peers.values()
-        assert peer.gone is not None
-        sockets._tidy()
-        assert not peer.requests
-        settle(sockets, lambda: services.scheduler.running == 0)
-        door.close(0)

@@ -1,0 +1,213 @@
+"""The clients of the sockets: who they are, which connection each has, and how long they are remembered.
+
+For the loop's thread, `Peers.in_flight` excepted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.operations.registry import Client, Operations, Request, ServerLimits
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.transport.connection import Connection
+from desdaemon.transport.outbox import Outbox, Total
+
+from .endpoints import Acceptor
+
+if TYPE_CHECKING:
+    import socket
+
+    from desdaemon.transport.zmtp import Kind
+
+    from .metrics import Health
+    from .text_sessions import Texts
+
+LARGEST_OUTBOXES = 64 << 20
+"""Bytes of all clients' outboxes together."""
+
+_CROWDED_SHARE = 32 << 10
+REVOKED = RequestError("forbidden", "this key was revoked")
+
+Key = tuple[str, str, bytes, int]
+"""What tells clients apart: their acceptor and public key, and the routing id they gave or the connection's number."""
+
+
+class ServedConnection(Connection):
+    """A connection with the acceptor it came through and, for requests after the handshake, the client behind it."""
+
+    __slots__ = ("acceptor", "handler", "peer")
+
+    def __init__(self, acceptor: Acceptor, kind: Kind, accepted: socket.socket, since: float) -> None:
+        super().__init__(kind, acceptor.security(), accepted, since)
+        self.acceptor = acceptor
+        self.peer: Peer | None = None
+        self.handler: Callable[[int], None] | None = None
+        """What the loop calls when the socket is ready."""
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the client has to read before more is taken from it."""
+        return self.peer is not None and self.peer.crowded
+
+
+class Peer(Client):
+    """A client of a socket. One that gave a routing id keeps its place over connections, another has one connection."""
+
+    def __init__(self, key: Key, acceptor: Acceptor, name: str, outbox: Outbox, total: Total) -> None:
+        super().__init__(name, acceptor.role)
+        self.key = key
+        self.acceptor = acceptor
+        self.user = key[1]
+        """Its public key, or ""."""
+        self.named = key[3] == 0
+        """Whether it gave a routing id, so that it can come back."""
+        self.connection: ServedConnection | None = None
+        self.last_only = False
+        """Whether it hears the last reply to a request only, as REQ sockets do."""
+        self.seen = 0.0
+        self.gone: float | None = None
+        """Since when it has no connection."""
+        self.dropped = False
+        """Whether what it had in flight was ended because it has gone."""
+        self.lines = 0
+        self.outbox = outbox
+        self._total = total
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it has to read before more is taken from it: its outbox, or those of all, are half full."""
+        return self.outbox.crowded or (self.outbox.bytes > _CROWDED_SHARE and 2 * self._total.bytes > LARGEST_OUTBOXES)
+
+
+class Peers:
+    """All clients; see the module."""
+
+    def __init__(
+        self, operations: Operations, texts: Texts, health: Health, close: Callable[[ServedConnection], None]
+    ) -> None:
+        """``close`` closes a connection."""
+        self.total = Total()
+        self._operations = operations
+        self._limits: ServerLimits = operations.limits
+        self._texts = texts
+        self._health = health
+        self._close = close
+        self._peers: dict[Key, Peer] = {}
+
+    def __len__(self) -> int:
+        return len(self._peers)
+
+    def in_flight(self) -> list[Request]:
+        """All requests whose final or error has not been handed over yet. For every thread."""
+        return [
+            request
+            for peer in list(self._peers.values())
+            for request in (*list(peer.requests.values()), *list(peer.parting))
+        ]
+
+    def joined(self, connection: ServedConnection, now: float) -> Peer:
+        """The client behind a connection whose handshake is over."""
+        conversation = connection.conversation
+        identity = conversation.identity
+        number = 0 if identity else connection.number
+        key = (connection.acceptor.name, conversation.user, identity, number)
+        peer = self._peers.get(key)
+        if peer is None:
+            if len(self._peers) >= self._limits.clients:
+                self._make_room()
+            peer = self._made(key, connection)
+        elif peer.connection is not None:
+            # The older connection may have died unnoticed. What came over it is dealt with, and nothing more.
+            peer.connection.outbox = None
+            peer.connection.stop_input()
+        peer.connection = connection
+        peer.last_only = conversation.peer_type == b"REQ"
+        peer.gone, peer.dropped, peer.seen = None, False, now
+        connection.peer = peer
+        connection.outbox = peer.outbox
+        self._renew(peer)
+        return peer
+
+    def _made(self, key: Key, connection: ServedConnection) -> Peer:
+        name = f"{key[0]}/{key[2].hex()[:16] if key[2] else connection.number}"
+        limits = self._limits
+        outbox = Outbox(limits.backlog, limits.backlog_bytes, self.total)
+        peer = self._peers[key] = Peer(key, connection.acceptor, name, outbox, self.total)
+        self._health.clients = len(self._peers)
+        return peer
+
+    def left(self, connection: ServedConnection, now: float) -> None:
+        """Note that a connection is closed."""
+        peer, connection.peer, connection.outbox = connection.peer, None, None
+        if peer is None or peer.connection is not connection:
+            return
+        peer.connection = None
+        peer.gone = now
+        if not peer.named:
+            peer.outbox.clear()
+
+    def tidy(self, now: float) -> None:
+        """End what vanished clients have in flight, and forget those that stay away."""
+        for peer in list(self._peers.values()):
+            if peer.gone is None:
+                continue
+            away = now - peer.gone
+            if away >= self._limits.grace_s and not peer.dropped:
+                peer.dropped = True
+                self._operations.drop(peer)
+                peer.outbox.clear()
+            comes_back = peer.named and peer.texts is not None
+            if away >= (self._limits.session_s if comes_back else self._limits.grace_s):
+                self._forget(peer)
+
+    def renew_roles(self, acceptor: Acceptor) -> None:
+        """Heed that the list of keys has changed: what a revoked key has in flight ends."""
+        for peer in list(self._peers.values()):
+            if peer.acceptor is acceptor:
+                self._renew(peer)
+                if not peer.role:
+                    for request in list(peer.requests.values()):
+                        request.fail(REVOKED)
+                        if request.cancel is not None and not request.outlives:
+                            request.cancel()
+
+    def _renew(self, peer: Peer) -> None:
+        if peer.acceptor.keys is None:
+            return
+        name, peer.role = peer.name, ""
+        with contextlib.suppress(BadInput):
+            name, peer.role = peer.acceptor.role_of(peer.user)
+        peer.name = name
+
+    def relieve(self) -> None:
+        """Bring all outboxes together under their bound, at the expense of the longest."""
+        while self.total.bytes > LARGEST_OUTBOXES:
+            longest = max(self._peers.values(), key=lambda peer: peer.outbox.bytes, default=None)
+            if longest is None or not len(longest.outbox):
+                return
+            for _ in range(1 + len(longest.outbox) // 4):
+                self.count_dropped(partial=longest.outbox.drop_oldest().partial)
+
+    def count_dropped(self, *, partial: bool) -> None:
+        """Count a reply that nobody will read."""
+        self._health.count("partials dropped" if partial else "replies dropped")
+
+    def _make_room(self) -> None:
+        """Forget the client that was seen last the longest ago, of those that have gone if there are any."""
+        oldest = min(self._peers.values(), key=lambda peer: (peer.gone is None, peer.seen))
+        self._health.count("clients forgotten")
+        self._forget(oldest)
+
+    def _forget(self, peer: Peer) -> None:
+        self._operations.drop(peer)
+        self._texts.forget(peer)
+        self._peers.pop(peer.key, None)
+        if peer.connection is not None:
+            self._close(peer.connection)
+        peer.outbox.clear()
+        # What is still under way for it must not fill the outbox again.
+        peer.dropped = True
+        self._health.clients = len(self._peers)

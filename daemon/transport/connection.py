@@ -1,0 +1,155 @@
+"""A connection that was accepted: its socket, its conversation, and what waits to be sent.
+
+Its number is never used again in the life of the process, unlike a descriptor: whatever is known of a connection ends
+with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+
+from desdaemon.protocol.wire.messages import LARGEST_BODY
+
+from .outbox import Outbox
+from .zmtp import Conversation, Kind, Security
+
+_RECEIVED_AT_ONCE = 256 << 10
+_SENT_AT_ONCE = 64 << 10
+_KEPT_OF_A_FRAME = LARGEST_BODY + 64
+_ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
+_numbers = itertools.count(1)
+
+
+class Connection:
+    """A connection that was accepted; see the module. For one thread."""
+
+    __slots__ = (
+        "_pending",
+        "blocked",
+        "broken",
+        "closed",
+        "conversation",
+        "ended",
+        "held",
+        "kind",
+        "number",
+        "outbox",
+        "queued",
+        "reading",
+        "since",
+        "socket",
+        "writing",
+    )
+
+    def __init__(self, kind: Kind, security: Security | None, accepted: socket.socket, since: float) -> None:
+        self.number = next(_numbers)
+        self.kind = kind
+        self.socket = accepted
+        self.since = since
+        """When it was accepted (`time.monotonic`)."""
+        self.conversation = Conversation(kind, security, _KEPT_OF_A_FRAME)
+        self.outbox: Outbox | None = None
+        self.held = 0
+        """What `Conversation.kept` was when it was last looked at."""
+        self.queued = False
+        """Whether it waits for its turn to be read from."""
+        self.blocked = False
+        """Whether nothing more is taken from it until it has read its replies."""
+        self.ended = False
+        """Whether the peer has closed it: what it sent before is still to be dealt with."""
+        self.broken = False
+        """Whether nothing can be sent any more."""
+        self.closed = False
+        self.reading = False
+        self.writing = False
+        self._pending: memoryview | None = None
+
+    def receive(self) -> None:
+        """Take what has come in."""
+        try:
+            data = self.socket.recv(_RECEIVED_AT_ONCE)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if data:
+            self.conversation.feed(data)
+        else:
+            self.ended = True
+
+    def flush(self) -> bool:
+        """Send what waits; false where the peer has to read first."""
+        while not self.broken:
+            if self._pending is None:
+                batch = self._next_batch()
+                if not batch:
+                    return True
+                self._pending = memoryview(batch)
+            try:
+                sent = self.socket.send(self._pending)
+            except (BlockingIOError, InterruptedError):
+                return False
+            except OSError:
+                self.broken = True
+                break
+            self._pending = self._pending[sent:] if sent < len(self._pending) else None
+        self._pending = None
+        if self.outbox is not None:
+            self.outbox.clear()
+        return True
+
+    def _next_batch(self) -> bytes:
+        conversation = self.conversation
+        parts = []
+        if conversation.outgoing:
+            parts.append(bytes(conversation.outgoing))
+            conversation.outgoing.clear()
+        if self.outbox is not None:
+            parts += [conversation.message(reply.prefix, reply.body) for reply in self.outbox.take(_SENT_AT_ONCE)]
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    @property
+    def unsent(self) -> bool:
+        """Whether anything waits to be sent."""
+        return not self.broken and (
+            self._pending is not None or bool(self.conversation.outgoing) or bool(self.outbox and len(self.outbox))
+        )
+
+    def stop_input(self) -> None:
+        """Let the peer send no more; what it has sent can still be received."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RD)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.closed = True
+        self.socket.close()
+
+
+def accepted(listening: socket.socket) -> socket.socket | None:
+    """The next connection that waits, None where there is none; raises `OSError` where there are no descriptors."""
+    try:
+        found, _ = listening.accept()
+    except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+        return None
+    found.setblocking(False)
+    if found.family != socket.AF_UNIX:
+        _keep_alive(found)
+    return found
+
+
+def _keep_alive(found: socket.socket) -> None:
+    """Have the system find out within half a minute or so when the other machine is gone."""
+    with contextlib.suppress(OSError):
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in (
+            ("TCP_KEEPIDLE", _ALIVE_IDLE_S),
+            ("TCP_KEEPINTVL", _ALIVE_INTERVAL_S),
+            ("TCP_KEEPCNT", _ALIVE_PROBES),
+            ("TCP_USER_TIMEOUT", _UNACKNOWLEDGED_MS),
+        ):
+            if hasattr(socket, name):
+                found.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -1,0 +1,81 @@
+"""Replies that wait until a client reads: bounded, the oldest partials going first. Without I/O."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+
+class Outgoing(NamedTuple):
+    """A message to be sent: the frames before its body, its body, and whether a later one makes it superfluous."""
+
+    prefix: tuple[bytes, ...]
+    body: bytes
+    partial: bool
+
+
+class Total:
+    """The bytes of all outboxes of a process."""
+
+    __slots__ = ("bytes",)
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+
+class Outbox:
+    """A queue of messages for one client. For one thread."""
+
+    __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
+
+    def __init__(self, most: int, most_bytes: int, total: Total) -> None:
+        """At most ``most`` messages and, but for a single one that is longer, ``most_bytes`` of bodies."""
+        self.bytes = 0
+        self._most = most
+        self._most_bytes = most_bytes
+        self._total = total
+        self._replies: deque[Outgoing] = deque()
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it is half full, so that no more work should be taken from the client."""
+        return 2 * len(self._replies) > self._most or 2 * self.bytes > self._most_bytes
+
+    def put(self, reply: Outgoing) -> list[Outgoing]:
+        """Add a message; those that were dropped to make room for it."""
+        self._replies.append(reply)
+        self._count(len(reply.body))
+        dropped = []
+        while len(self._replies) > self._most or (self.bytes > self._most_bytes and len(self._replies) > 1):
+            dropped.append(self.drop_oldest())
+        return dropped
+
+    def drop_oldest(self) -> Outgoing:
+        """Drop the oldest partial, or the oldest message of all where there is none."""
+        at = next((at for at, reply in enumerate(self._replies) if reply.partial), 0)
+        dropped = self._replies[at]
+        del self._replies[at]
+        self._count(-len(dropped.body))
+        return dropped
+
+    def take(self, size: int) -> list[Outgoing]:
+        """Remove and return the oldest messages, of about so many bytes; empty where there are none."""
+        taken: list[Outgoing] = []
+        while self._replies and size > 0:
+            reply = self._replies.popleft()
+            taken.append(reply)
+            size -= len(reply.body) + 16
+            self._count(-len(reply.body))
+        return taken
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._replies.clear()
+        self._count(-self.bytes)
+
+    def _count(self, size: int) -> None:
+        self.bytes += size
+        self._total.bytes += size

@@ -1,0 +1,386 @@
+"""ZMTP 3.1 from the listening side, without I/O: bytes that came in become messages, messages become bytes.
+
+A `Conversation` is one connection's half of the protocol (greeting, handshake, frames, commands). libzmq is not used
+on this side: any peer can make it abort the process, whatever options are set (a message queue that is full, a PING
+behind it, and a reset: ``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
+
+Specifications: 23/ZMTP 3.0, 37/ZMTP 3.1; 25/ZMTP-CURVE is in `curve`. Peers of ZMTP 1 and 2 (before 2013) are refused.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+MORE, LONG, COMMAND = 1, 2, 4
+"""Flags of a frame."""
+
+LARGEST_FRAME = 4 << 20
+"""Bytes; a frame beyond this is a protocol error."""
+
+GREETING_SIZE = 64
+_SIGNATURE = b"\xff" + bytes(8) + b"\x7f"
+_MECHANISM = slice(12, 32)
+_LARGEST_HANDSHAKE = 4096
+_FRAMES_KEPT = 3
+_LONGEST_IDENTITY = 255
+_MOST_SUBSCRIPTIONS = 64
+_LONGEST_SUBSCRIPTION = 256
+_MOST_PONGS_WAITING = 4096
+_LONGEST_PING_CONTEXT = 16
+
+Frame = bytes | int
+"""The content of a frame, or the size of one that was too large to be kept."""
+
+CONSUMED: tuple[Frame, ...] = ()
+"""What `Conversation.next` returns for bytes that were no message, such as a command."""
+
+
+class Violation(Exception):
+    """The peer broke the protocol, or is not allowed in; the text is a short reason for counters and the log."""
+
+
+class Refusal(Violation):
+    """The peer is not allowed in; ``answer`` is the command that says so."""
+
+    def __init__(self, reason: str, answer: bytes) -> None:
+        super().__init__(reason)
+        self.answer = answer
+
+
+class Kind(Enum):
+    """What a listening socket is, and the types of peers that it talks to."""
+
+    REQUESTS = (b"ROUTER", (b"DEALER", b"REQ", b"ROUTER"))
+    EVENTS = (b"PUB", (b"SUB", b"XSUB"))
+
+
+class Security(Protocol):
+    """A security mechanism at work on one connection."""
+
+    ready: bool
+    """Whether the handshake is complete."""
+
+    user: str
+    """The public key that the peer has proved to own (Z85)."""
+
+    def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
+        """Take a command of the handshake: the command that answers it, and the peer's metadata once `ready`.
+
+        ``metadata`` is this side's. Raises `Violation`.
+        """
+
+    def opened(self, content: bytes) -> tuple[int, bytes]:
+        """Flags and content of a frame that came; raises `Violation`."""
+
+    def sealed(self, flags: int, content: bytes) -> bytes:
+        """The content of the frame that carries a frame with those flags and content."""
+
+
+def frame(content: bytes, flags: int = 0) -> bytes:
+    """A frame's bytes."""
+    size = len(content)
+    if size < 256:
+        return bytes((flags, size)) + content
+    return bytes((flags | LONG,)) + size.to_bytes(8, "big") + content
+
+
+def greeting(mechanism: bytes, *, server: bool) -> bytes:
+    """The 64 bytes with which each side begins."""
+    return _SIGNATURE + b"\x03\x01" + mechanism.ljust(20, b"\0") + bytes((server,)) + bytes(31)
+
+
+def command(name: bytes, body: bytes = b"") -> bytes:
+    """The content of a command frame."""
+    return bytes((len(name),)) + name + body
+
+
+def metadata(properties: dict[bytes, bytes]) -> bytes:
+    """Properties as the handshake carries them."""
+    return b"".join(
+        bytes((len(name),)) + name + len(value).to_bytes(4, "big") + value for name, value in properties.items()
+    )
+
+
+def read_metadata(data: bytes) -> dict[bytes, bytes]:
+    """Properties by their names in lower case; raises `Violation`."""
+    found: dict[bytes, bytes] = {}
+    at = 0
+    while at < len(data):
+        begin = at + 1 + data[at] + 4
+        size = int.from_bytes(data[begin - 4 : begin], "big")
+        if begin > len(data) or begin + size > len(data):
+            raise Violation("metadata")
+        found[data[at + 1 : begin - 4].lower()] = data[begin : begin + size]
+        at = begin + size
+    return found
+
+
+class Conversation:
+    """One connection's half of the protocol. For one thread.
+
+    ``outgoing`` collects what the protocol itself has to send. After the handshake ``open`` is true and ``peer_type``,
+    ``identity`` (empty where the peer gave none) and ``user`` (a public key, or "") are known; the ``subscriptions``
+    of an events socket follow the peer's.
+    """
+
+    __slots__ = (
+        "_at",
+        "_buffer",
+        "_flags",
+        "_frames",
+        "_greeted",
+        "_held",
+        "_held_bytes",
+        "_kind",
+        "_largest_kept",
+        "_mechanism",
+        "_missing",
+        "_properties",
+        "_security",
+        "_skip",
+        "_skipped",
+        "identity",
+        "open",
+        "outgoing",
+        "peer_type",
+        "subscriptions",
+        "user",
+    )
+
+    def __init__(self, kind: Kind, security: Security | None, largest_kept: int) -> None:
+        """Frames of more than ``largest_kept`` bytes are read, but their content is not kept."""
+        self._kind = kind
+        self._security = security
+        self._mechanism = b"NULL" if security is None else b"CURVE"
+        self._largest_kept = largest_kept
+        self._properties = metadata({b"Socket-Type": kind.value[0], b"Identity": b""})
+        self._greeted = False
+        self._buffer = b""
+        self._at = 0
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self._missing = 0
+        self._frames: list[Frame] = []
+        self._skip = 0
+        self._skipped = 0
+        self._flags = 0
+        self.open = False
+        self.peer_type = b""
+        self.identity = b""
+        self.user = ""
+        self.subscriptions: set[bytes] = set()
+        self.outgoing = bytearray(greeting(self._mechanism, server=security is not None))
+        if security is None:
+            self.outgoing += frame(command(b"READY", self._properties), COMMAND)
+
+    # What comes in
+
+    @property
+    def kept(self) -> int:
+        """Bytes that are held and have not been handed out as messages."""
+        frames = sum(len(part) for part in self._frames if isinstance(part, bytes)) if self._frames else 0
+        return len(self._buffer) - self._at + self._held_bytes + frames
+
+    @property
+    def has_input(self) -> bool:
+        """Whether `next` may have something."""
+        return self._at < len(self._buffer) or (self._skipped > 0 and self._skip == 0)
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes as they came."""
+        if self._skip:
+            skipped = min(self._skip, len(data))
+            self._skip -= skipped
+            data = data[skipped:]
+        if self._held:
+            self._held.append(data)
+            self._held_bytes += len(data)
+            if self._held_bytes < self._missing:
+                return
+            data = b"".join(self._held)
+            self._held.clear()
+            self._held_bytes = 0
+            self._buffer, self._at = data, 0
+        elif self._at < len(self._buffer):
+            self._buffer, self._at = self._buffer[self._at :] + data, 0
+        else:
+            self._buffer, self._at = data, 0
+
+    def next(self) -> tuple[Frame, ...] | None:
+        """The frames of the next message, at most three of them; `CONSUMED` for what is none; None at the end.
+
+        Raises `Violation`.
+        """
+        if not self._greeted:
+            return self._greet()
+        if self._skipped:
+            return self._end_of_skipped()
+        buffer, at = self._buffer, self._at
+        available = len(buffer) - at
+        if available < 2:
+            self._wait_for(2)
+            return None
+        flags = buffer[at]
+        if flags & LONG:
+            if available < 9:
+                self._wait_for(9)
+                return None
+            begin = at + 9
+            size = int.from_bytes(buffer[at + 1 : begin], "big")
+        else:
+            begin = at + 2
+            size = buffer[at + 1]
+        if flags & ~(MORE | LONG | COMMAND) or flags & (MORE | COMMAND) == MORE | COMMAND:
+            raise Violation("flags")
+        if size > (LARGEST_FRAME if self.open else _LARGEST_HANDSHAKE):
+            raise Violation("size")
+        end = begin + size
+        if size > self._largest_kept:
+            return self._begin_to_skip(flags, size, end)
+        if end > len(buffer):
+            self._wait_for(end - at)
+            return None
+        self._at = end
+        content = buffer[begin:end]
+        if not self.open:
+            self._handshake(flags, content)
+            return CONSUMED
+        if self._security is not None:
+            flags, content = self._security.opened(content)
+        return self._take(flags, content)
+
+    def _wait_for(self, size: int) -> None:
+        """Put aside the beginning of something of that size until it is complete."""
+        if self._at < len(self._buffer):
+            self._held.append(self._buffer[self._at :])
+            self._held_bytes = len(self._held[0])
+            self._missing = size
+        self._buffer, self._at = b"", 0
+
+    def _begin_to_skip(self, flags: int, size: int, end: int) -> tuple[Frame, ...] | None:
+        # The flags of an encrypted frame are encrypted too: it counts as the last one of its message.
+        self._flags = flags if self._security is None else 0
+        self._skipped = size
+        self._skip = max(0, end - len(self._buffer))
+        self._at = min(end, len(self._buffer))
+        return self._end_of_skipped()
+
+    def _end_of_skipped(self) -> tuple[Frame, ...] | None:
+        if self._skip:
+            return None
+        size, self._skipped = self._skipped, 0
+        return CONSUMED if self._flags & COMMAND else self._take(self._flags, size)
+
+    def _take(self, flags: int, content: Frame) -> tuple[Frame, ...]:
+        if flags & COMMAND:
+            assert isinstance(content, bytes)
+            self._command(content)
+            return CONSUMED
+        frames = self._frames
+        if len(frames) < _FRAMES_KEPT:
+            frames.append(content if len(frames) < _FRAMES_KEPT - 1 else 0)
+        if flags & MORE:
+            return CONSUMED
+        whole = tuple(frames)
+        frames.clear()
+        if self._kind is Kind.EVENTS:
+            self._subscription_message(whole[0])
+            return CONSUMED
+        return whole
+
+    # Greeting and handshake
+
+    def _greet(self) -> tuple[Frame, ...] | None:
+        buffer = self._buffer
+        if len(buffer) - self._at < GREETING_SIZE:
+            begin = buffer[self._at : self._at + 12]
+            self._check_signature(begin)
+            self._wait_for(GREETING_SIZE)
+            return None
+        self._check_signature(buffer[:12])
+        if buffer[_MECHANISM].rstrip(b"\0") != self._mechanism:
+            raise Violation("mechanism")
+        self._at = GREETING_SIZE
+        self._greeted = True
+        return CONSUMED
+
+    @staticmethod
+    def _check_signature(begin: bytes) -> None:
+        if begin[:1] not in (b"", b"\xff") or (len(begin) > 9 and not begin[9] & 1):
+            raise Violation("no ZMTP")
+        if len(begin) > 10 and begin[10] < 3:
+            raise Violation("old ZMTP")
+
+    def _handshake(self, flags: int, content: bytes) -> None:
+        if not flags & COMMAND:
+            raise Violation("handshake")
+        if self._security is not None:
+            try:
+                answer, properties = self._security.command(content, self._properties)
+            except Refusal as refusal:
+                self.outgoing += frame(refusal.answer, COMMAND)
+                raise
+            self.outgoing += frame(answer, COMMAND)
+            if not self._security.ready:
+                return
+            self.user = self._security.user
+        elif content[:6] == b"\x05READY":
+            properties = content[6:]
+        else:
+            raise Violation("handshake")
+        found = read_metadata(properties)
+        self.peer_type = found.get(b"socket-type", b"")
+        self.identity = found.get(b"identity", b"")
+        if self.peer_type not in self._kind.value[1]:
+            raise Violation("socket type")
+        if len(self.identity) > _LONGEST_IDENTITY:
+            raise Violation("identity")
+        self.open = True
+
+    # Commands after the handshake
+
+    def _command(self, content: bytes) -> None:
+        name = content[1 : 1 + content[0]] if content else b""
+        body = content[1 + len(name) :]
+        if name == b"PING":
+            if len(body) < 2:
+                raise Violation("PING")
+            if len(self.outgoing) < _MOST_PONGS_WAITING:
+                self._send_command(command(b"PONG", body[2 : 2 + _LONGEST_PING_CONTEXT]))
+        elif name == b"ERROR":
+            raise Violation("ERROR")
+        elif self._kind is Kind.EVENTS and name in (b"SUBSCRIBE", b"CANCEL"):
+            self._subscribe(body, there=name == b"SUBSCRIBE")
+
+    def _send_command(self, content: bytes) -> None:
+        if self._security is not None:
+            self.outgoing += frame(self._security.sealed(COMMAND, content))
+        else:
+            self.outgoing += frame(content, COMMAND)
+
+    def _subscription_message(self, content: Frame) -> None:
+        """How ZMTP 3.0 subscribes: a message of 1 or 0 and the prefix."""
+        if isinstance(content, bytes) and content[:1] in (b"\0", b"\1"):
+            self._subscribe(content[1:], there=content[0] == 1)
+
+    def _subscribe(self, prefix: bytes, *, there: bool) -> None:
+        if not there:
+            self.subscriptions.discard(prefix)
+            return
+        if len(prefix) > _LONGEST_SUBSCRIPTION or len(self.subscriptions) >= _MOST_SUBSCRIPTIONS:
+            raise Violation("subscriptions")
+        self.subscriptions.add(prefix)
+
+    def wants(self, topic: bytes) -> bool:
+        """Whether the peer has subscribed to a topic."""
+        return any(topic.startswith(prefix) for prefix in self.subscriptions)
+
+    # What goes out
+
+    def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
+        """The bytes of a message of the frames ``prefix`` and ``body``. To be sent in the order of the calls."""
+        security = self._security
+        if security is None:
+            return b"".join([frame(part, MORE) for part in prefix]) + frame(body)
+        return b"".join([frame(security.sealed(MORE, part)) for part in prefix]) + frame(security.sealed(0, body))

@@ -1,0 +1,308 @@
+"""The loop of the sockets over real ones, with an engine that pretends: identity, floods, back-pressure."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zmq
+from operated import Operated
+from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, RawPeer, frame, ready, request
+from served import Peer
+
+from desdaemon.operations.registry import ServerLimits
+from desdaemon.server.endpoints import open_acceptors
+from desdaemon.server.peers import LARGEST_OUTBOXES
+from desdaemon.server.sockets import Sockets
+
+ENDLESS = {"depth": 37, "book": "ignore"}
+
+
+class Loop:
+    """The sockets of an operated daemon, on a thread."""
+
+    def __init__(self, folder: Path, limits: ServerLimits) -> None:
+        self.daemon = Operated(folder, limits=limits)
+        services = self.daemon.services
+        self.acceptors = open_acceptors(f"ipc://{folder}/s", ["tcp://127.0.0.1:0"], None, insecure=False)
+        self.ipc, self.tcp = (acceptor.endpoints[0] for acceptor in self.acceptors)
+        self.sockets = Sockets(self.acceptors, services.operations, services.texts, services.health, lambda: None)
+        self.thread = threading.Thread(target=self.sockets.run)
+        self.thread.start()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return self.daemon.services.health.counters
+
+    @property
+    def searching(self) -> int:
+        return self.daemon.services.scheduler.running + self.daemon.services.scheduler.queued
+
+    def close(self) -> None:
+        self.sockets.stop()
+        self.thread.join()
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., Loop]]:
+    loops: list[Loop] = []
+
+    def made(**limits: int) -> Loop:
+        loops.append(Loop(tmp_path, ServerLimits(**limits)))
+        return loops[-1]
+
+    yield made
+    for loop in loops:
+        loop.close()
+        assert loop.counters.get("mistakes", 0) == 0
+
+
+def until(condition: Callable[[], object]) -> None:
+    due = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < due, "it did not happen"
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("scheme", ["ipc", "tcp"])
+def test_a_backlog_a_ping_behind_it_and_a_reset_end_nothing(make: Callable[..., Loop], scheme: str) -> None:
+    """libzmq's own ROUTER aborts the process at this, whatever its options."""
+    loop = make()
+    for _ in range(10):
+        peers = [RawPeer(getattr(loop, scheme)).greet() for _ in range(5)]
+        for peer in peers:
+            peer.send_what_fits(request(1, "ping") * 200 + (request(2, "metrics") + PING) * 500)
+        for peer in peers:
+            peer.reset()
+    with Peer(loop.ipc) as polite:
+        assert polite.final("ping") == {}
+    until(lambda: loop.daemon.services.health.clients <= 51)
+
+
+def test_late_messages_of_one_that_left_are_nobody_elses(make: Callable[..., Loop]) -> None:
+    """The next connection gets the same descriptor, and must not be taken for the one that has gone."""
+    loop = make(grace_s=0)
+    for _ in range(5):
+        leaving = [RawPeer(loop.ipc).greet() for _ in range(8)]
+        for peer in leaving:
+            peer.send(request(1, "legal", moves="f5d6c3d3c4f4c5b3c2e3d2c6b4") * 60)
+        for peer in leaving:
+            peer.reset()
+        staying = [RawPeer(loop.ipc).greet() for _ in range(8)]
+        for peer in staying:
+            peer.send(request(7, "analyze", **ENDLESS))
+        until(lambda: len(loop.sockets.in_flight()) == 8)
+        # Two rounds of the chores that end what vanished clients have in flight.
+        time.sleep(0.6)
+        for peer in staying:
+            peer.send(request(8, "ping"))
+            assert peer.reply()["id"] == 8
+        assert len(loop.sockets.in_flight()) == 8
+        for peer in staying:
+            peer.reset()
+        until(lambda: not loop.sockets.in_flight())
+
+
+def test_a_vanished_client_loses_its_analyses_after_its_grace(make: Callable[..., Loop]) -> None:
+    loop = make(grace_s=1)
+    with RawPeer(loop.ipc).greet() as peer:
+        peer.send(request(1, "analyze", **ENDLESS))
+        until(lambda: loop.searching)
+    until(lambda: loop.sockets.peers._peers and all(p.gone for p in loop.sockets.peers._peers.values()))
+    assert len(loop.sockets.in_flight()) == 1
+    until(lambda: not loop.sockets.in_flight() and not loop.searching)
+    until(lambda: not len(loop.sockets.peers))
+
+
+def test_one_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) -> None:
+    loop = make()
+    with RawPeer(loop.ipc).greet(identity=b"anna") as peer:
+        peer.send(request(5, "analyze", **ENDLESS))
+        until(lambda: loop.searching)
+    until(lambda: next(p.gone for p in loop.sockets.peers._peers.values()))
+    with RawPeer(loop.ipc).greet(identity=b"anna") as peer:
+        peer.send(request(6, "cancel", target=5))
+        assert {peer.reply()["id"], peer.reply()["id"]} == {5, 6}
+        assert len(loop.sockets.peers) == 1
+        # The older of two connections is told nothing any more.
+        with RawPeer(loop.ipc).greet(identity=b"anna") as newer:
+            newer.send(request(7, "ping"))
+            assert newer.reply()["id"] == 7
+            assert peer.closed
+
+
+def test_no_final_is_lost_where_a_client_reads_late(make: Callable[..., Loop]) -> None:
+    """Beyond half a backlog nothing more is taken from it, so that the backlog is enough."""
+    loop = make(backlog=10)
+    with RawPeer(loop.ipc).greet() as peer:
+        sent = threading.Thread(target=lambda: [peer.send(request(number, "hello")) for number in range(1500)])
+        sent.start()
+        time.sleep(0.5)
+        assert [peer.reply()["id"] for _ in range(1500)] == list(range(1500))
+        sent.join()
+    assert loop.counters.get("replies dropped", 0) == 0
+
+
+def test_those_who_never_read_cost_a_bounded_amount_and_harm_nobody(make: Callable[..., Loop]) -> None:
+    loop = make()
+    silent = [RawPeer(loop.ipc).greet() for _ in range(30)]
+    for peer in silent:
+        peer.send_what_fits(request(1, "hello") * 2000)
+    with Peer(loop.ipc) as polite:
+        for _ in range(200):
+            assert polite.final("ping") == {}
+        assert loop.sockets.peers.total.bytes < LARGEST_OUTBOXES
+        assert all(peer.outbox.bytes <= 1 << 20 for peer in loop.sockets.peers._peers.values())
+    for peer in silent:
+        peer.reset()
+    until(lambda: loop.sockets.peers.total.bytes == 0)
+
+
+def test_unfinished_messages_are_bounded_for_all_together(
+    make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desdaemon.server.sockets._LARGEST_HELD", 3 << 20)
+    loop = make()
+    big = bytes([LONG]) + (1 << 20).to_bytes(8, "big") + bytes(1000 << 10)
+    peers = [RawPeer(loop.tcp).greet() for _ in range(6)]
+    for peer in peers:
+        with contextlib.suppress(ConnectionError):
+            peer.send(big)
+    until(lambda: loop.counters.get("unfinished messages dropped", 0) >= 3)
+    with Peer(loop.tcp) as polite:
+        assert polite.refused("x" * 900_000) == "unknown_op"
+        assert polite.final("ping") == {}
+    for peer in peers:
+        peer.reset()
+
+
+def test_replies_of_several_threads_keep_their_order(make: Callable[..., Loop]) -> None:
+    loop = make()
+    with RawPeer(loop.ipc).greet() as peer:
+        peer.send(request(1, "analyze", multipv=9, **ENDLESS))
+        until(lambda: loop.sockets.in_flight())
+        (wanted,) = loop.sockets.in_flight()
+        thread = threading.Thread(target=wanted.partial, args=({},))
+        thread.start()
+        thread.join()
+        peer.send(request(2, "cancel", target=1))
+        found = [peer.reply() for _ in range(3)]
+    assert [(reply["id"], reply["type"]) for reply in found] == [(1, "partial"), (1, "error"), (2, "final")]
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "no ZMTP"),
+        (b"\xff" + bytes(8) + b"\x7f\x01\x00", "old ZMTP"),
+        (GREETING.replace(b"NULL", b"PLAI"), "mechanism"),
+        (GREETING + frame(b"hello"), "handshake"),
+        (GREETING + frame(b"\x05READY\x0bSocket", COMMAND), "metadata"),
+        (GREETING + ready(b"SUB"), "socket type"),
+        (GREETING + ready(identity=bytes(300)), "identity"),
+        (GREETING + bytes([LONG | COMMAND]) + (1 << 20).to_bytes(8, "big"), "size"),
+    ],
+)
+def test_handshakes_that_fail(make: Callable[..., Loop], sent: bytes, reason: str) -> None:
+    loop = make()
+    with RawPeer(loop.ipc) as peer:
+        peer.send(sent)
+        assert peer.closed
+    assert loop.counters["handshakes refused"] == 1
+    assert loop.sockets._refusals.get(reason) == 1 or not loop.sockets._refusals
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        bytes([0x80, 0]),
+        bytes([MORE | COMMAND, 0]),
+        bytes([LONG]) + ((4 << 20) + 1).to_bytes(8, "big"),
+        bytes([LONG]) + b"\xff" * 8,
+        frame(b"\x04PING", COMMAND),
+        frame(b"\x05ERROR\x01x", COMMAND),
+    ],
+)
+def test_what_breaks_the_protocol_closes_its_own_connection_only(make: Callable[..., Loop], sent: bytes) -> None:
+    loop = make()
+    with RawPeer(loop.ipc).greet() as peer, Peer(loop.ipc) as polite:
+        peer.send(sent)
+        assert peer.closed
+        assert polite.final("ping") == {}
+    assert loop.counters["protocol violations"] == 1
+
+
+def test_what_is_too_large_is_answered_without_being_kept(make: Callable[..., Loop]) -> None:
+    loop = make()
+    with RawPeer(loop.ipc).greet() as peer:
+        peer.send(frame(b"\x81" + bytes(3 << 20)) + request(2, "ping"))
+        assert peer.reply()["error"]["code"] == "too_large"
+        assert peer.reply()["id"] == 2
+        peer.send(frame(b"", MORE) + frame(b"\x81" + bytes(2 << 20)) + PING)
+        assert peer.frame() == (COMMAND, b"\x04PONG")
+        assert peer.frame() == (MORE, b"")
+        assert peer.reply()["error"]["code"] == "too_large"
+
+
+def test_a_message_may_come_byte_by_byte(make: Callable[..., Loop]) -> None:
+    loop = make()
+    with RawPeer(loop.tcp) as peer:
+        for byte in GREETING + ready() + frame(b"", MORE) + request(3, "ping"):
+            peer.send(bytes([byte]))
+        peer.exactly(64)
+        peer.frame()
+        assert peer.frame() == (MORE, b"")
+        assert peer.reply()["id"] == 3
+
+
+def test_subscribers_hear_what_they_asked_for(make: Callable[..., Loop]) -> None:
+    loop = make()
+    (ipc_events,) = loop.acceptors[0].events
+    with RawPeer(ipc_events).greet(b"SUB") as old, zmq.Context() as context, context.socket(zmq.SUB) as new:
+        old.send(frame(b"\x01job."))
+        new.linger = 0
+        new.connect(ipc_events)
+        new.subscribe("book")
+        until(lambda: sum(len(c.conversation.subscriptions) for c in loop.sockets._subscribers[0]) == 2)
+        for topic in ("book", "job.3"):
+            loop.sockets.publish(topic, {"n": 1})
+        assert old.frame() == (MORE, b"job.3")
+        assert old.reply() == {"n": 1}
+        assert new.recv_multipart()[0] == b"book"
+        old.send(frame(b"\x00job."))
+        until(lambda: sum(len(c.conversation.subscriptions) for c in loop.sockets._subscribers[0]) == 1)
+        old.send(b"".join(frame(b"\x01" + str(number).encode()) for number in range(100)))
+        assert old.closed
+
+
+def test_handshakes_that_never_end_are_given_up(make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desdaemon.server.sockets._HANDSHAKE_S", 0.3)
+    monkeypatch.setattr("desdaemon.server.sockets._MOST_HANDSHAKES", 20)
+    loop = make()
+    slow = [RawPeer(loop.ipc) for _ in range(50)]
+    with Peer(loop.ipc) as polite:
+        assert polite.final("ping") == {}
+    until(lambda: loop.counters.get("handshakes refused") == 50)
+    assert all(peer.closed for peer in slow)
+    for peer in slow:
+        peer.socket.close()
+
+
+def test_more_clients_than_the_limit_push_out_the_one_unseen_for_longest(make: Callable[..., Loop]) -> None:
+    loop = make(clients=5)
+    with Peer(loop.ipc) as polite:
+        assert polite.final("ping") == {}
+        crowd = []
+        for _ in range(12):
+            crowd.append(RawPeer(loop.ipc).greet())
+            assert polite.final("ping") == {}
+        assert len(loop.sockets.peers) == 5
+        assert all(peer.closed for peer in crowd[:8])
+        crowd[-1].send(request(1, "ping"))
+        assert crowd[-1].reply()["id"] == 1
+        for peer in crowd:
+            peer.socket.close()
