@@ -16,7 +16,7 @@ from typing import Any
 import msgpack
 import referee
 import zmq
-from checkout import ROOT, SUPPORT
+from checkout import ROOT
 
 REAL = (sys.executable, "-m", "daemon")
 PRETENDING = (sys.executable, str(ROOT / "tests" / "support" / "fake_daemon.py"))
