@@ -1,0 +1,76 @@
+"""README and docs/: every session shown is carried out and true, links lead somewhere, tables are whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from documents import DOCUMENTS, KINDS, SESSION, blocks, carry_out, difference, tables
+
+ACTIVE = [path for path in DOCUMENTS if any(block.kind in ("console", "python") for block in blocks(path))]
+SLOW = [path for path in ACTIVE if any(block.slow for block in blocks(path))]
+
+
+def name(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("document", ACTIVE, ids=name)
+def test_what_a_document_shows_is_true(document: Path, tmp_path: Path) -> None:
+    carry_out(document, tmp_path, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", SLOW, ids=name)
+def test_what_takes_minutes_is_true_as_well(document: Path, tmp_path: Path) -> None:
+    carry_out(document, tmp_path, slow=True)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_every_session_is_one_that_is_carried_out(document: Path) -> None:
+    """Nothing that looks like a session stands in a block that no test reads."""
+    for block in blocks(document):
+        assert block.kind in KINDS, f"{document.name}:{block.line}: {block.kind!r} is not one of {' '.join(KINDS)}"
+        session = SESSION.search(block.text) if block.kind not in ("console", "python", "sh") else None
+        assert session is None, f"{document.name}:{block.line}: a session in a block of kind {block.kind}"
+    text = re.sub(r"^( *)```.*?^\1```$", "", document.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    indented = [line for line in text.splitlines() if line.startswith("    ") and SESSION.match(line)]
+    assert not indented, f"{document.name}: a session without a fence: {indented[0]!r}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_tables_are_not_cut(document: Path) -> None:
+    """Every table has its head and its rule, and as many cells in each row: an empty line in one makes it two."""
+    for line, rows in tables(document.read_text("utf-8")):
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in rows]
+        ruled = len(rows) > 1 and re.fullmatch(r"[|\s:-]+", rows[1])
+        assert ruled, f"{document.name}:{line}: a table without a head"
+        assert len(set(cells)) == 1, f"{document.name}:{line}: rows with {sorted(set(cells))} bars"
+
+
+def test_links_lead_somewhere() -> None:
+    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("book/*.md"), *ROOT.glob("protocol/*.md")]
+    for document in documents:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        (["a", "b"], ["a", "b"], True),
+        (["a", "b"], ["a", "c"], False),
+        (["a"], ["a", "b"], False),
+        (["a", "b"], ["a"], False),
+        (["a", "...", "c"], ["a", "b", "b", "c"], True),
+        (["a", "..."], ["a", "b"], True),
+        (["a", "...", "c"], ["a", "c", "b"], False),
+        (["...", "b", "..."], ["a", "b", "c"], True),
+        (["a ... c"], ["a bb c"], True),
+        (["a... c"], ["a... d"], False),
+    ],
+)
+def test_how_outputs_are_compared(shown: list[str], printed: list[str], same: bool) -> None:
+    assert (difference(shown, printed) == "") == same
