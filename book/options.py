@@ -5,6 +5,9 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from .errors import within
 from .record import MAX_LEVEL
 
@@ -65,3 +68,16 @@ def default_depth(level: int) -> int:
     if level <= 35:
         return 30
     return 66 - level if level <= 41 else 24
+
+
+def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> Options:
+    """What the positions of a file say that has no options.
+
+    The level is what most unfinished positions have, of several the highest (``levels`` counts them, or is the level);
+    the depth that of the deepest position. Of the initial position alone, neither says anything.
+    """
+    level = levels if isinstance(levels, int) else Options().level
+    if not isinstance(levels, int) and levels.any():
+        level = len(levels) - 1 - int(np.argmax(levels[::-1]))
+    depth = 60 - least_empties
+    return Options(level=level, rule=rule).at_depth(depth or default_depth(level))

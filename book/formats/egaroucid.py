@@ -8,24 +8,25 @@ the book leads to, `write` leaves them out.
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import OPEN, Book
-from desdaemon.book.chunks import CHUNK_ROWS, Bytes, Records, address
+from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.negamax import Order
-from desdaemon.book.options import Options, Rule
+from desdaemon.book.options import Rule, guessed_options
 from desdaemon.book.progress import Going, silent, slices
-from desdaemon.book.record import HUMAN, HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, Entry
+from desdaemon.book.record import HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.storage.files import content, replacing
-from desdaemon.book.table import FINISHED, MUST_PASS, OTHER_PASSES, Table
+from desdaemon.book.table import FINISHED, MUST_PASS, Table
 
 MAGIC = b"DICUORAGE"
 UNDEFINED_SCORE = -126
@@ -46,8 +47,9 @@ _RECORD3 = np.dtype(
     ]
 )
 _RECORD1 = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("raw", "u1")])
+_BARE = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("score", "i1"), ("level", "i1")])
 _SLICE = 1 << 16
-_STEP = 1 << 10
+_STEP = 1 << 12
 
 
 class Loaded(NamedTuple):
@@ -58,127 +60,82 @@ class Loaded(NamedTuple):
     duplicates: int
 
 
-class _Part(NamedTuple):
-    """Records of a file, ``size`` bytes each, from number ``first`` (0..) on; number 0 is at byte ``start``."""
-
-    path: Path
-    records: npt.NDArray[Any]
-    start: int
-    first: int = 0
-
-    def refuse(self, bad: npt.NDArray[np.bool_], field: int, problem: str) -> None:
-        """Raise Unreadable for the first record that is bad; ``field`` is the byte in it."""
-        found = np.flatnonzero(bad)
-        if len(found):
-            number = self.first + int(found[0])
-            place = self.start + number * self.records.dtype.itemsize + field
-            raise Unreadable(self.path, place, f"position {number + 1}: {problem}")
-
-    def boards(self, *, canonical: bool) -> Records:
-        """The records' boards as `RECORD`s, canonical. Raises Unreadable."""
-        player, opponent = self.records["player"], self.records["opponent"]
-        self.refuse((player & opponent) != 0, 0, "a square holds discs of both sides")
-        centre = np.uint64(0x0000001818000000)
-        self.refuse(((player | opponent) & centre) != centre, 0, "a centre square is empty")
-        made = np.zeros(len(self.records), RECORD)
-        made["player"], made["opponent"] = player, opponent
-        if len(made):
-            kernels().canonicalise(address(made), len(made), RECORD.itemsize)
-        if canonical:
-            moved = (made["player"] != player) | (made["opponent"] != opponent)
-            self.refuse(moved, 0, "the board is not the representative one of its eight images")
-        made["leaf_move"], made["leaf_score"], made["leaf_level"] = NO_MOVE, NO_SCORE, NO_LEVEL
-        return made
-
-    def scored(self, *, canonical: bool) -> Records:
-        """The same with the values and levels that follow the boards. Raises Unreadable."""
-        made = self.boards(canonical=canonical)
-        score, level = self.records["score"], self.records["level"]
-        self.refuse((score < -64) | (score > 64), 16, "the value is not -64..64")
-        bad = ((level < NO_LEVEL) | (level > MAX_LEVEL)) & (level != HUMAN_LEVEL)
-        self.refuse(bad, 17, f"the level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}")
-        made["score"], made["lower"], made["upper"], made["level"] = score, score, score, level
-        return made
+_PROBLEMS = {
+    1: "a square holds discs of both sides",
+    2: "a centre square is empty",
+    3: "the board is not the representative one of its eight images",
+    4: "the value is not -64..64",
+    5: f"the level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
+    6: "the leaf's move is not a move",
+    7: "the leaf's value is not -64..64",
+    8: f"the leaf's level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
+}
+_LEVELS = MAX_LEVEL + 1
+_STAGE = 1 << 16
 
 
-def _merge_twins(table: Table, made: Records) -> int:
-    """Give repeated positions the value of the higher level, and the leaf of the higher, the later one if equal."""
-    rows = table.rows_of(made)
-    repeated = np.ones(len(made), bool)
-    repeated[np.unique(rows, return_index=True)[1]] = False
-    for number in np.flatnonzero(repeated).tolist():
-        row = int(rows[number])
-        old, new = table.entry(row), Entry(*made[number].item())
-        if new.level >= old.level:
-            old = old._replace(score=new.score, lower=new.lower, upper=new.upper, level=new.level, lines=new.lines)
-        if new.leaf_level >= old.leaf_level:
-            old = old._replace(leaf_move=new.leaf_move, leaf_score=new.leaf_score, leaf_level=new.leaf_level)
-        table.write(row, old)
-    return int(np.count_nonzero(repeated))
+class _Loader:
+    """Takes records of 25 bytes into a table, some thousand at a time."""
+
+    def __init__(self, path: Path, count: int, going: Going) -> None:
+        self._path = path
+        self._count = count
+        self._going = going
+        self.table = Table()
+        self.table.reserve(count)
+        # As the kernel wants it: why it stopped, where, repeated positions, least empties, levels, passes by empties.
+        self._out: npt.NDArray[np.uint64] = np.zeros(4 + _LEVELS + 65, np.uint64)
+        self._out[3] = 60
+
+    def add(self, records: npt.NDArray[Any], first: int, place: Callable[[int], int], *, bare: bool = False) -> None:
+        """Add records, the first of which is number ``first`` (0..) of the file and lies at byte ``place(first)``;
+        ``bare`` ones have no leaf. Raises Unreadable."""
+        at = 0
+        while at < len(records):
+            end = min(len(records), at + _STEP)
+            places = address(records), at, end, int(bare), address(self._out)
+            at = int(kernels().egbk_load(self.table.context, *places))
+            reason = int(self._out.view(np.int64)[0])
+            if reason < 0:
+                self.table.make_room(reason)
+            elif reason:
+                where = place(first + at) + int(self._out[1])
+                raise Unreadable(self._path, where, f"position {first + at + 1}: {_PROBLEMS[reason]}")
+        self._going("load", first + len(records), self._count)
+
+    def finish(self, level: int | None = None) -> Loaded:
+        """Add the forced passes; ``level`` is the book's where the file does not say more of it."""
+        table, passes = self.table, self._out[4 + _LEVELS :]
+        before = len(table)
+        reason = np.zeros(1, np.int64)
+        if passes.any():
+            for start, end in slices(before, _STEP, "passes", self._going):
+                at = start
+                while at < end:
+                    at = int(kernels().add_passes(table.context, at, end, address(passes), address(reason)))
+                    if reason[0]:
+                        table.make_room(int(reason[0]))
+        levels = self._out[4 : 4 + _LEVELS].astype(np.int64)
+        options = guessed_options(levels if level is None else level, int(self._out[3]), Rule.EGAROUCID)
+        return Loaded(Book(options, table), len(table) - before, int(self._out[2]))
 
 
-def _add_passes(table: Table, going: Going) -> int:
-    """Add the forced passes between two positions; answers how many."""
-    before = len(table)
-    for number, row in enumerate(np.flatnonzero(table.kinds(going) == OTHER_PASSES).tolist()):
-        entry = table.entry(row)
-        p, o, _ = table.canonical(entry.opponent, entry.player)
-        place, new = table.insert(p, o)
-        if new:
-            score = -entry.score
-            flags = entry.flags & HUMAN
-            passing = Entry(p, o, 0, 0, 0, entry.lines, score, score, score, entry.level, flags=flags)
-            table.write(place, passing)
-            if table.parents(place) == []:
-                # Nothing leads there; the last row is gone with no other one moving.
-                table.remove(np.arange(len(table)) == place)
-        if number % _STEP == 0:
-            going("passes", number, 0)
-    return len(table) - before
-
-
-def _finish(made: Records, going: Going, level: int | None = None) -> Loaded:
-    table = Table()
-    table.reserve(len(made))
-    made["flags"] = np.where(made["level"] == HUMAN_LEVEL, HUMAN, 0)
-    duplicates = 0
-    for start, end in slices(len(made), _SLICE, "load", going):
-        duplicates += table.insert_records(made[start:end])
-    if duplicates:
-        duplicates = _merge_twins(table, made)
-    passes = _add_passes(table, going)
-    levels = made["level"][(made["level"] >= 0) & (made["level"] <= MAX_LEVEL)]
-    empties = 64 - np.bitwise_count(made["player"] | made["opponent"])
-    options = Options(
-        level=level if level is not None else int(levels.max()) if len(levels) else Options().level,
-        min_empties=int(empties.min()) if len(empties) else Options().min_empties,
-        rule=Rule.EGAROUCID,
-    )
-    return Loaded(Book(options, table), passes, duplicates)
-
-
-def _read3(path: Path, data: Bytes, count: int, going: Going) -> Loaded:
+def _read3(path: Path, stream: BinaryIO, count: int, size: int, going: Going) -> Loaded:
     start = _HEADER.size
     expected = start + count * _RECORD3.itemsize
-    if len(data) != expected:
+    if size != expected:
         raise Unreadable(
             path,
-            min(len(data), expected),
-            f"the header says {count} positions, which take {expected} bytes; the file has {len(data)}",
+            min(size, expected),
+            f"the header says {count} positions, which take {expected} bytes; the file has {size}",
         )
-    made = np.empty(count, RECORD)
-    for first, last in slices(count, _SLICE, "check", going):
-        records = np.frombuffer(data, _RECORD3, last - first, start + first * _RECORD3.itemsize)
-        part = _Part(path, records, start, first)
-        made[first:last] = part.scored(canonical=True)
-        score, move, level = records["leaf_score"], records["leaf_move"], records["leaf_level"]
-        part.refuse((move > NO_MOVE) & (move != UNDEFINED_MOVE), 23, "the leaf's move is not a move")
-        part.refuse((score < -64) & (score != UNDEFINED_SCORE) | (score > 64), 22, "the leaf's value is not -64..64")
-        bad = ((level < NO_LEVEL) | (level > MAX_LEVEL)) & (level != HUMAN_LEVEL)
-        part.refuse(bad, 24, "the leaf's level is out of range")
-        for name in ("lines", "leaf_score", "leaf_move", "leaf_level"):
-            made[name][first:last] = records[name]
-    return _finish(made, going)
+    loader = _Loader(path, count, going)
+    for first in range(0, count, _STAGE):
+        records = np.frombuffer(stream.read(_STAGE * _RECORD3.itemsize), np.uint8).reshape(-1, _RECORD3.itemsize)
+        loader.add(records, first, lambda number: start + number * _RECORD3.itemsize)
+        if first + len(records) < min(count, first + _STAGE):
+            raise Unreadable(path, None, "the file became shorter while it was read")
+    return loader.finish()
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
@@ -192,45 +149,65 @@ def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
     return places if at == len(data) else None
 
 
+def _canonical(records: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Records without leaves, their boards turned to the representative one."""
+    if len(records):
+        kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
+    return records
+
+
 def _read2(path: Path, data: bytes, count: int, going: Going) -> Loaded:
     places = _walk2(data, count, 1)
     if places is None:
         places = _walk2(data, count, 4)
     if places is None:
         raise Unreadable(path, len(data), f"the records do not fit {count} positions in {len(data)} bytes")
-    fixed = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("score", "i1"), ("level", "i1")])
-    records = np.frombuffer(b"".join(data[at : at + 18] for at in places), fixed)
-    try:
-        made = _Part(path, records, 0).scored(canonical=False)
-    except Unreadable as error:
-        number, field = divmod(error.offset or 0, 18)
-        raise Unreadable(path, places[number] + field, error.problem) from None
-    return _finish(made, going)
+    found = np.frombuffer(b"".join(data[at : at + 18] for at in places), _BARE)
+    records = np.zeros(count, _RECORD3)
+    for name in _BARE.names or ():
+        records[name] = found[name]
+    loader = _Loader(path, count, going)
+    for first in range(0, count, _STAGE):
+        loader.add(_canonical(records[first : first + _STAGE]), first, places.__getitem__, bare=True)
+    return loader.finish()
 
 
 def _read1(path: Path, data: Bytes, level: int, going: Going) -> Loaded:
     count = struct.unpack_from("<i", data.data)[0] if len(data) >= 4 else -1
     if count < 0 or len(data) != 4 + count * _RECORD1.itemsize:
         raise Unreadable(path, 0, "not a book of Egaroucid: no magic, and not a count with 17 bytes for each position")
-    made = np.empty(count, RECORD)
-    for first, last in slices(count, _SLICE, "check", going):
-        records = np.frombuffer(data, _RECORD1, last - first, 4 + first * _RECORD1.itemsize)
-        part = _Part(path, records, 4, first)
-        made[first:last] = part.boards(canonical=False)
-        part.refuse(records["raw"] > 128, 16, "the value is not 0..128")
+    loader = _Loader(path, count, going)
+    for first, last in slices(count, _STAGE, "check", going):
+        found = np.frombuffer(data, _RECORD1, last - first, 4 + first * _RECORD1.itemsize)
+        bad = np.flatnonzero(found["raw"] > 128)
+        if len(bad):
+            number = first + int(bad[0])
+            place = 4 + number * _RECORD1.itemsize + 16
+            raise Unreadable(path, place, f"position {number + 1}: the value is not 0..128")
+        records = np.zeros(last - first, _RECORD3)
+        records["player"], records["opponent"] = found["player"], found["opponent"]
         # The stored value is that of the side that has just moved.
-        score = 64 - records["raw"].astype(np.int16)
-        for name in ("score", "lower", "upper"):
-            made[name][first:last] = score
-    made["level"] = level
-    return _finish(made, going, level)
+        records["score"] = 64 - found["raw"].astype(np.int16)
+        records["level"] = level
+        loader.add(_canonical(records), first, lambda number: 4 + number * _RECORD1.itemsize, bare=True)
+    return loader.finish(level)
 
 
 def read(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
     """Read a book of any of Egaroucid's formats; ``level`` is given to the positions of the oldest, which has none.
 
-    The book gets Egaroucid's `Rule`. Raises Unreadable.
+    The book gets Egaroucid's `Rule`, and what the file does not say from its positions (`guessed_options`). A .egbk3
+    goes through memory piece by piece. Raises Unreadable.
     """
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEADER.size)
+            if head[: len(MAGIC)] == MAGIC and len(head) == _HEADER.size:
+                _, version, count = _HEADER.unpack(head)
+                if count >= 0 and version == 3:
+                    return _read3(path, stream, count, os.fstat(stream.fileno()).st_size, going)
+    except OSError as error:
+        raise Unreadable(path, None, error.strerror or str(error)) from None
     data = content(path, going)
     if data[: len(MAGIC)].tobytes() != MAGIC:
         return _read1(path, data, level, going)
@@ -239,8 +216,6 @@ def read(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
     _, version, count = _HEADER.unpack_from(data.data)
     if count < 0:
         raise Unreadable(path, 10, f"the number of positions is {count}")
-    if version == 3:
-        return _read3(path, data, count, going)
     if version == 2:
         return _read2(path, data.tobytes(), count, going)
     raise Unreadable(path, 9, f"an Egaroucid book of version {version}; 2 and 3 can be read")

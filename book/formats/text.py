@@ -7,16 +7,19 @@ The board from A1 to H8 (X: side to move), the side, level, leaf move (PA: pass,
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from desdaemon.book.book import Book, final_score
-from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.chunks import CHUNK_ROWS, address
+from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.options import Options
+from desdaemon.book.options import Options, Rule, guessed_options
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry, mirror_move
 from desdaemon.book.storage.files import replacing
@@ -24,7 +27,8 @@ from desdaemon.book.storage.files import replacing
 _FIRST = "Xx*Bb#"
 _SECOND = "Oo0Ww"
 _FREE = "-._"
-_STEP = 1 << 12
+_PIECE = 1 << 23
+_CENTRE = 0x0000001818000000
 
 
 def move_name(move: int) -> str:
@@ -98,6 +102,8 @@ def _entry(book: Book, line: str) -> Entry:
     level = _number(fields[1], "level", 0, MAX_LEVEL)
     move = parse_move(fields[2])
     score = _number(fields[3], "score", -64, 64)
+    if (player | opponent) & _CENTRE != _CENTRE:
+        raise ValueError("a centre square is empty")
     p, o, symmetry = book.table.canonical(player, opponent)
     legal = [known for known, _ in book.table.links(player, opponent)]
     if move == NO_MOVE:
@@ -118,43 +124,105 @@ def _entry(book: Book, line: str) -> Entry:
     )
 
 
+_DISCS = np.zeros(256, np.uint8)
+for _kind, _letters in enumerate((_FIRST, _SECOND, _FREE), 1):
+    _DISCS[[ord(letter) for letter in _letters]] = _kind
+
+
+class _Loader:
+    """Takes lines into a book, a piece of the file at a time: common ones at once, others one by one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.book = Book()
+        self._lines = 0
+        # As the kernel wants it: why it stopped, repeated positions, least empties, levels.
+        self._out: npt.NDArray[np.uint64] = np.zeros(3 + MAX_LEVEL + 1, np.uint64)
+        self._out[2] = 60
+
+    @property
+    def duplicates(self) -> int:
+        """Positions that were there already."""
+        return int(self._out[1])
+
+    def options(self) -> Options:
+        """What the positions say of the book."""
+        return guessed_options(self._out[3:].astype(np.int64), int(self._out[2]), Rule.EDAX)
+
+    def add(self, piece: bytes, at: int, *, last: bool) -> int:
+        """Take in the whole lines of ``piece``, which lies at byte ``at`` of the file; answers how many bytes those
+        are. Of the ``last`` piece every byte is. Raises Unreadable."""
+        table, data, done = self.book.table, np.frombuffer(piece, np.uint8), 0
+        while True:
+            before = done
+            places = address(_DISCS), address(self._out)
+            done = int(kernels().text_load(table.context, address(data), done, len(piece), *places))
+            reason = int(self._out.view(np.int64)[0])
+            self._lines += piece.count(b"\n", before, done)
+            if reason < 0:
+                table.make_room(reason)
+            else:
+                # An unusual line, or one near the end of the piece: the kernel wants to see some bytes behind it.
+                stop = piece.find(b"\n", done) + 1
+                if not stop:
+                    if not last or done == len(piece):
+                        return done
+                    stop = len(piece)
+                self._one(piece[done:stop], at + done)
+                done = stop
+
+    def _one(self, raw: bytes, at: int) -> None:
+        self._lines += 1
+        try:
+            line = raw.decode("ascii").rstrip("\r\n")
+            if not line:
+                return
+            entry = _entry(self.book, line)
+        except UnicodeDecodeError:
+            raise Unreadable(self._path, at, f"line {self._lines}: not text") from None
+        except ValueError as error:
+            raise Unreadable(self._path, at, f"line {self._lines}: {error}") from None
+        table = self.book.table
+        row, new = table.insert(entry.player, entry.opponent)
+        if not new:
+            self._out[1] += np.uint64(1)
+            return
+        table.write(row, entry)
+        self._out[2] = min(int(self._out[2]), entry.empties)
+        if table.moves(entry.player, entry.opponent) or table.moves(entry.opponent, entry.player):
+            self._out[3 + entry.level] += np.uint64(1)
+
+
 def read(path: Path, going: Going = silent) -> Imported:
     """Read Edax's text form, boards in any orientation; then negamax.
 
-    The book's level is the highest one found and its least number of empties the smallest. Leaves given as ``--`` stay
-    open. Raises Unreadable, naming the line.
+    What the file does not say of the book follows from its positions (`guessed_options`). Leaves given as ``--`` stay
+    open. The file goes through memory piece by piece. Raises Unreadable, naming the line.
     """
-    book = Book()
-    duplicates = 0
-    least, level = 61, 0
-    at = 0
+    loader = _Loader(path)
+    at, rest = 0, b""
     try:
-        size = path.stat().st_size
         with path.open("rb") as stream:
-            for number, raw in enumerate(stream, 1):
-                try:
-                    line = raw.decode("ascii").rstrip("\r\n")
-                    if line:
-                        entry = _entry(book, line)
-                        if book.table.find_canonical(entry.player, entry.opponent) >= 0:
-                            duplicates += 1
-                        else:
-                            book.put(entry)
-                            least, level = min(least, entry.empties), max(level, entry.level)
-                except UnicodeDecodeError:
-                    raise Unreadable(path, at, f"line {number}: not text") from None
-                except ValueError as error:
-                    raise Unreadable(path, at, f"line {number}: {error}") from None
-                at += len(raw)
-                if number % _STEP == 0:
-                    going("load", at, size)
+            size = os.fstat(stream.fileno()).st_size
+            while True:
+                read = stream.read(_PIECE)
+                rest += read
+                done = loader.add(rest, at, last=not read)
+                at, rest = at + done, rest[done:]
+                if not read:
+                    break
+                if len(rest) > _PIECE:
+                    raise Unreadable(path, at, "a line of more than 8 MiB")
+                going("load", at, size)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
+    book = loader.book
     if not len(book):
         raise Unreadable(path, 0, "no positions")
-    book.options = Options(level=level, min_empties=least)
+    book.options = loader.options()
+    book.forget_state()
     book.negamax(going=going)
-    return Imported(book, duplicates)
+    return Imported(book, loader.duplicates)
 
 
 def lines(book: Book, going: Going = silent) -> Iterator[str]:

@@ -6,6 +6,7 @@ Results are weights, not whole numbers: a lost game scales them. They are kept f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import within
@@ -15,6 +16,33 @@ SHRINK = 0.8
 
 GROW = 1.2
 """What its losses are multiplied by there."""
+
+
+class Results(NamedTuple):
+    """Games won, drawn and lost by some side: weights, see the module."""
+
+    won: float
+    drawn: float
+    lost: float
+
+    @property
+    def games(self) -> float:
+        """All of them."""
+        return self.won + self.drawn + self.lost
+
+    def __str__(self) -> str:
+        """``12 won, 3 drawn, 5.2 lost``."""
+        return f"{weight_text(self.won)} won, {weight_text(self.drawn)} drawn, {weight_text(self.lost)} lost"
+
+
+def weight_text(weight: float) -> str:
+    """A weight as text: whole numbers as they are, others with a decimal."""
+    return f"{weight:.1f}".removesuffix(".0")
+
+
+def results_of(book: Book, row: int) -> Results:
+    """The games through a row's position, seen by the side to move."""
+    return Results(*book.table.results(row))
 
 
 def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> int:

@@ -266,6 +266,31 @@ def dat_compare(ctx, data, size, start, done, out, room, stats, empties):
     return u2i(here)
 
 
+@kernel("void(u64,u64,i64,u64,u64)")
+def dat_same_links(ctx, special, specials, out, empties):
+    """For each (row, address of a count byte and links) of `dat_write`'s ``special`` a byte at ``out``: 1 where the
+    links are the table's, with its scores, in whatever order. ``empties``: see `sorted_links`."""
+    links = stack_buf(256)
+    k = U(0)
+    while k < i2u(specials):
+        source = ld64(special + (k << U(4)) + U(8))
+        count = ldu8(source)
+        mine = sorted_links(ctx, row_at(ctx, ld64(special + (k << U(4)))), links, empties)
+        same = mine == u2i(count)
+        j = U(0)
+        while same and j < count:
+            # No move is there twice, so it is enough that each link of the file is one of the table's.
+            i = U(0)
+            while i < count and ldu16(links + (i << U(1))) != ldu8(source + U(1) + (j << U(1))) | (
+                ldu8(source + U(2) + (j << U(1))) << U(8)
+            ):
+                i += U(1)
+            same = i < count
+            j += U(1)
+        st8(out + k, 1 if same else 0)
+        k += U(1)
+
+
 @kernel("void(u64,u64)", inline=True)
 def put_word(at, word):
     """Store 64 bits at an address that may be odd."""

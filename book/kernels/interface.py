@@ -3,7 +3,7 @@
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, ld64, moves
 
-from . import dat, graph, leaves, negamax, retro, table, walks
+from . import dat, graph, imports, leaves, negamax, reports, retro, table, walks
 from .table import canonical
 
 
@@ -49,8 +49,10 @@ __all__ = [
     "canonicalise",
     "dat",
     "graph",
+    "imports",
     "leaves",
     "negamax",
+    "reports",
     "retro",
     "table",
     "walks",

@@ -11,13 +11,22 @@ what they are.
 
 from __future__ import annotations
 
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
 from desdaemon.book.book import Book
+from desdaemon.book.chunks import address
+from desdaemon.book.compiled import kernels
 from desdaemon.book.options import Rule
 from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import HUMAN, MAX_LEVEL, Entry
+from desdaemon.book.record import MAX_LEVEL, Entry
 from desdaemon.engine.limits import level_limits
 
-_STEP = 1 << 8
+_STEP = 1 << 11
+_STACK = 1 << 13
+_LEVELS = 129
 
 SOLVED = 1
 READ = 2
@@ -88,80 +97,79 @@ def reading(level: int, empties: int, rule: Rule = Rule.EDAX) -> int:
     return SOLVED if limits.selectivity == 100 else READ
 
 
-def _own_leaf(entry: Entry, rule: Rule) -> int:
-    """What the leaf is. Egaroucid searches it from the position after the move."""
-    empties = entry.empties - (rule is Rule.EGAROUCID)
-    return reading(entry.leaf_level, max(empties, 0), rule)
-
-
-Known = dict[int, int]
-"""What `flags` has found for rows; of use for one ``loss``, until the book changes."""
+@cache
+def _readings(rule: Rule) -> npt.NDArray[np.uint8]:
+    """`reading` of positions, then of their leaves, by level (from -1) and empty squares, as the kernel wants it."""
+    found = np.zeros((2, _LEVELS, 65), np.uint8)
+    # Egaroucid searches a leaf from the position after the move.
+    for kind, fewer in enumerate((0, rule is Rule.EGAROUCID)):
+        for level in range(-1, MAX_LEVEL + 1):
+            for empties in range(61):
+                found[kind, level + 1, empties] = reading(level, max(empties - fewer, 0), rule)
+        found[kind, MAX_LEVEL + 2 :] = found[kind, MAX_LEVEL + 1]
+    return found
 
 
 class TooMany(Exception):
     """More positions would have to be looked at than allowed."""
 
 
-def flags(
-    book: Book,
-    player: int,
-    opponent: int,
-    loss: int,
-    known: Known | None = None,
-    most: int | None = None,
-    going: Going = silent,
-) -> int:
-    """What is at the ends of all lines from a position that lose at most ``loss`` discs at each step; 0 outside.
+class Stale(LookupError):
+    """Positions came or went since the `Grades` were made."""
 
-    ``known`` is used and added to. Raises `TooMany` when ``most`` positions were not enough; what was found is kept.
+
+class Grades:
+    """The grades of a book's positions, and a memory of what was found for them: of use until the book changes.
+
+    For any number of threads, which may find the same twice; the book may change meanwhile.
     """
-    table, rule = book.table, book.options.rule
-    start = table.find(player, opponent)
-    if start < 0:
-        return 0
-    done: Known = {} if known is None else known
-    stack = [start]
-    while stack:
-        if most is not None:
-            most -= 1
-            if most < 0:
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+        self._removals = book.table.removals
+        self._marks: dict[int, npt.NDArray[np.uint8]] = {}
+
+    def flags(self, player: int, opponent: int, loss: int, most: int | None = None, going: Going = silent) -> int:
+        """What is at the ends of all lines from a position that lose at most ``loss`` discs at each step; 0 outside.
+
+        Raises `TooMany` when ``most`` positions were not enough (what was found is kept), and `Stale`.
+        """
+        table = self.book.table
+        row = table.find(player, opponent)
+        if row < 0:
+            return 0
+        if loss not in self._marks:
+            # Not touched before it is needed: this takes no memory yet.
+            self._marks[loss] = np.zeros(len(table), np.uint8)
+        marks, readings = self._marks[loss], _readings(self.book.options.rule)
+        stack: npt.NDArray[np.uint64] = np.zeros(_STACK, np.uint64)
+        stack[:2] = 1, row
+        looked = 0
+        while True:
+            step = _STEP if most is None else min(_STEP, most - looked)
+            places = address(marks), len(marks), address(stack), loss, address(readings), step
+            with table.lock:
+                if table.removals != self._removals:
+                    raise Stale
+                answer = kernels().grade_rows(table.context, *places)
+            if answer < 0:
+                raise Stale
+            if answer:
+                return int(marks[row])
+            looked += step
+            if looked == most:
                 raise TooMany
-        row = stack[-1]
-        if row in done:
-            stack.pop()
-            continue
-        if len(done) % _STEP == 0:
-            going("grade", len(done), 0)
-        entry = table.entry(row)
-        moves = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
-        links = [move for move in moves if move.linked]
-        if not links or entry.flags & HUMAN:
-            level = entry.leaf_level if entry.has_leaf and not entry.human and entry.leaf_level >= 0 else entry.level
-            done[row] = SOLVED if not table.links(entry.player, entry.opponent) else reading(level, entry.empties, rule)
-            continue
-        near = [move for move in moves if move.score >= moves[0].score - loss]
-        waiting = [move.row for move in near if move.linked and move.row not in done]
-        if waiting:
-            stack += waiting
-            continue
-        found = 0
-        for move in near:
-            found |= done[move.row] if move.linked else _own_leaf(entry, rule)
-        done[row] = found
-    return done[start]
+            going("grade", looked, 0)
 
+    def grade(self, player: int, opponent: int, most: int | None = None, going: Going = silent) -> str:
+        """A to F or AA to AF; empty outside the book. ``most`` counts for each loss; raises what `flags` raises."""
+        first = LETTERS.get(self.flags(player, opponent, 1, most, going), "")
+        if first != "A":
+            return first
+        return first + LETTERS[self.flags(player, opponent, 2, most, going)]
 
-def grade(
-    book: Book,
-    player: int,
-    opponent: int,
-    known: tuple[Known, Known] | None = None,
-    most: int | None = None,
-    going: Going = silent,
-) -> str:
-    """A to F or AA to AF; empty outside the book. ``known``, for losses of 1 and 2, and ``most`` are as for `flags`."""
-    one, two = known or (None, None)
-    first = LETTERS.get(flags(book, player, opponent, 1, one, most, going), "")
-    if first != "A":
-        return first
-    return first + LETTERS[flags(book, player, opponent, 2, two, most, going)]
+    def leaf_grade(self, entry: Entry) -> str:
+        """The letter of an entry's leaf: what its search was. Empty without a leaf."""
+        if not entry.has_leaf:
+            return ""
+        return LETTERS[int(_readings(self.book.options.rule)[1, max(entry.leaf_level, -1) + 1, entry.empties])]

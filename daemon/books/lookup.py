@@ -9,14 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
+    from desdaemon.book.growth.game_results import Results
+    from desdaemon.book.reports.children import Child
+    from desdaemon.book.reports.grade import Grades
 
     from .jobs import Jobs
     from .service import Books, Look
@@ -26,14 +28,11 @@ Data = dict[str, Any]
 MOST_KEPT = 20_000
 """Answers."""
 
-MOST_KNOWN = 200_000
-"""Positions of which it is remembered what their good lines lead to."""
-
 WHILE_CHANGING_S = 0.2
 """Answers are kept no longer than this while a job may be changing the book."""
 
-_AT_ONCE = 50
-_UNKNOWN_LAST = 65
+_AT_ONCE = 500
+_ATTEMPTS = 2
 _NOTHING: Data = {"found": False}
 
 
@@ -46,7 +45,7 @@ class Looks:
         self._jobs = jobs
         self._mistake = mistake
         self._kept: dict[tuple[int, int, bool], Data] = {}
-        self._known: tuple[dict[int, int], dict[int, int]] = ({}, {})
+        self._grades: Grades | None = None
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
         self._waiting: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
@@ -77,52 +76,43 @@ class Looks:
         """Drop what may not be true any more."""
         stamp = (self._books.book, self._jobs.ended)
         changing = self._jobs.active and time.monotonic() >= self._until
-        if stamp == self._stamp and not changing and max(map(len, self._known)) <= MOST_KNOWN:
+        if stamp == self._stamp and not changing:
             return
         self._stamp = stamp
         self._until = time.monotonic() + WHILE_CHANGING_S
         self._kept = {}
-        self._known = ({}, {})
+        self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Data | None:
         """The answer; None when ``most`` positions are not enough for a grade."""
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING
-        from desdaemon.book.reports.grade import TooMany
+        from desdaemon.book.reports.grade import Stale, TooMany
 
-        try:
-            data = look_data(look, self._grade(player, opponent, most))
-            if children:
-                data["children"] = list(self._children(look, player, opponent, most))
-        except TooMany:
-            return None
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._told(look, player, opponent, children, most)
+            except TooMany:
+                return None
+            except (Stale, IndexError):
+                # Positions came or went meanwhile.
+                self._grades = None
+        return look_data(look, "")
+
+    def _told(self, look: Look, player: int, opponent: int, children: bool, most: int | None) -> Data:
+        from desdaemon.book.reports.children import children as children_of
+        from desdaemon.book.reports.grade import Grades
+
+        book = self._books.needed()
+        grades = self._grades
+        if grades is None or grades.book is not book:
+            grades = self._grades = Grades(book)
+        data = look_data(look, grades.grade(player, opponent, most))
+        if children:
+            known = children_of(book, player, opponent, grades, most)
+            data["children"] = [child_data(child) for child in known if child.kind]
         return data
-
-    def _grade(self, player: int, opponent: int, most: int | None) -> str:
-        """Of a position of the book; raises `TooMany`. Empty where its positions are removed meanwhile."""
-        from desdaemon.book.reports.grade import grade
-
-        book = self._books.book
-        try:
-            return grade(book, player, opponent, self._known, most) if book is not None else ""
-        except (IndexError, KeyError):
-            return ""
-
-    def _children(self, look: Look, player: int, opponent: int, most: int | None) -> Iterator[Data]:
-        """What is known of each legal move, best first, seen by the side that plays it. Raises `TooMany`."""
-        scores = {move.move: move.score for move in look.moves}
-        found = []
-        for move in rules.squares(rules.legal_moves(player, opponent)) or [rules.PASS]:
-            after = rules.play(player, opponent, move) if move != rules.PASS else (opponent, player)
-            child = self._books.look_up(*after)
-            if child is not None:
-                score = scores.get(move, -child.score if child.score is not None else None)
-                found.append(child_data(move, score, child, self._grade(*after, most)))
-            elif move in scores:
-                found.append(leaf_data(move, scores[move], look.leaf_level))
-        found.sort(key=lambda data: _UNKNOWN_LAST if data["score"] is None else -int(data["score"]))
-        yield from found
 
     def later(self, player: int, opponent: int, answer: Callable[[Data], object], *, children: bool = False) -> None:
         """Have ``answer`` called with what the book knows, from another thread."""
@@ -178,35 +168,33 @@ def look_data(look: Look, grade: str) -> Data:
         "draws": look.draws,
         "losses": look.losses,
         "lines": look.lines,
+        "human": look.human,
+        "results": results_data(look.results),
         "grade": grade,
         "links": [{"move": move_text(link.move).lower(), "score": link.score} for link in look.links],
         "leaf": {"move": move_text(leaf.move).lower(), "score": leaf.score, "level": look.leaf_level} if leaf else None,
     }
 
 
-def child_data(move: int, score: int | None, child: Look, grade: str) -> Data:
-    """An item of ``children`` for a move into the book; the child's own numbers are its side's, these the mover's."""
+def child_data(child: Child) -> Data:
+    """An item of ``children``: a move that the book knows, seen by the side that plays it."""
     return {
-        "move": move_text(move).lower(),
-        "score": score,
-        "grade": grade,
+        "move": move_text(child.move).lower(),
+        "kind": child.kind,
+        "score": child.score,
+        "lower": child.lower,
+        "upper": child.upper,
+        "grade": child.grade,
         "lines": child.lines,
         "level": child.level,
-        "wins": child.losses,
+        "human": child.human,
+        "wins": child.wins,
         "draws": child.draws,
-        "losses": child.wins,
+        "losses": child.losses,
+        "results": results_data(child.results),
     }
 
 
-def leaf_data(move: int, score: int, level: int) -> Data:
-    """An item of ``children`` for the best move that leaves the book."""
-    return {
-        "move": move_text(move).lower(),
-        "score": score,
-        "grade": "",
-        "lines": 0,
-        "level": level,
-        "wins": 0,
-        "draws": 0,
-        "losses": 0,
-    }
+def results_data(results: Results) -> Data:
+    """The results of games, which are weights."""
+    return {name: round(weight, 3) for name, weight in results._asdict().items()}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Book, Evaluate
     from desdaemon.book.formats.registry import Opened
+    from desdaemon.book.growth.game_results import Results
     from desdaemon.book.growth.rounds import Worker
     from desdaemon.book.progress import Going
     from desdaemon.books.commands.context import Run
@@ -93,7 +94,7 @@ class Look(NamedTuple):
 
     ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
     Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
-    of no use).
+    of no use). ``results`` are the games of the side to move through the position.
     """
 
     level: int
@@ -108,6 +109,7 @@ class Look(NamedTuple):
     links: list[BookMove]
     leaf: BookMove | None
     leaf_level: int
+    results: Results
 
     @property
     def moves(self) -> list[BookMove]:
@@ -249,6 +251,8 @@ class Books:
 
     def look_up(self, player: int, opponent: int) -> Look | None:
         """What the book knows of a position in any orientation; None outside it. Takes microseconds, job or no job."""
+        from desdaemon.book.growth.game_results import results_of
+
         book = self.book
         if book is None:
             return None
@@ -257,6 +261,7 @@ class Books:
             if entry is None:
                 return None
             moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
+            results = results_of(book, book.table.find(player, opponent))
         leaf = [BookMove(move.move, move.score) for move in moves if not move.linked]
         return Look(
             entry.level,
@@ -268,23 +273,20 @@ class Books:
             [BookMove(move.move, move.score) for move in moves if move.linked],
             leaf[0] if leaf else None,
             entry.leaf_level,
+            results,
         )
 
     def grade(self, player: int, opponent: int, going: Going | None = None) -> str:
         """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
         from desdaemon.book.progress import silent
-        from desdaemon.book.reports.grade import grade
+        from desdaemon.book.reports.grade import Grades, Stale
 
         while (book := self.book) is not None:
-            removals = book.table.removals
             try:
-                found = grade(book, player, opponent, going=going or silent)
-            except (IndexError, KeyError):
-                # Positions that were removed meanwhile.
-                found = ""
-            if removals == book.table.removals and not removals % 2:
-                return found
-            time.sleep(_POLL_S)
+                return Grades(book).grade(player, opponent, going=going or silent)
+            except (Stale, IndexError):
+                # Positions came or went meanwhile.
+                time.sleep(_POLL_S)
         return ""
 
     def line(self, player: int, opponent: int) -> list[int]:

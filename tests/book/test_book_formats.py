@@ -65,7 +65,7 @@ def test_own_text_comes_back(tmp_path: Path) -> None:
     imported = text.read(tmp_path / "b.txt").book
     assert contents(imported) == contents(book)
     assert imported.options.level == 1
-    assert imported.options.min_empties == min(entry.empties for entry in contents(book))
+    assert imported.options.depth == 60 - min(entry.empties for entry in contents(book))
 
 
 @pytest.mark.parametrize("image", range(8))

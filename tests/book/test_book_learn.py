@@ -26,7 +26,7 @@ from desdaemon.book.growth.schedule import RECIPES, parse, run
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.record import MAX_LEVEL, START, Entry
 from desdaemon.book.reports.check import verify
-from desdaemon.book.reports.grade import GUESSED, LETTERS, READ, SOLVED, egaroucid_reading, flags, grade, reading
+from desdaemon.book.reports.grade import GUESSED, LETTERS, READ, SOLVED, Grades, egaroucid_reading, reading
 from desdaemon.book.storage.store import create_store, open_store
 
 WINDOW = Window(6, 6, 14)
@@ -263,8 +263,8 @@ BY_LETTER = {"A": 60, "C": 55, "F": 20}
 def test_grades_are_what_is_at_the_ends(letters: str, expected: str) -> None:
     moves = ("d6", "f4", "f6")
     book = graded(Rule.EGAROUCID, **{move: BY_LETTER[letter] for move, letter in zip(moves, letters, strict=False)})
-    assert grade(book, *ROOT)[0] == expected
-    assert (grade(book, *ROOT) == "AA") == (expected == "A")
+    assert Grades(book).grade(*ROOT)[0] == expected
+    assert (Grades(book).grade(*ROOT) == "AA") == (expected == "A")
 
 
 def test_letters_join_as_flags() -> None:
@@ -289,18 +289,18 @@ def test_only_near_moves_count_and_the_second_letter_looks_two_discs_far() -> No
     child = canonical(*referee.to_bits(referee.play(referee.from_bits(*ROOT), referee.square("f4"))))
     for worse, expected in ((1, "D"), (2, "AD"), (3, "AA")):
         book.put(book.entry(*child)._replace(score=worse))
-        assert grade(book, *ROOT) == expected
+        assert Grades(book).grade(*ROOT) == expected
 
 
 def test_an_unsolved_leaf_counts() -> None:
     book = graded(Rule.EDAX, d6=60)
     key = canonical(*ROOT)
-    assert grade(book, *ROOT) == "AA"
+    assert Grades(book).grade(*ROOT) == "AA"
     free = next(move for move, row in book.table.links(*key) if row < 0)
     book.put(book.entry(*key)._replace(leaf_move=free, leaf_score=0, leaf_level=10))
-    assert grade(book, *ROOT) == "D"
-    assert flags(book, *ROOT, 1) == SOLVED | GUESSED
-    assert grade(book, *referee.to_bits(referee.random_position(3, 20))) == ""
+    assert Grades(book).grade(*ROOT) == "D"
+    assert Grades(book).flags(*ROOT, 1) == SOLVED | GUESSED
+    assert Grades(book).grade(*referee.to_bits(referee.random_position(3, 20))) == ""
 
 
 # ---------------------------------------------------------------------------------------------------- results

@@ -1,0 +1,102 @@
+"""All legal moves of a position with what the book knows of each: what `book show` and `book.get` tell."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from desdaemon.book.book import Book
+from desdaemon.book.growth.game_results import Results, results_of
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import MAX_LEVEL, NO_LEVEL
+
+from .grade import Grades
+
+LINK = "link"
+LEAF = "leaf"
+UNKNOWN = ""
+
+
+class Child(NamedTuple):
+    """A legal move, or the forced pass, with everything seen from the side that plays it.
+
+    ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score`` is None where
+    none is known, and with it the bounds ``lower`` and ``upper``; a leaf has no bounds either. ``level`` is that of
+    the position it leads to, or of the leaf's search, -1 where that is not known. ``grade`` (see `grade`) and the
+    path counts ``wins``, ``draws``, ``losses`` and ``lines`` are those of the position it leads to; a leaf is one
+    line. ``human`` says that the score was set by hand; ``results`` are the games through it.
+    """
+
+    move: int
+    kind: str
+    score: int | None = None
+    lower: int | None = None
+    upper: int | None = None
+    level: int = NO_LEVEL
+    grade: str = ""
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    lines: int = 0
+    human: bool = False
+    results: Results = Results(0.0, 0.0, 0.0)
+
+
+def children(
+    book: Book,
+    player: int,
+    opponent: int,
+    grades: Grades | None = None,
+    most: int | None = None,
+    going: Going = silent,
+) -> list[Child]:
+    """All legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
+
+    Empty where the position is not in the book. ``grades`` remembers what was found for the book as it is now; ``most``
+    is for each move. Raises `grade.TooMany` and `grade.Stale`. From any thread.
+    """
+    grades = grades or Grades(book)
+    table = book.table
+    with table.lock:
+        entry = book.entry(player, opponent)
+        if entry is None:
+            return []
+        known = {move.move: move for move in book.moves_on(player, opponent)}
+        legal = [move for move, _ in table.links(player, opponent)]
+        found = []
+        for move in legal:
+            if move not in known:
+                found.append(Child(move, UNKNOWN))
+                continue
+            row, score = known[move].row, known[move].score
+            scored = score if -64 <= score <= 64 else None
+            if row < 0:
+                level, grade = entry.leaf_level, grades.leaf_grade(entry)
+                found.append(Child(move, LEAF, scored, level=level, grade=grade, lines=1))
+                continue
+            child = table.entry(row)
+            lower, upper = (-child.upper, -child.lower) if scored is not None else (None, None)
+            won, drawn, lost = results_of(book, row)
+            found.append(
+                Child(
+                    move,
+                    LINK,
+                    scored,
+                    lower,
+                    upper,
+                    min(child.level, MAX_LEVEL),
+                    "",
+                    child.losses,
+                    child.draws,
+                    child.wins,
+                    child.lines,
+                    human=child.human,
+                    results=Results(lost, drawn, won),
+                )
+            )
+    graded = [
+        child._replace(grade=grades.grade(*table.play(player, opponent, child.move), most, going))
+        if child.kind is LINK
+        else child
+        for child in found
+    ]
+    return sorted(graded, key=lambda child: (child.score is None, -(child.score or 0), not child.kind, child.move))

@@ -1,0 +1,138 @@
+"""Every legal move with what the book knows of it, and the grades in it against a plain walk."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import referee
+from toys import canonical, contents, small_book, toy
+
+from desdaemon.book.book import Book
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.options import Options, Rule
+from desdaemon.book.record import HUMAN, HUMAN_LEVEL, NO_SCORE, START, Entry
+from desdaemon.book.reports.children import LEAF, LINK, UNKNOWN, children
+from desdaemon.book.reports.grade import LETTERS, SOLVED, Grades, Stale, TooMany, reading
+
+
+def plain_flags(book: Book, entry: Entry, loss: int) -> int:
+    """What is at the ends of an entry's good lines, by the definition, one position at a time."""
+    rule = book.options.rule
+    legal = book.table.links(entry.player, entry.opponent)
+    moves = [move for move in book.known_moves(entry) if -64 <= move.score <= 64]
+    if not legal:
+        return SOLVED
+    if entry.human or not any(move.linked for move in moves):
+        own = entry.has_leaf and not entry.human and entry.leaf_level >= 0
+        return reading(entry.leaf_level if own else entry.level, entry.empties, rule)
+    found = 0
+    for move in moves:
+        if move.score < moves[0].score - loss:
+            continue
+        if move.linked:
+            found |= plain_flags(book, book.table.entry(move.row), loss)
+        else:
+            found |= reading(entry.leaf_level, max(entry.empties - (rule is Rule.EGAROUCID), 0), rule)
+    return found
+
+
+def shuffled(rule: Rule) -> Book:
+    """A book with levels of every kind, positions without a score, and scores by hand."""
+    book = small_book(depth=7)
+    deviate(book, START, Worker(toy), 4, 8)
+    dice = random.Random(int(rule))
+    for entry in contents(book):
+        level, leaf_level = dice.choice([-1, 2, 10, 21, 30, 55, 60]), dice.choice([-1, 5, 27, 40, 60])
+        changed = Entry(*entry)._replace(level=level, leaf_level=leaf_level)
+        if dice.random() < 0.05:
+            changed = changed._replace(level=HUMAN_LEVEL, flags=HUMAN)
+        elif dice.random() < 0.05:
+            changed = changed._replace(score=NO_SCORE)
+        book.table.write(book.table.find(*entry[:2]), changed)
+    book.options = Options(level=2, min_empties=54, rule=rule)
+    return book
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_grades_are_those_of_a_plain_walk(rule: Rule) -> None:
+    book = shuffled(rule)
+    grades = Grades(book)
+    seen = set()
+    for entry in contents(book):
+        for loss in (1, 2, 6):
+            flags = grades.flags(*entry[:2], loss)
+            assert flags == plain_flags(book, Entry(*entry), loss)
+            seen.add(flags)
+        letter = grades.grade(*entry[:2])
+        assert letter[0] == LETTERS[plain_flags(book, Entry(*entry), 1)]
+        assert (len(letter) == 2) == (letter[0] == "A")
+    assert len(seen) > 3
+
+
+def test_grades_may_be_limited_and_go_on_where_they_were() -> None:
+    book = shuffled(Rule.EDAX)
+    expected = Grades(book).flags(*START, 6)
+    grades = Grades(book)
+    attempts = 0
+    # Enough for the way down, and for some positions more.
+    for _ in range(1000):
+        try:
+            found = grades.flags(*START, 6, most=40)
+            break
+        except TooMany:
+            attempts += 1
+    assert found == expected
+    assert attempts > 0
+
+
+def test_grades_of_a_book_that_changed_are_of_no_use() -> None:
+    book = shuffled(Rule.EDAX)
+    grades = Grades(book)
+    assert grades.grade(*START)
+    marked = book.table.by_empties()[55] > 0
+    assert marked
+    gone = book.table.column("player") == book.table.column("player").max()
+    book.remove(gone)
+    with pytest.raises(Stale):
+        grades.grade(*START)
+
+
+def test_every_legal_move_is_there_with_what_its_position_says() -> None:
+    book = shuffled(Rule.EDAX)
+    book.table.set_results(book.table.find(*canonical(*referee.to_bits(referee.play(referee.start(), 19)))), (3, 2, 7))
+    for entry in contents(book):
+        for image in referee.symmetries(referee.from_bits(*entry[:2])):
+            board = referee.to_bits(image)
+            found = children(book, *board)
+            legal = referee.legal_moves(image)
+            assert sorted(child.move for child in found) == (sorted(legal) or [64])
+            known = {move.move: move for move in book.moves_on(*board)}
+            for child in found:
+                if child.kind is UNKNOWN:
+                    assert child.move not in known
+                    assert child == (child.move, UNKNOWN, None, None, None, -1, "", 0, 0, 0, 0, False, (0, 0, 0))
+                    continue
+                score = known[child.move].score
+                assert child.score == (score if -64 <= score <= 64 else None)
+                if child.kind is LEAF:
+                    here = book.entry(*board)
+                    assert (child.level, child.lines) == (here.leaf_level, 1)
+                    assert child.grade == LETTERS[reading(here.leaf_level, here.empties)]
+                    continue
+                assert child.kind is LINK
+                after = book.entry(*referee.to_bits(referee.play(image, child.move)))
+                assert (child.wins, child.draws, child.losses) == (after.losses, after.draws, after.wins)
+                assert (child.lines, child.human) == (after.lines, after.human)
+                if child.score is not None:
+                    assert (child.lower, child.upper) == (-after.upper, -after.lower)
+                won, drawn, lost = book.table.results(book.table.find(after.player, after.opponent))
+                assert child.results == (lost, drawn, won)
+            scores = [child.score for child in found if child.score is not None]
+            assert scores == sorted(scores, reverse=True)
+            assert [child.score is None for child in found] == sorted(child.score is None for child in found)
+
+
+def test_outside_the_book_there_are_none() -> None:
+    assert children(small_book(), *referee.to_bits(referee.random_position(1, 30))) == []

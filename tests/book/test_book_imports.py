@@ -1,0 +1,167 @@
+"""What a file of another program does not say of the book, the forced passes it leaves out, unusual lines of text."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+
+import pytest
+import referee
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import canonical, contents, small_book, toy
+
+from desdaemon.book.book import Book
+from desdaemon.book.errors import Unreadable
+from desdaemon.book.formats import egaroucid, registry, text
+from desdaemon.book.growth.add import add_positions, game_positions
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.options import Options, Rule, default_depth
+from desdaemon.book.record import HUMAN_LEVEL, START
+
+
+def with_games(count: int, *, level: int = 1, depth: int = 61) -> Book:
+    """A book of whole random games, searched by the toy."""
+    book = Book(Options(level=level).at_depth(depth))
+    positions = [key for seed in range(count) for key in game_positions(book, referee.random_moves(seed, 60))]
+    add_positions(book, positions, Worker(toy))
+    return book
+
+
+def record3(player: int, opponent: int, score: int, level: int) -> bytes:
+    return struct.pack("<QQbbIbBb", player, opponent, score, level, 1, -126, 125, -1)
+
+
+def egbk3(path: Path, *records: bytes) -> Path:
+    path.write_bytes(b"DICUORAGE\x03" + struct.pack("<i", len(records)) + b"".join(records))
+    return path
+
+
+# ------------------------------------------------------------------------------------------------ level and depth
+
+
+def test_the_level_is_what_most_unfinished_positions_have(tmp_path: Path) -> None:
+    """A finished game has level 60 in Egaroucid's files: it says nothing of the book."""
+    book = with_games(2, level=3)
+    assert any(kind == 2 for kind in book.table.kinds().tolist())
+    for name in ("b.egbk3", "b.txt"):
+        registry.save(tmp_path / name, book)
+        assert registry.load(tmp_path / name).book.options.level == 3
+
+
+def test_of_several_levels_the_most_frequent_counts_and_of_two_the_higher(tmp_path: Path) -> None:
+    book = small_book()
+    deviate(book, START, Worker(toy), 3, 8)
+    keys = [entry[:2] for entry in contents(book)]
+
+    def read(levels: list[int]) -> int:
+        records = [record3(*key, 0, level) for key, level in zip(keys, levels, strict=False)]
+        return egaroucid.read(egbk3(tmp_path / "b.egbk3", *records)).book.options.level
+
+    assert read([7, 7, 12]) == 7
+    assert read([7, 12, 7, 12, 30]) == 12
+    assert read([HUMAN_LEVEL, HUMAN_LEVEL, -1, 9]) == 9
+    assert read([HUMAN_LEVEL, -1]) == Options().level
+
+
+@pytest.mark.parametrize("name", ["b.egbk3", "b.txt", "b.dat", "b.book"])
+@pytest.mark.parametrize("depth", [4, 9])
+def test_a_book_comes_back_as_deep_as_it_was(name: str, depth: int, tmp_path: Path) -> None:
+    book = small_book(depth=depth)
+    deviate(book, START, Worker(toy), 1, 3)
+    assert min(entry[0].bit_count() + entry[1].bit_count() for entry in contents(book)) == 4
+    registry.save(tmp_path / name, book)
+    assert registry.load(tmp_path / name).book.options.depth == depth
+
+
+def test_an_empty_book_has_a_depth_to_grow_to(tmp_path: Path, shared_data: Path) -> None:
+    path = egbk3(tmp_path / "empty.egbk3", record3(*START, 0, -1))
+    book = egaroucid.read(path).book
+    assert (book.options.level, book.options.depth) == (Options().level, default_depth(Options().level))
+    assert book.options.rule is Rule.EGAROUCID
+    sample = shared_data / "egaroucid-empty.egbk3"
+    if sample.exists():
+        assert egaroucid.read(sample).book.options == book.options
+
+
+# ------------------------------------------------------------------------------------------------ forced passes
+
+
+def test_every_forced_pass_between_two_positions_is_made_and_no_other(tmp_path: Path) -> None:
+    book = with_games(20)
+    egaroucid.write(tmp_path / "b.egbk3", book)
+    loaded = egaroucid.read(tmp_path / "b.egbk3")
+    written = {entry[:2] for entry in contents(loaded.book)}
+    expected = set()
+    for key in written:
+        cells = referee.from_bits(*key)
+        for move in referee.legal_moves(cells):
+            after = referee.play(cells, move)
+            if not referee.legal_moves(after) and not referee.game_over(after):
+                passed = canonical(*referee.to_bits(after))
+                if canonical(*reversed(passed)) in written:
+                    expected.add(passed)
+    kinds = loaded.book.table.kinds()
+    passes = {loaded.book.table.entry(row)[:2] for row in range(len(loaded.book)) if kinds[row] == 1}
+    assert passes == expected
+    assert loaded.passes == len(expected) > 1
+    for passed in passes:
+        after = loaded.book.entry(passed[1], passed[0])
+        assert loaded.book.entry(*passed).score == -after.score
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+VARIANTS = (
+    lambda line: line + "\n",
+    lambda line: line + "\r\n",
+    lambda line: line.lower() + "\n",
+    lambda line: line.replace(" X,", "X,") + "\n",
+    lambda line: line.replace(" X,", "  X ,") + "\n",
+    lambda line: line.replace(",", ", ") + "\n",
+    lambda line: line.replace("PA", "pass") + "\n",
+    lambda line: line[:64].replace("-", ".", 20) + line[64:] + "\n",
+    lambda line: line + "\n\n",
+)
+
+
+BOOK = with_games(2)
+
+
+@given(st.randoms(use_true_random=False), st.booleans())
+@settings(max_examples=10, deadline=None)
+def test_unusual_lines_say_the_same(tmp_path_factory: pytest.TempPathFactory, dice: random.Random, cut: bool) -> None:
+    lines = list(text.lines(BOOK))
+    path = tmp_path_factory.getbasetemp() / "unusual.txt"
+    content = "".join(dice.choice(VARIANTS)(line) for line in lines)
+    path.write_text(content.rstrip("\n") if cut else content, newline="")
+    imported = text.read(path)
+    assert contents(imported.book) == contents(BOOK)
+    assert imported.duplicates == 0
+
+
+def test_repeated_lines_are_counted(tmp_path: Path) -> None:
+    lines = list(text.lines(BOOK))
+    (tmp_path / "b.txt").write_text("\n".join(lines + lines[:5]) + "\n")
+    assert text.read(tmp_path / "b.txt").duplicates == 5
+
+
+def test_a_wrong_line_far_into_the_file_is_named(tmp_path: Path) -> None:
+    lines = list(text.lines(BOOK))
+    for at in (0, len(lines) // 2, len(lines) - 1):
+        wrong = [*lines[:at], lines[at].replace(" X,1,", " X,61,"), *lines[at + 1 :]]
+        (tmp_path / "b.txt").write_text("\n".join(wrong) + "\n")
+        with pytest.raises(Unreadable, match=f"line {at + 1}: the level 61") as caught:
+            text.read(tmp_path / "b.txt")
+        assert caught.value.offset == sum(len(line) + 1 for line in lines[:at])
+
+
+def test_a_board_without_a_centre_is_no_board(tmp_path: Path) -> None:
+    line = "X" + "-" * 63 + " X,1,--,-127\n"
+    for content in (line, line + "-" * 100):
+        (tmp_path / "b.txt").write_text(content)
+        with pytest.raises(Unreadable, match="line 1: a centre square is empty"):
+            text.read(tmp_path / "b.txt")
