@@ -9,6 +9,17 @@ SELECTIVITIES = (73, 87, 95, 98, 99, 100)
 
 MAX_LEVEL = 60
 
+MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
+"""A transposition table has 2 to the power of one of these many entries."""
+
+ENTRY_BYTES = 16
+"""What an entry of the transposition table takes."""
+
+
+def hash_bits_within(size: int) -> int:
+    """The bits of the largest transposition table that ``size`` bytes hold, the smallest there is if need be."""
+    return min(MAX_HASH_BITS, max(MIN_HASH_BITS, (size // ENTRY_BYTES).bit_length() - 1))
+
 
 class Limits(NamedTuple):
     """What ends a search.

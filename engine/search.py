@@ -17,7 +17,7 @@ from desdaemon.engine.evaluation.weights import Weights
 
 from . import probcut
 from .exports import SPEC
-from .limits import SELECTIVITIES, Limits
+from .limits import ENTRY_BYTES, MAX_HASH_BITS, MIN_HASH_BITS, SELECTIVITIES, Limits
 from .memory import Block
 from .result import PASS, Line, Result
 
@@ -40,8 +40,6 @@ _NEAR_BUCKETS = 1 << 12
 
 _OLD = 200
 """The date from which clearing goes over the whole table: dates end at 255."""
-
-MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 
 _PASS_FROM = (15, 24, 20)
 """Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
@@ -155,7 +153,7 @@ class Known(NamedTuple):
 class Searcher:
     """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
 
-    ``threads`` share one exact search; ``hash_bits`` sets a transposition table of 2**hash_bits entries of 16 bytes.
+    ``threads`` share one exact search; the transposition table has 2**hash_bits entries of `ENTRY_BYTES` each.
     Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
     """
 
@@ -166,7 +164,7 @@ class Searcher:
             raise ValueError(f"{threads} threads: at least 1")
         self._engine = library.load(SPEC)
         self._weights = weights if weights is not None else Weights.load()
-        self._table = Block((1 << hash_bits) // 4 * _BUCKET_BYTES)
+        self._table = Block((1 << hash_bits) * ENTRY_BYTES)
         self._lines = Block(_LINE_BUCKETS * _BUCKET_BYTES)
         self._busy = Block(_BUSY_BYTES)
         self._edges = Block(1 << 16)

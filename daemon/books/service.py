@@ -142,6 +142,12 @@ class Books:
         return opened.book if opened is not None else None
 
     @property
+    def lasting(self) -> bool:
+        """Whether the changes of the book in use are kept in its file as they come."""
+        store = self._opened.store if self._opened is not None else None
+        return store is not None and not store.read_only
+
+    @property
     def file(self) -> str:
         """The file that the book was opened from or saved to; empty when there is none."""
         return str(self._path) if self._path is not None else ""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
+from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
 from desdaemon.protocol.dialects import cassio
 from desdaemon.protocol.dialects.cassio import Task
 from desdaemon.protocol.errors import BadInput, quoted
@@ -35,6 +36,7 @@ class CassioListener(Listener):
     """Cassio: ``stop`` and ``quit`` end the search that another line may be waiting for."""
 
     strict = False
+    scripted = False
 
     def hear(self, number: int, line: str) -> bool:
         """See `Listener`."""
@@ -77,7 +79,7 @@ class CassioDialect(LineDialect):
 
     def refuse(self, error: str) -> None:
         """See `LineDialect`."""
-        self.say(f"ERROR: {error}")
+        self.say(f"ERROR: {error}", READY)
 
     def execute(self, line: str) -> None:
         """See `LineDialect`."""
@@ -92,15 +94,25 @@ class CassioDialect(LineDialect):
                 self._wait()
             self._handlers[command](rest)
         except BadInput as error:
-            self.refuse(str(error))
+            self._failed(command, str(error))
         except (EngineFailure, MemoryError) as error:
-            self.refuse(f"{command}: cannot search: {error or 'not enough memory'}")
+            self._failed(command, f"{command}: cannot search: {error or 'not enough memory'}")
         except Abandoned:
             return
         except OSError:
             raise
         except Exception as error:
-            self.refuse(f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {error}")
+            self._failed(
+                command,
+                f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}",
+            )
+
+    def _failed(self, command: str, error: str) -> None:
+        """Answer a command that cannot be carried out; who waits for no ``ready.`` gets none."""
+        if command in cassio.WITHOUT_AN_ANSWER:
+            self.say(f"ERROR: {error}")
+        else:
+            self.refuse(error)
 
     @property
     def _searching(self) -> bool:
@@ -150,6 +162,7 @@ class CassioDialect(LineDialect):
         running = self._running
         assert running is not None
         shown: list[str] = []
+        finished: Line | None = None
 
         def tell(line: Line) -> None:
             ms = (time.monotonic() - running.begun) * 1000
@@ -169,7 +182,9 @@ class CassioDialect(LineDialect):
                 self.say(text)
 
         def progress(index: int, line: Line) -> None:
+            nonlocal finished
             running.nodes += line.nodes
+            finished = line
             tell(line)
 
         limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
@@ -180,22 +195,29 @@ class CassioDialect(LineDialect):
                     task.position, limits, progress=progress, window=(task.alpha, task.beta)
                 )
             if result.lines:
-                tell(result.lines[0])
+                tell(result.lines[0] if result.complete else _interrupted(result.lines[0], finished))
             elif task.position.over:
                 score = rules.final_score(task.position.player, task.position.opponent)
                 self.say(cassio.result_line(task.position, None, 0, 100, (score, score), (), 0, 0.0))
         except Abandoned:
             pass
         except (EngineFailure, MemoryError) as error:
-            self.refuse(f"cannot search: {error or 'not enough memory'}")
+            self.say(f"ERROR: cannot search: {error or 'not enough memory'}")
         except OSError:
             # Nobody reads the answers: the dialogue finds that out by itself.
             running.end()
             return
         except Exception as error:
-            self.refuse(f"a mistake in the program itself: {type(error).__name__}: {error}")
+            self.say(f"ERROR: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}")
         running.end()
         self.say(READY)
+
+
+def _interrupted(line: Line, finished: Line | None) -> Line:
+    """The best of a search that was ended, as deep and as sure as its last finished iteration was."""
+    if finished is None:
+        return line._replace(depth=0, selectivity=SELECTIVITY_PERCENT[0])
+    return line._replace(depth=finished.depth, selectivity=finished.selectivity)
 
 
 class _Running:

@@ -18,8 +18,8 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.search.loader import Abandoned, EngineFailure, TooLate
-from desdaemon.session.session import Session, stopgap_move
+from desdaemon.search.loader import Abandoned, EngineFailure
+from desdaemon.session.session import Session
 
 from .dialogue import LineDialect
 from .interrupt_listener import Listener
@@ -37,6 +37,7 @@ class GtpListener(Listener):
     """GTP: ``quit``, and GoGui's comment ``# interrupt``."""
 
     strict = False
+    scripted = False
 
     def hear(self, number: int, line: str) -> bool:
         """See `Listener`."""
@@ -88,7 +89,7 @@ class GtpDialect(LineDialect):
             "gogui-title": lambda arguments: "desdaemon",
             "gogui-analyze_commands": lambda arguments: "\n".join(gtp.ANALYZE_COMMANDS),
             "gogui-rules_board_gfx": lambda arguments: gtp.board_gfx(self.position),
-            "gogui-rules_captured_count": lambda arguments: "",
+            "gogui-rules_captured_count": lambda arguments: "0 0",
             "gogui-rules_setup": lambda arguments: "",
             "gogui-setup": self._setup,
             "gogui-setup_player": self._setup_player,
@@ -199,7 +200,8 @@ class GtpDialect(LineDialect):
         from desdaemon.session.clock import Clock
 
         colour, seconds, stones = _exactly(arguments, "a colour, seconds and stones")
-        black, left, count = gtp.parse_colour(colour), gtp.parse_seconds(seconds), gtp.parse_count(stones, 0, 10**6)
+        black, left = gtp.parse_colour(colour), gtp.parse_seconds(seconds, overdrawn=True)
+        count = gtp.parse_count(stones, 0, 10**6)
         clock = self.session.clocks.setdefault(black, Clock(left))
         self.session.lateness.find(clock.set(left, count))
         return ""
@@ -268,11 +270,7 @@ class GtpDialect(LineDialect):
             position = _turned_to(position, black)
         if position.must_pass:
             return "pass"
-        try:
-            result = self.session.search(position, self.session.limits(position), patient=False)
-        except TooLate:
-            return gtp.vertex_text(stopgap_move(position))
-        return gtp.vertex_text(result.lines[0].move)
+        return gtp.vertex_text(self.session.suggest(position, self.session.limits(position)))
 
     def _undo(self, arguments: list[str]) -> str:
         count = gtp.parse_count(arguments[0], 0, 10**6) if arguments else 1

@@ -12,10 +12,13 @@ from desdaemon.session.interrupt import Interrupt
 class Listener:
     """How the lines of one protocol are heard.
 
-    ``strict`` ones want every line to be clean text; a line of more than ``longest`` bytes is refused.
+    ``strict`` ones want every line to be clean text; a line of more than ``longest`` bytes is refused. ``scripted``
+    says what the end of the input means: the end of a script that waits for all answers, or else that the program at
+    the other end has gone.
     """
 
     strict = True
+    scripted = True
     longest = 65_536
 
     def __init__(self, interrupt: Interrupt) -> None:

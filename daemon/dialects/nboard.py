@@ -20,15 +20,26 @@ from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
 
-from .dialogue import LineDialect
+from .dialogue import Item, LineDialect, Source
 from .interrupt_listener import Listener
 from .output import Output
 from .protocols import Spoken
 
 if TYPE_CHECKING:
+    from desdaemon.books.jobs import Job
     from desdaemon.engine.result import Line, Result
 
 NAME = "desdaemon"
+
+WHOLE, OUTCOME = (-64, 64), (-1, 1)
+"""The windows in which the value of a move is looked for, and only who wins."""
+
+PROOF_EMPTIES = 16
+"""With fewer empty squares a value is there before one could look at the proof of the outcome."""
+
+LEARNING_S = 1.0
+"""How long a game that is being learned is waited for at the end of the dialogue."""
+
 MOST_HINTS = 64
 
 
@@ -36,6 +47,7 @@ class NBoardListener(Listener):
     """NBoard: ``ping`` and ``stop`` end any search, a hint and an analysis end when any other line comes."""
 
     strict = False
+    scripted = False
 
     def __init__(self, interrupt: Interrupt) -> None:
         super().__init__(interrupt)
@@ -62,6 +74,7 @@ class NBoardDialect(LineDialect):
     def __init__(self, session: Session, output: Output) -> None:
         super().__init__(session, output)
         self._contempt = 0
+        self._learning: Job | None = None
         self._handlers: dict[str, Callable[[str], None]] = {
             "nboard": self._nboard,
             "set game": self._set_game,
@@ -79,6 +92,13 @@ class NBoardDialect(LineDialect):
         self._names = {name: command.name for command in nboard.COMMANDS for name in (command.name, *command.aliases)}
 
     # The dialogue
+
+    def run(self, source: Source, first: Item | None = None) -> int:
+        """See `Dialect`."""
+        status = super().run(source, first)
+        if self._learning:
+            self._learning.wait(LEARNING_S)
+        return status
 
     def refuse(self, error: str) -> None:
         """See `LineDialect`."""
@@ -173,12 +193,31 @@ class NBoardDialect(LineDialect):
             others = position.moves & ~sum(1 << move for move in known if move != rules.PASS)
             choices = min(wanted - len(known), max(1, others.bit_count()), MOST_HINTS)
             if choices > 0 and (others or not known):
-                stream = _Stream(self.say, choices)
-                limits = self.session.limits(position, clocks=False)
-                allow = others if known else rules.FULL
-                result = self.session.search(position, limits, multipv=choices, allow=allow, progress=stream.progress)
-                stream.finish(result)
+                self._stream_hints(position, choices, others if known else rules.FULL)
         self.say("status")
+
+    def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
+        """Search the best ``choices`` moves of a position and send what is found as it comes.
+
+        Where all would be read to the end, who wins is proved first: that is known much earlier than the value.
+        """
+        from desdaemon.engine.limits import SELECTIVITIES
+        from desdaemon.session.clock import is_bounded
+
+        stream = _Stream(self.say, choices)
+        limits = self.session.limits(position, clocks=False)
+        passes = [(limits, WHOLE)]
+        if limits.depth >= position.empties >= PROOF_EMPTIES and limits.selectivity == SELECTIVITIES[-1]:
+            passes = [(limits._replace(selectivity=SELECTIVITIES[0]), WHOLE), (limits, OUTCOME), (limits, WHOLE)]
+        with self.session.interrupt.searching(is_bounded(limits)) as search:
+            for limits, window in passes:
+                stream.begin(outcome=window == OUTCOME)
+                result = self.session.search(
+                    position, limits, multipv=choices, allow=allow, progress=stream.progress, window=window
+                )
+                stream.finish(result)
+                if search.stopped or not result.complete:
+                    break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
         """Send what the book knows of the best ``wanted`` moves; which they are."""
@@ -233,36 +272,60 @@ class NBoardDialect(LineDialect):
         self.say("status")
 
     def _learn(self, rest: str) -> None:
-        from desdaemon.books.text import Kept, carry_out
+        from desdaemon.books.text import caller_of
+        from desdaemon.protocol.commands.book import parse_line
 
-        books = self.session.books
+        books, game = self.session.books, self.session.game
         if books is None or (books.book is None and not books.opening):
-            self.say("status there is no book: nothing is learned", "learned")
+            self.say("status there is no book: nothing is learned")
             return
+        if not game.moves:
+            self.say("status there are no moves: nothing is learned")
+            return
+        first = game.initial.after(game.moves[0])
+
+        def told(job: Job) -> None:
+            if not job.over:
+                return
+            if job.failure is not None:
+                self.refuse(str(job.failure))
+                return
+            lines = [f"status {line}" for line in job.result.get("text", ())[-1:]]
+            kept = job.result.get("added") or books.look_up(first.player, first.opponent) is not None
+            if not books.lasting:
+                lines = ["status learned until the end of the program: the book has no file of desdaemon's own"]
+            elif kept and job.result.get("finished"):
+                lines.append("learned")
+            self.say(*lines)
+
         self.say(f"status {NAME} is learning")
-        kept = Kept(self.session)
-        try:
-            carry_out(kept, "store")
-        except BadInput as error:
-            self.refuse(str(error))
-        self.say(*(f"status {line}" for line in kept.lines[-1:]), "learned")
+        # A job of its own: the `ping` that comes before the next command must not end it.
+        self._learning = books.run(*parse_line("store"), caller_of(self.session))
+        self._learning.watch(told)
 
 
 class _Stream:
-    """Sends the lines of a hint as they come, and the nodes of the whole search."""
+    """Sends the lines of a hint as they come, and the nodes of the whole search, which may be several in a row."""
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:
         self._say = say
         self._last = choices - 1
         self._shown: dict[int, str] = {}
-        self._nodes = 0
+        self._known: dict[int, Line] = {}
+        self._outcome = self._again = False
+        self._before = self._nodes = 0
         self._told = 0
         self._begun = time.monotonic()
+
+    def begin(self, *, outcome: bool) -> None:
+        """The next search begins; one for the ``outcome`` proves who wins and nothing else."""
+        self._before = self._nodes
+        self._outcome, self._again = outcome, bool(self._known)
 
     def progress(self, index: int, line: Line) -> None:
         """A finished iteration of the line with that index."""
         self._nodes += line.nodes
-        self._show(index, line)
+        self._show(index, line, finished=True)
         if index == self._last:
             self._stats(self._nodes)
 
@@ -270,15 +333,34 @@ class _Stream:
         """What is different at the end."""
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
-                self._show(index, line)
-        if self._told != result.nodes:
-            self._stats(result.nodes)
+                self._show(index, line, finished=result.complete)
+        self._nodes = self._before + result.nodes
+        if self._told != self._nodes:
+            self._stats(self._nodes)
 
-    def _show(self, index: int, line: Line) -> None:
-        text = nboard.search_line(line.pv or (line.move,), line.score, line.depth, line.exact)
-        if self._shown.get(index) != text:
+    def _show(self, index: int, line: Line, *, finished: bool) -> None:
+        text = self._text(line, finished=finished)
+        if text and self._shown.get(index) != text:
             self._shown[index] = text
             self._say(text)
+
+    def _text(self, line: Line, *, finished: bool) -> str:
+        """The line to send, or nothing where the search before this one knew more."""
+        proved = finished and line.depth >= line.empties and line.selectivity == 100
+        if line.exact:
+            depth = nboard.SOLVED
+        elif self._again and not (self._outcome and proved):
+            return ""
+        else:
+            depth = nboard.OUTCOME_PROVED if proved else nboard.depth_text(line.depth, line.selectivity)
+        score = line.score
+        if not self._again:
+            self._known[line.move] = line
+        elif depth == nboard.OUTCOME_PROVED:
+            # Who wins is what is new; by how much is still the value of the search before.
+            guess = self._known[line.move].score if line.move in self._known else score
+            score = max(1, guess) if score > 0 else min(-1, guess)
+        return nboard.search_line(line.pv or (line.move,), score, depth)
 
     def _stats(self, nodes: int) -> None:
         self._told = nodes

@@ -116,7 +116,7 @@ class _Reader:
             self._line(self._begun)
         if not self._left:
             self._lines.put(Item(self._number + 1, None))
-            self._listener.interrupt.close(leaving=False)
+            self._listener.interrupt.close(leaving=False, absent=not self._listener.scripted)
 
     def _line(self, data: bytes) -> None:
         self._number += 1

@@ -32,9 +32,6 @@ NAME = f"desdaemon {__version__}"
 
 MOST_HINT_MS = 1000
 
-_ENTRY_BYTES = 32
-"""Of the engine's transposition table."""
-
 _POLL_S = 0.05
 
 # What ends a search whose move nobody wants any more.
@@ -45,6 +42,7 @@ class XBoardListener(Listener):
     """XBoard: ``?`` ends a search and has its move, others end it for good."""
 
     strict = False
+    scripted = False
 
     def hear(self, number: int, line: str) -> bool:
         """See `Listener`."""
@@ -227,9 +225,10 @@ class XBoardDialect(LineDialect):
         self._post = on
 
     def _memory(self, rest: str) -> None:
+        from desdaemon.engine.limits import hash_bits_within
+
         megabytes = number_within("memory", rest, 1, 10**9)
-        entries = megabytes * 2**20 // _ENTRY_BYTES
-        self.session.settings.hash_table_size = min(32, max(10, entries.bit_length() - 1))
+        self.session.settings.hash_table_size = hash_bits_within(megabytes * 2**20)
         self.session.prepare()
 
     def _cores(self, rest: str) -> None:
@@ -306,10 +305,11 @@ class XBoardDialect(LineDialect):
             raise BadInput("the game is over")
         limits = self.session.limits(position, clocks=False)
         limits = limits._replace(time_ms=min(limits.time_ms or MOST_HINT_MS, MOST_HINT_MS))
-        line = self.session.search(position, limits).lines[0]
-        self.say(f"Hint: {xboard.drop_text(line.move)}")
+        move = rules.PASS if position.must_pass else self.session.suggest(position, limits)
+        self.say(f"Hint: {xboard.drop_text(move)}")
 
     def _book(self, rest: str) -> None:
+        self.session.await_book()
         look = self.session.look_up(self.session.game.position)
         known = look.moves if look else []
         moves = "  ".join(f"{xboard.drop_text(move)}:{100 * score}" for move, score in known)

@@ -2,7 +2,7 @@
 
 Each command has a number, in the order of arrival. A stop ends the search that is running or, when none is, the
 first search of the commands that came before it; it is spent on that one search. Once no more commands can come,
-a search that nothing bounds ends after a short grace.
+a search that nothing bounds ends after a short grace, and where nobody is there any more every search does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 UNBOUNDED_GRACE_S = 2.0
 """How long a search without bounds may go on when no command can end it any more."""
+
+ABSENT_GRACE_S = 1.0
+"""How long searches may go on once the program at the other end has gone."""
 
 INTERACTIVE_AFTER_S = 1.0
 """A quit that comes later than this into a search was typed by somebody who has seen enough of it."""
@@ -87,12 +90,18 @@ class Interrupt:
         self._stops: list[_Stop] = []
         self._search: Search | None = None
         self._closing = False
+        self._expired = False
         self._timer: threading.Timer | None = None
 
     @property
     def closing(self) -> bool:
         """Whether no more commands will come."""
         return self._closing
+
+    @property
+    def expired(self) -> bool:
+        """Whether nobody waits for an answer any more: the other end has gone, and its grace is over."""
+        return self._expired
 
     def begin(self, command: int) -> None:
         """The command of that number is carried out now; stops before it have no search left to end."""
@@ -122,6 +131,7 @@ class Interrupt:
                 search.stopped = search.abandoned = self._closing or self._heard > self._command
             elif outer is None:
                 self._search = search
+                search.stopped = search.abandoned = self._expired
                 for stop in self._stops:
                     if stop.number > self._command and stop.only in (0, self._command):
                         self._stops.remove(stop)
@@ -154,8 +164,16 @@ class Interrupt:
                 return
         search.stop(abandon)
 
-    def close(self, leaving: bool) -> None:
-        """No more commands will come: at the end of the input or, ``leaving``, after a quit."""
+    def close(self, leaving: bool, absent: bool = False) -> None:
+        """No more commands will come: at the end of the input or, ``leaving``, after a quit.
+
+        ``absent`` when that means that the program at the other end has gone: all searches, of commands to come
+        too, share a grace of `ABSENT_GRACE_S` then.
+        """
+        if absent:
+            expiry = threading.Timer(ABSENT_GRACE_S, self.stop_all)
+            expiry.daemon = True
+            expiry.start()
         with self._lock:
             self._closing = True
             search = self._search
@@ -169,9 +187,9 @@ class Interrupt:
         search.stop(abandon=True)
 
     def stop_all(self) -> None:
-        """End whatever runs, for good: the process is about to leave."""
+        """Nobody waits for an answer any more: end whatever runs, and whatever would begin."""
         with self._lock:
-            self._closing = True
+            self._closing = self._expired = True
             search = self._search
         if search:
             search.stop(abandon=True)

@@ -271,6 +271,8 @@ class Session:
         for_slots = begun + limits.time_ms / 1000 if hurried else math.inf
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
         with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
+            if self.interrupt.expired:
+                raise Abandoned
             engine = self.engine(search, for_engine)
             with self._slots(search, for_slots), search.control(engine.new_control()) as control:
                 if limits.time_ms:
@@ -339,7 +341,30 @@ class Session:
                 return result.lines[0].move, result
         return chosen.move, None
 
+    def await_book(self) -> None:
+        """Wait until the file of `open_book` is open, whatever other lines say; not once nobody waits for an answer."""
+        if self.books is not None:
+            with suppress(Abandoned):
+                self.books.ready(lambda: self.interrupt.expired)
+
     # Moves
+
+    def suggest(self, position: Position, limits: Limits) -> int:
+        """The move that the engine would play in a position with a legal move, from the book or by a search.
+
+        Neither the game nor a clock changes. Raises as `search` does.
+        """
+        from .clock import is_bounded
+
+        with self.interrupt.searching(is_bounded(limits)):
+            booked = self._book_move(position)
+            if booked is not None:
+                return booked[0]
+            try:
+                result = self.search(position, limits, patient=False)
+            except TooLate:
+                return stopgap_move(position)
+        return stopgap_move(position) if _nothing_found(result) else result.lines[0].move
 
     def choose(
         self, progress: Progress | None = None, on_search: Callable[[], None] | None = None
@@ -388,8 +413,7 @@ class Session:
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]
-        if not result.complete and not line.depth:
-            # Not one iteration was finished: its move is merely a legal one.
+        if _nothing_found(result):
             return stopgap_move(position), None
         self._expected = position.after(line.move), line.pv[1] if len(line.pv) > 1 else None
         return line.move, result
@@ -428,6 +452,11 @@ def unlimited(position: Position) -> Limits:
     from desdaemon.engine.limits import Limits
 
     return Limits(position.empties)
+
+
+def _nothing_found(result: Result) -> bool:
+    """Whether a search was stopped before its first iteration: its move is merely a legal one then."""
+    return not result.complete and not result.lines[0].depth
 
 
 def stopgap_move(position: Position) -> int:

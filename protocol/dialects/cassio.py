@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT, number_within
@@ -28,6 +29,9 @@ COMMANDS = (
     Command("empty-hash", (), "", "Forget all positions; no answer."),
     Command("quit", (), "", "`bye bye.`; a search ends."),
 )
+
+WITHOUT_AN_ANSWER = ("feed-hash", "empty-hash")
+"""What only an error is answered to."""
 
 BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
 """What does not wait for the search that runs."""
@@ -85,12 +89,22 @@ def check_feed(text: str) -> None:
 
 
 def _task(command: str, fields: list[str], depth: int | None, precision: str) -> Task:
-    alpha, beta = (number_within(command, field, -64, 64) for field in fields[1:3])
-    if alpha >= beta:
-        raise BadInput(f"{command}: a window from {alpha} to {beta}: expected the lower end first")
+    lower, upper = (_value(command, field) for field in fields[1:3])
+    if lower >= upper:
+        raise BadInput(f"{command}: a window from {fields[1]} to {fields[2]}: expected the lower end first")
+    # Scores are whole discs: the window between the next whole ones outside has the same of them inside.
+    alpha, beta = math.floor(lower), math.ceil(upper)
     percent = number_within(command, precision, 0, 100)
     selectivity = next(known for known in SELECTIVITY_PERCENT if known >= percent)
     return Task(parse_board(fields[0]), alpha, beta, depth, selectivity)
+
+
+def _value(command: str, text: str) -> float:
+    """A number of discs from -64 to 64, which may have decimals; raises `BadInput`."""
+    digits = (text[1:] if text[:1] in ("+", "-") else text).replace(".", "", 1)
+    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18 or not -64 <= float(text) <= 64:
+        raise BadInput(f"{command} {quoted(text)}: expected a number of discs from -64 to 64, such as 2 or -0.51")
+    return float(text)
 
 
 def _fields(command: str, text: str, count: int) -> list[str]:

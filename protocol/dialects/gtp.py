@@ -44,7 +44,7 @@ COMMANDS = (
     Command("gogui-rules_side_to_move", (), "", "black or white."),
     Command("gogui-rules_final_result", (), "", "The result in words; nothing before the end."),
     Command("gogui-rules_board_gfx", (), "", "The legal moves, marked for GoGui."),
-    Command("gogui-rules_captured_count", (), "", "Nothing: no discs are captured."),
+    Command("gogui-rules_captured_count", (), "", "`0 0`: no discs are captured."),
     Command("gogui-rules_setup", (), "", "Nothing: there are no special rules for setting up boards."),
     Command("gogui-setup", (), "colour square ...", "Set up a board of these discs, Black to move."),
     Command("gogui-setup_player", (), "colour", "Give that side the move; a new game begins on the board."),
@@ -133,9 +133,12 @@ def parse_count(text: str, low: int, high: int) -> int:
     return number
 
 
-def parse_seconds(text: str) -> float:
-    """Milliseconds of a number of seconds, which may have a fraction and, for a clock that ran out, a sign."""
-    whole, _, fraction = text.removeprefix("-").partition(".")
+def parse_seconds(text: str, *, overdrawn: bool = False) -> float:
+    """Milliseconds of a number of seconds, which may have a fraction; a clock may be ``overdrawn``, which counts as 0.
+
+    Raises `GtpError`.
+    """
+    whole, _, fraction = (text.removeprefix("-") if overdrawn else text).partition(".")
     digits = whole + fraction
     if not (digits.isascii() and digits.isdecimal()) or len(digits) > 30 or float(whole or "0") > MOST_SECONDS:
         raise GtpError(f"syntax error: {quoted(text)}: expected a number of seconds")

@@ -17,7 +17,7 @@ COMMANDS = (
     Command("ping", (), "[k]", "End the search at once, then answer `pong k`."),
     Command("stop", (), "", "End the search."),
     Command("analyze", ("analyse",), "", "The value of every position of the game, from the last one back."),
-    Command("learn", (), "", "Store the game in the book and answer `learned`; without a book a `status` says so."),
+    Command("learn", (), "", "Store the game in the book, beside other commands; `learned` once it is kept there."),
     Command("quit", ("exit",), "", "Leave."),
 )
 
@@ -52,9 +52,18 @@ def parse_played(text: str) -> tuple[int, float]:
     return move, ms
 
 
-def search_line(pv: tuple[int, ...], score: int, depth: int, solved: bool) -> str:
-    """What is known of a move: the line without blanks, discs for the side to move, plies or ``100%``."""
-    return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {'100%' if solved else depth}"
+SOLVED, OUTCOME_PROVED = "100%", "100%W"
+"""In the place of a depth: the value is proved, or only who wins."""
+
+
+def depth_text(depth: int, selectivity: int) -> str:
+    """How far a value was searched: plies, and the percent of a selective search (``26@73%``)."""
+    return f"{depth}@{selectivity}%" if selectivity < 100 else str(depth)
+
+
+def search_line(pv: tuple[int, ...], score: int, depth: str) -> str:
+    """What is known of a move: the line without blanks, discs for the side to move, and how far it was searched."""
+    return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {depth}"
 
 
 def book_line(pv: tuple[int, ...], score: int, games: int, depth: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 import referee
@@ -13,6 +14,8 @@ from live import Live, converse
 
 from desdaemon.dialects.cassio import CassioDialect
 from desdaemon.dialects.output import Collected
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.cassio import COMMANDS
 from desdaemon.search.loader import Engine, EngineSource
 from desdaemon.session.session import Session
@@ -96,22 +99,63 @@ def test_the_end_of_a_game() -> None:
         f"midgame-search {START[:-2]} -64 64 8 100",
         f"endgame-search {START} -64 64 200",
         f"endgame-search {START} -65 64 100",
+        f"endgame-search {START} --5 64 100",
+        f"endgame-search {START} nan 64 100",
         "feed-hash nonsense",
         "dance",
         "",
     ],
 )
-def test_bad_lines(line: str) -> None:
+def test_bad_lines_are_answered_and_who_waits_is_told_to_go_on(line: str) -> None:
     talk = Talk()
-    (answer,) = talk.say(line)
+    answer, *ready = talk.say(line)
     assert answer.startswith("ERROR: ")
+    assert ready == ([] if line.startswith("feed-hash") else ["ready."])
     assert talk.searcher.calls == []
+
+
+@pytest.mark.parametrize(
+    ("window", "searched"),
+    [("-0.51 2.30", (-1, 3)), ("-2 +6.0", (-2, 6)), ("-64.00 64.00", (-64, 64)), ("0.1 0.9", (0, 1)), (".5 1", (0, 1))],
+)
+def test_windows_with_decimals(window: str, searched: tuple[int, int]) -> None:
+    talk = Talk()
+    assert talk.say(f"midgame-search {START} {window} 27 90")[-1] == "ready."
+    _, _, limits, options = talk.searcher.calls[-1]
+    assert (options["alpha"], options["beta"]) == searched
+    assert (limits.depth, limits.selectivity) == (27, 95)
+
+
+class Interrupted(FakeSearcher):
+    """Is stopped in its last iteration, after as many others as it is told."""
+
+    def __init__(self, *finished: Line) -> None:
+        super().__init__()
+        self.finished = finished
+
+    def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
+        for line in self.finished:
+            options["progress"](0, line)
+        return Result((Line(19, 6, 6, 64, 20, 100, (19,), 9, 1.0, 20),), 99, 5.0, False)
+
+
+def test_an_interrupted_search_claims_no_more_than_its_last_iteration_found() -> None:
+    board = f"{'XO' * 22}{'-' * 20}X"
+    for finished, claim in (
+        ([], "depth 0, @73%"),
+        ([Line(19, 4, 4, 4, 20, 87, (19,), 5, 1.0, 20)], "depth 20, @87%"),
+    ):
+        talk = Talk()
+        talk.searcher = Interrupted(*finished)
+        *_, last, ready = talk.say(f"endgame-search {board} -64 64 100")
+        assert ready == "ready."
+        assert f", move D3, {claim}, B+6.00 <= v <= B+64.00, " in last
 
 
 def test_other_languages() -> None:
     talk = Talk()
     talk.cassio.execute("foo")
-    assert talk.output.take()[0].startswith('ERROR: Unknown protocol "foo"')
+    assert re.fullmatch(r'ERROR: Unknown protocol "foo".*\nready\.\n', talk.output.take()[0])
     talk.cassio.execute("")
     assert talk.output.take()[0] == "ready.\n"
 

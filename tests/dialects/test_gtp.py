@@ -160,6 +160,8 @@ def test_moves_are_played_and_taken_back() -> None:
         ("time_settings 1 2", "syntax error"),
         ("time_settings a b c", "syntax error"),
         ("time_settings 1e3 0 0", "syntax error"),
+        ("time_settings -1 0 0", "syntax error"),
+        ("time_settings 1 -1 1", "syntax error"),
         ("time_left black ten 0", "syntax error"),
         ("time_left black 10", "syntax error"),
         ("final_score", "cannot score"),
@@ -510,7 +512,7 @@ def test_boards_are_set_up_as_gogui_does() -> None:
     assert talk.say("gogui-rules_legal_moves") == "B3"
     for line in ("gogui-setup b", "gogui-setup b pass", "gogui-setup_player green"):
         assert talk.raw(line).startswith("? syntax error")
-    assert talk.say("gogui-rules_captured_count") == ""
+    assert talk.say("gogui-rules_captured_count") == "0 0"
 
 
 def test_book_commands_have_answers_without_empty_lines(monkeypatch: pytest.MonkeyPatch) -> None:

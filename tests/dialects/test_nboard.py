@@ -32,7 +32,7 @@ SQUARE = "(?:[A-H][1-8]|PA)"
 LINES = re.compile(
     rf"set myname \w+|status(?: [ -~]+)?|pong(?: \S+)?|learned|warning .+"
     rf"|book {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d \d+ \d+"
-    rf"|search {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d 0 (?:\d+|100%)|nodestats \d+ \d+\.\d+"
+    rf"|search {SQUARE}(?:-{SQUARE})* -?\d+\.\d\d 0 (?:\d+(?:@\d\d%)?|100%W?)|nodestats \d+ \d+\.\d+"
     rf"|=== {SQUARE}/(?:-?\d+\.\d\d)?/\d+\.\d\d|analysis \d+ -?\d+\.\d\d"
 )
 EMPTY = (
@@ -280,7 +280,7 @@ def test_values_are_black_s() -> None:
 
 
 def test_learning_says_that_there_is_no_book() -> None:
-    assert Talk().say("learn") == ["status there is no book: nothing is learned", "learned"]
+    assert Talk().say("learn") == ["status there is no book: nothing is learned"]
 
 
 def test_without_an_engine() -> None:
@@ -467,21 +467,6 @@ def test_hints_of_the_book_come_first_and_contempt_is_the_value_of_a_draw() -> N
     assert talk.say("hint 2")[1:-1] == ["book D3 2.00 7 21", "book C4 -100.00 7 21"]
 
 
-def test_learning_stores_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    talk = Talk()
-    assert talk.say("learn") == ["status there is no book: nothing is learned", "learned"]
-    talk.session.books = Shelf()  # type: ignore[assignment]
-    asked: list[str] = []
-
-    def carry_out(kept: Any, argument: str) -> None:
-        asked.append(argument)
-        kept.say("stored 60 positions")
-
-    monkeypatch.setattr("desdaemon.books.text.carry_out", carry_out)
-    assert talk.say("learn") == ["status desdaemon is learning", "status stored 60 positions", "learned"]
-    assert asked == ["store"]
-
-
 def test_what_is_odd_about_a_book_is_said_where_nboard_reads_it() -> None:
     with Live("-nboard", "-book-file", "/nowhere/book.dat") as live:
         live.send(b"nboard 2\nping 1\n")
@@ -507,4 +492,4 @@ def test_a_hint_that_found_nothing_out_says_nothing() -> None:
     stream.finish(Result((line,), 1, 0.0, False))
     assert [text.split()[0] for text in said] == ["nodestats"]
     stream.finish(Result((line,), 1, 0.0, True))
-    assert said[1:] == ["search D3 0.00 0 0"]
+    assert said[1:] == ["search D3 0.00 0 0@73%"]

@@ -18,7 +18,7 @@ from transcripts import read
 from desdaemon.dialects.dialogue import Item
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.xboard import XBoardDialect
-from desdaemon.engine.limits import Limits
+from desdaemon.engine.limits import ENTRY_BYTES, MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
 from desdaemon.engine.result import Result
 from desdaemon.protocol.dialects.xboard import COMMANDS, SETUP, drop_text, parse_drop, parse_fen, parse_level
 from desdaemon.protocol.othello.notation import START as START_POSITION
@@ -219,9 +219,18 @@ def test_level(text: str, terms: tuple[int, float, float]) -> None:
 def test_memory_and_cores_choose_the_engine() -> None:
     talk = Talk()
     talk.say("memory 68", "cores 2")
-    assert (talk.session.settings.hash_table_size, talk.session.settings.n_tasks) == (21, 2)
+    assert (talk.session.settings.hash_table_size, talk.session.settings.n_tasks) == (22, 2)
     talk.say("memory 1")
-    assert talk.session.settings.hash_table_size == 15
+    assert talk.session.settings.hash_table_size == 16
+
+
+@given(st.integers(1, 2**22))
+def test_the_table_is_as_large_as_memory_lets_it_be(megabytes: int) -> None:
+    bits = hash_bits_within(megabytes * 2**20)
+    assert MIN_HASH_BITS <= bits <= MAX_HASH_BITS
+    taken = 2**bits * ENTRY_BYTES
+    assert taken <= megabytes * 2**20
+    assert bits == MAX_HASH_BITS or 2 * taken > megabytes * 2**20
 
 
 def test_thinking_is_shown_where_it_is_wanted() -> None:
