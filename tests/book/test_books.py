@@ -9,8 +9,8 @@ import pytest
 from toys import contents
 
 from desdaemon.book.record import START
-from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.files import Forbidden
+from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
