@@ -75,6 +75,11 @@ class Store:
         return self._recorder is None or self._recorder.refuse is not None
 
     @property
+    def locked(self) -> bool:
+        """Whether the book's lock is this process's, so that it may write as soon as the disk allows it."""
+        return self._lock is not None
+
+    @property
     def failure(self) -> str:
         """Why changes that are in memory could not be written; empty when all of them can be."""
         recorder = self._recorder

@@ -128,7 +128,9 @@ class Books:
         self.files = Files(data_folder)
         self._opened: Opened | None = None
         self._path: Path | None = None
-        self._opening: Job | None = None
+        self.opening_job: Job | None = None
+        """What opens the file of `prepare`; None when there is none."""
+        self.opening_file = ""
         self._lock = threading.Lock()
         self._weights: dict[str, Weights] = {}
         self._rng: tuple[int, Random] | None = None
@@ -170,8 +172,7 @@ class Books:
         from desdaemon.protocol.commands.book import BY_NAME
 
         job = self.run(BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
-        with self._lock:
-            self._opening = job
+        self.opening_job, self.opening_file = job, path
 
         def told(job: Job) -> None:
             if job.over:
@@ -184,11 +185,11 @@ class Books:
     @property
     def opening(self) -> bool:
         """Whether the file of `prepare` is not open yet."""
-        return self._opening is not None and not self._opening.over
+        return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
         """The book in use, once the file of `prepare` is open. Raises `Abandoned` as soon as ``abandoned`` says so."""
-        job = self._opening
+        job = self.opening_job
         while job is not None and not job.wait(_POLL_S):
             if abandoned():
                 raise Abandoned
@@ -209,6 +210,15 @@ class Books:
         """Why changes of the book are in memory alone; empty when all of them could be written."""
         opened = self._opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
+
+    @property
+    def reason(self) -> str:
+        """Why the book's file takes no changes at present; empty where it does, or where there is none."""
+        opened = self._opened
+        store = opened.store if opened is not None else None
+        if store is None:
+            return ""
+        return store.failure or (store.reason if store.read_only else "")
 
     def _keep_unwritten(self) -> None:
         """Raise BadInput where another book would take the place of one with changes that are in memory alone."""

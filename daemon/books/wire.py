@@ -34,6 +34,10 @@ _OF_A_MOMENT = frozenset(("book.analyze",))
 """Operations that are no jobs, but too long for the loop of the sockets: a whole game."""
 
 
+NONE, OPENING, OPEN = "none", "opening", "open"
+"""States of the book in `status`, beside `FAILED`: its file could not be opened."""
+
+
 class BookOperations:
     """See the module."""
 
@@ -56,12 +60,23 @@ class BookOperations:
 
     def status(self) -> Data:
         """The book's part of the status."""
-        book = self.books.book
-        return {
-            "path": os.path.basename(self.books.file),  # noqa: PTH119
+        books = self.books
+        book, opening = books.book, books.opening_job
+        loading = opening is not None and not opening.over
+        reason = opening.error if opening is not None and opening.failure is not None and book is None else books.reason
+        data: Data = {
+            "path": os.path.basename(books.opening_file if loading else books.file),  # noqa: PTH119
             "positions": len(book) if book is not None else 0,
             "dirty": self._dirty(),
+            "state": OPENING if loading else OPEN if book is not None else FAILED if reason else NONE,
+            "writable": book is not None and not reason,
+            "reason": self._hidden.removed(reason),
+            "holder": books.holder,
         }
+        if loading:
+            assert opening is not None
+            data["opening"] = {name: getattr(opening.progress, name) for name in ("phase", "done", "total")}
+        return data
 
     def _dirty(self) -> bool:
         """Whether there is anything that is not on the disk yet; what a job has done so far is there at once."""
@@ -141,7 +156,7 @@ class BookOperations:
 
     def _end(self, request: Request, job: Job) -> None:
         if job.state == FAILED:
-            error = _explained(job.failure)
+            error = _explained(job.failure, elsewhere=self.books.holder > 0)
             if request.client.remote:
                 error.message = self._hidden.removed(error.message)
             if error.code == "internal":
@@ -157,7 +172,10 @@ class BookOperations:
             request.final(result)
 
 
-def _explained(failure: Exception | None) -> RequestError:
+def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
+    """Why a job failed; ``elsewhere``: another process writes the book."""
+    from desdaemon.book.errors import ReadOnly
+
     if isinstance(failure, RequestError):
         return failure
     if isinstance(failure, Forbidden):
@@ -168,6 +186,8 @@ def _explained(failure: Exception | None) -> RequestError:
     if any(isinstance(cause, FileNotFoundError) for cause in causes):
         return RequestError("not_found", str(failure), "file")
     if any(isinstance(cause, OSError) and cause.errno in _DISK_ERRORS for cause in causes):
+        return RequestError("internal", str(failure))
+    if not elsewhere and any(isinstance(cause, ReadOnly) for cause in causes):
         return RequestError("internal", str(failure))
     if isinstance(failure, BadInput | OSError | ValueError):
         return RequestError("bad_request", str(failure))

@@ -49,6 +49,7 @@ _RESULT_BYTES = 600
 """What a result takes on the disk, about, for the limit."""
 
 _BOARD = 64
+_HELD = "another daemon keeps the batches of this data folder"
 
 
 class _Batch:
@@ -108,8 +109,6 @@ class Batches:
         confine: Callable[[str], Path],
     ) -> None:
         """``folder`` is where they are kept, "" for nowhere; ``confine`` finds a client's file or raises `BadInput`."""
-        self.problem = ""
-        """Why nothing can be written at present."""
         self.unfinished = 0
         self._folder = Path(folder) if folder else None
         self._jobs = jobs
@@ -229,9 +228,10 @@ class Batches:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(lock)
-            self.problem = "another daemon keeps the batches of this data folder"
-            raise RequestError("busy", self.problem) from None
-        self._lock, self.problem = lock, ""
+            self._health.problem("batches", _HELD)
+            raise RequestError("busy", _HELD) from None
+        self._lock = lock
+        self._health.problem("batches")
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             file = BatchFile(path)
             try:
@@ -418,11 +418,9 @@ class Batches:
             batch.file.append(found, batch.ending)
         except OSError as error:
             batch.retry = now + RETRY_S
-            if not self.problem:
-                self._health.log.error("batches not written", reason=error.strerror)
-            self.problem = f"batches cannot be written: {error.strerror}"
+            self._health.problem("batches", f"batches cannot be written: {error.strerror}")
             return
-        self.problem = ""
+        self._health.problem("batches")
         batch.found = []
         batch.retry = now + SYNC_S
         batch.job.report("analyze", batch.file.results, batch.file.items, 0)
@@ -457,6 +455,8 @@ def _checked_items(items: list[Any]) -> list[Data]:
     for number, item in enumerate(items):
         data: Data = {}
         for name, value in item.items():
+            if value is None:
+                continue
             if name == "id":
                 fits = messages.is_id(value)
             elif name in ("board", "moves"):

@@ -330,7 +330,7 @@ class Operations:
         return messages.allows(role, operation.role)
 
     def _metrics(self, request: Request) -> None:
-        request.final({"text": self.health.open_metrics(self.analyses.scheduler)})
+        request.final({"text": self.health.open_metrics(self.analyses.scheduler, self.status())})
 
     def _status(self, request: Request) -> None:
         request.final(self.status())
@@ -338,17 +338,23 @@ class Operations:
     def status(self) -> Data:
         """How the daemon is."""
         scheduler = self.analyses.scheduler
-        return {
+        book = self.books.status()
+        problems = [f"book: {book['reason']}"] if book["reason"] else []
+        data: Data = {
             "uptime_s": self.health.uptime_s,
             "threads": scheduler.slots,
             "queued": scheduler.queued,
             "running": scheduler.running,
             "nodes": self.health.nodes,
-            "book": self.books.status(),
+            "book": book,
+            "problems": [*problems, *self.health.problems],
             "memory_mb": self.health.memory_mb,
             "clients": self.health.clients,
             "pid": os.getpid(),
         }
+        if self.batches.available:
+            data["batches"] = {"kept": self.batches.kept, "unfinished": self.batches.unfinished}
+        return data
 
     def _text(self, request: Request) -> None:
         self.admit(request)

@@ -6,7 +6,7 @@ import os
 import time
 import traceback
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from desdaemon.system.logs import Log
 
@@ -27,6 +27,7 @@ class Health:
         self.clients = 0
         self.counters: dict[str, int] = {}
         """Things that should not happen often, by name."""
+        self._problems: dict[str, str] = {}
         self._begun = time.monotonic()
         self._handled: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -60,6 +61,22 @@ class Health:
         """A request ended with an error."""
         self._refused[code] = self._refused.get(code, 0) + 1
 
+    def problem(self, what: str, text: str = "") -> None:
+        """What keeps ``what`` from working at present, in a line; no text where nothing does (any more)."""
+        if text == self._problems.get(what, ""):
+            return
+        if text:
+            self._problems[what] = text
+            self.log.error("problem", what=what, reason=text)
+        else:
+            del self._problems[what]
+            self.log.info("problem solved", what=what)
+
+    @property
+    def problems(self) -> list[str]:
+        """What does not work at present."""
+        return list(self._problems.values())
+
     def count(self, what: str, number: int = 1) -> None:
         """Something of ``counters`` happened."""
         self.counters[what] = self.counters.get(what, 0) + number
@@ -74,8 +91,8 @@ class Health:
         self.count("mistakes")
         self.log.error("mistake", where=where, trace=traceback.format_exc())
 
-    def open_metrics(self, scheduler: Scheduler) -> str:
-        """Everything as OpenMetrics text."""
+    def open_metrics(self, scheduler: Scheduler, status: dict[str, Any]) -> str:
+        """Everything as OpenMetrics text; ``status`` is the data of the operation of that name."""
         lines: list[str] = []
 
         def family(name: str, kind: str, help: str, samples: list[tuple[str, float]]) -> None:
@@ -91,6 +108,13 @@ class Health:
         family("searches_running", "gauge", "Searches that run.", [("", scheduler.running)])
         family("searches", "counter", "Searches that are over.", [("_total", self.searches)])
         family("nodes", "counter", "Nodes of searches that are over.", [("_total", self.nodes)])
+        book = status["book"]
+        family("problems", "gauge", "What does not work; status says what.", [("", len(status["problems"]))])
+        family("book_positions", "gauge", "Positions of the book.", [("", book["positions"])])
+        family("book_writable", "gauge", "1 where the book's file takes changes.", [("", book["writable"])])
+        batches = status.get("batches", {})
+        family("batches_kept", "gauge", "Batches that are kept.", [("", batches.get("kept", 0))])
+        family("batches_unfinished", "gauge", "Batches that are not over.", [("", batches.get("unfinished", 0))])
         samples: list[tuple[str, float]] = [(f'_total{{op="{op}"}}', n) for op, n in sorted(self._handled.items())]
         family("requests", "counter", "Requests taken.", samples)
         samples = [(f'_total{{code="{code}"}}', n) for code, n in sorted(self._refused.items())]

@@ -146,8 +146,9 @@ class Server:
         try:
             if self._services.cache.changed:
                 self._services.cache.save(self._cache_file)
+            self._services.health.problem("analyses")
         except OSError as error:
-            self._log.warning("analyses not saved", file=self._cache_file, reason=error.strerror)
+            self._services.health.problem("analyses", f"analyses cannot be saved: {error.strerror}")
 
     def end(self) -> None:
         """Begin to end, from any thread; ``done`` is set when nothing is left."""

@@ -24,7 +24,16 @@ PATIENCE_S = 60
 class Operated:
     """Ask things and see the replies. ``searchers`` are the engines that were made."""
 
-    def __init__(self, folder: Path, slots: int = 1, limits: ServerLimits | None = None, book_file: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        slots: int = 1,
+        limits: ServerLimits | None = None,
+        book_file: str = "",
+        data_folder: str | None = None,
+    ) -> None:
+        """``data_folder`` is the folder unless given."""
+        self.folder = folder
         self.searchers: list[FakeSearcher] = []
         self.ended = threading.Event()
         settings = Settings()
@@ -38,7 +47,7 @@ class Operated:
             books=Books(Jobs(), scheduler=scheduler, data_folder=str(folder)),
             limits=limits or ServerLimits(),
             log=Log("error"),
-            data_folder=str(folder),
+            data_folder=str(folder) if data_folder is None else data_folder,
             shut_down=self.ended.set,
         )
         self.client = Client("tester", "admin")

@@ -51,7 +51,7 @@ def _load(run: Run) -> Result:
     path = run.path()
     opened = run.books.opened
     store = opened.store if opened is not None else None
-    if opened is not None and store is not None and store.path == path.resolve() and not store.read_only:
+    if opened is not None and store is not None and store.path == path.resolve() and store.locked:
         return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
     opened = registry.open_any(path, level=run.number("level"), going=run.going)
     run.books.use(opened, path)
@@ -62,7 +62,9 @@ def _reopen(run: Run) -> Result:
     opened, name = run.books.opened, run.books.file
     if opened is None or not name:
         raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
-    if opened.store is not None and not opened.store.read_only:
+    if opened.store is not None and opened.store.locked:
+        # What failed before is tried again.
+        opened.book.recorder.allow()
         return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
     if opened.store is None and bool(getattr(opened.book.recorder, "changes", False)):
         raise BadInput(f"book reopen: {name} lacks changes that were not saved: book save keeps them")

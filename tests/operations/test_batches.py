@@ -1,0 +1,316 @@
+"""`analyze.batch`: many positions as a job that survives restarts, kills and full disks."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import referee
+from fake_engine import ENDLESS_DEPTH
+from operated import Operated, until
+
+from desdaemon.operations import batches
+from desdaemon.operations.batch_files import SUFFIX, BatchFile
+from desdaemon.operations.registry import Client, ServerLimits
+
+QUICK = {"depth": 2, "book": "ignore"}
+
+
+def lines(number: int) -> list[dict[str, Any]]:
+    """Different positions."""
+    return [
+        {"id": f"p{seed}", "moves": "".join(referee.name(move).lower() for move in referee.random_moves(seed, 12))}
+        for seed in range(number)
+    ]
+
+
+def fetched(daemon: Operated, job: int, limit: int = 1000) -> list[dict[str, Any]]:
+    """All results, as a client fetches them until the batch is over."""
+    found: list[dict[str, Any]] = []
+    cursor = 0
+    due = time.monotonic() + 60
+    while True:
+        page = daemon.final("batch.results", {"job": job, "after": cursor, "limit": limit})
+        found += page["results"]
+        assert page["cursor"] == cursor + len(page["results"])
+        assert len(page["results"]) <= limit
+        cursor = page["cursor"]
+        if page["done"]:
+            return found
+        assert time.monotonic() < due
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    return Operated(tmp_path, slots=2)
+
+
+def test_every_item_is_answered_once(daemon: Operated) -> None:
+    items = lines(40)
+    asked = daemon.final("analyze.batch", {"items": items, **QUICK})
+    assert asked["items"] == 40
+    found = fetched(daemon, asked["job"], limit=7)
+    assert sorted(result["item"] for result in found) == list(range(40))
+    for result in found:
+        item = items[result["item"]]
+        assert result["id"] == item["id"]
+        assert result["data"]["board"] == daemon.final("legal", {"moves": item["moves"]})["board"]
+        assert result["data"]["moves"][0]["depth"] == 2
+    assert fetched(daemon, asked["job"]) == found
+    page = daemon.final("batch.results", {"job": asked["job"], "after": 10**9})
+    assert (page["results"], page["cursor"], page["done"], page["state"]) == ([], 40, True, "done")
+
+
+def test_items_without_an_id_and_bad_ones(daemon: Operated) -> None:
+    items = [{}, {"moves": "a1"}, {"board": "nonsense"}, {"id": 2**63, "moves": "f5"}, {"surplus": 1, "id": None}]
+    job = daemon.final("analyze.batch", {"items": items})["job"]
+    found = {result["item"]: result for result in fetched(daemon, job)}
+    assert [found[number]["id"] for number in range(5)] == [0, 1, 2, 2**63, 4]
+    assert found[1]["error"]["code"] == "illegal_move"
+    assert found[2]["error"]["code"] == "bad_position"
+    assert "data" in found[0]
+    assert "data" in found[3]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"items": []},
+        {"items": "f5"},
+        {"items": [1]},
+        {"items": [{"moves": 3}]},
+        {"items": [{"id": {}}]},
+        {"items": [{}], "level": 3, "depth": 3},
+        {"items": [{}], "selectivity": 75},
+        {"items": [{}], "allow": ["z9"]},
+        {"items": [{}], "file": "x"},
+        {},
+    ],
+)
+def test_what_is_no_batch_makes_none(daemon: Operated, args: dict[str, Any]) -> None:
+    assert daemon.code("analyze.batch", args) == "bad_request"
+    assert daemon.final("jobs")["jobs"] == []
+
+
+def test_arguments_of_single_requests_are_unknown(daemon: Operated) -> None:
+    asked = daemon.ask("analyze.batch", {"items": [{}], "priority": 3, "partial_ms": 5, "until": "cancelled", **QUICK})
+    assert len(asked["warnings"]) == 3
+
+
+def test_plies_and_budgets_are_those_of_each_item(daemon: Operated) -> None:
+    asked = {"items": [{"moves": "f5d6"}, {"moves": "f5f6"}], "plies": [0, 2], "game_nodes": 40_000}
+    for result in fetched(daemon, daemon.final("analyze.batch", asked)["job"]):
+        assert [answer["ply"] for answer in result["data"]["plies"]] == [0, 2]
+    assert {call[2].nodes for searcher in daemon.searchers for call in searcher.calls} >= {20_000}
+
+
+def test_a_batch_goes_after_everything_else(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, slots=1)
+    job = daemon.final("analyze.batch", {"items": lines(3), "depth": ENDLESS_DEPTH, "book": "ignore"})["job"]
+    until(lambda: daemon.searchers and daemon.searchers[0].begun.is_set())
+    assert daemon.final("analyze", {"moves": "f5", **QUICK})["moves"]
+    daemon.final("cancel", {"job": job})
+
+
+def test_a_cancelled_batch_keeps_what_was_found(daemon: Operated) -> None:
+    items = [*lines(5), *({"id": f"x{number}"} for number in range(3))]
+    asked = daemon.final("analyze.batch", {"items": items, "depth": ENDLESS_DEPTH, "book": "ignore"})
+    job = asked["job"]
+    until(lambda: daemon.services.scheduler.running == 2)
+    assert daemon.final("cancel", {"job": job}) == {"cancelled": True}
+    until(lambda: daemon.final("batch.results", {"job": job})["done"])
+    page = daemon.final("batch.results", {"job": job})
+    assert (page["state"], page["items"]) == ("cancelled", 8)
+    assert daemon.final("cancel", {"job": job}) == {"cancelled": False}
+    until(lambda: daemon.services.scheduler.running == 0)
+    daemon.services.operations.batches.close()
+    again = Operated(daemon.folder)
+    assert again.final("batch.results", {"job": job})["state"] == "cancelled"
+
+
+def test_forgetting(daemon: Operated) -> None:
+    over = daemon.final("analyze.batch", {"items": lines(2), **QUICK})["job"]
+    fetched(daemon, over)
+    running = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"})["job"]
+    assert over != running
+    assert [job["job"] for job in daemon.final("jobs")["jobs"]] == [over, running]
+    for job in (over, running):
+        assert daemon.final("batch.forget", {"job": job}) == {"forgotten": True}
+        assert daemon.code("batch.results", {"job": job}) == "not_found"
+        assert daemon.code("batch.forget", {"job": job}) == "not_found"
+    assert daemon.final("jobs")["jobs"] == []
+    assert not list((daemon.folder / "batches").glob(f"*{SUFFIX}"))
+    until(lambda: daemon.services.scheduler.running == 0)
+
+
+# --- restarts
+
+
+def test_a_batch_goes_on_after_a_restart(tmp_path: Path) -> None:
+    first = Operated(tmp_path, slots=2)
+    items = [*lines(20), {"id": "endless"}, *lines(5)]
+    # The engine that pretends does not come to an end where it may use every ply.
+    asked = {"items": items, "depth": ENDLESS_DEPTH, "nodes": 1, "book": "ignore"}
+    job = first.final("analyze.batch", asked)["job"]
+    until(lambda: first.final("batch.results", {"job": job})["answered"] > 3)
+    before = first.final("batch.results", {"job": job})["results"]
+    first.services.operations.batches.close()
+    second = Operated(tmp_path, slots=2)
+    second.services.operations.batches.start()
+    until(lambda: second.final("jobs")["jobs"])
+    assert second.final("jobs")["jobs"][0]["job"] == job
+    found = fetched(second, job)
+    assert found[: len(before)] == before
+    assert sorted(result["item"] for result in found) == list(range(len(items)))
+    later = second.final("analyze.batch", {"items": lines(1), **QUICK})["job"]
+    assert later > job
+
+
+def test_the_level_is_that_of_the_day_when_it_was_asked(tmp_path: Path) -> None:
+    first = Operated(tmp_path)
+    first.final("book.new", {"level": 0, "depth": 2})
+    job = first.final("analyze.batch", {"items": [{}]})["job"]
+    first.services.operations.batches.close()
+    file = BatchFile(tmp_path / "batches" / f"{job}{SUFFIX}")
+    file.open()
+    assert file.args == {"level": 4}
+    file.close()
+
+
+def test_another_daemon_has_the_batches(tmp_path: Path) -> None:
+    first = Operated(tmp_path)
+    job = first.final("analyze.batch", {"items": [{}], **QUICK})["job"]
+    second = Operated(tmp_path)
+    assert second.code("analyze.batch", {"items": [{}], **QUICK}) == "busy"
+    assert second.final("status")["problems"] == ["another daemon keeps the batches of this data folder"]
+    first.services.operations.batches.close()
+    assert second.final("batch.results", {"job": job})["items"] == 1
+    assert second.final("status")["problems"] == []
+
+
+def test_without_a_data_folder_there_are_no_batches(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, data_folder="")
+    assert "analyze.batch" not in daemon.final("hello")["ops"]
+    assert daemon.code("analyze.batch", {"items": [{}]}) == "not_found"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_file_that_was_cut_off_anywhere(tmp_path: Path, seed: int) -> None:
+    items = [{"id": number} for number in range(5)]
+    file = BatchFile.create(tmp_path, 7, "owner", 1.5, {"level": 3}, items)
+    whole = file.size
+    for number in range(5):
+        file.append([{"item": number, "data": {"score": number}}], "done" if number == 4 else "")
+    file.close()
+    content = file.path.read_bytes()
+    chosen = random.Random(seed)
+    end = chosen.randrange(whole, len(content) + 1)
+    torn = content[:end] + chosen.choice([b"", b"\0" * 30, b"00000000 {}\n"])
+    file.path.write_bytes(torn)
+    again = BatchFile(file.path)
+    again.open()
+    assert (again.job, again.owner, again.created, again.args, again.items) == (7, "owner", 1.5, {"level": 3}, 5)
+    complete = content[whole:end].count(b"\n")
+    assert again.results == min(5, complete)
+    assert [again.result(place)["data"]["score"] for place in range(again.results)] == list(range(again.results))
+    if not again.state:
+        rest = [{"item": number, "data": {"score": number}} for number in range(again.results, 5)]
+        again.append(rest, "done")
+    again.close()
+    last = BatchFile(file.path)
+    last.open()
+    assert (last.results, last.state, bytes(last.answered)) == (5, "done", b"\1" * 5)
+    last.close()
+    if seed == 0:
+        assert file.path.read_bytes() == content
+
+
+def test_what_is_damaged_before_its_results_is_no_batch(tmp_path: Path) -> None:
+    file = BatchFile.create(tmp_path, 7, "owner", 1.5, {}, [{"id": number} for number in range(5)])
+    file.close()
+    content = bytearray(file.path.read_bytes())
+    for at in range(0, len(content), 7):
+        damaged = bytearray(content)
+        damaged[at] ^= 1
+        file.path.write_bytes(damaged)
+        with pytest.raises(ValueError):
+            BatchFile(file.path).open()
+
+
+# --- full disks
+
+
+def test_a_full_disk_loses_nothing(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "RETRY_S", 0.05)
+    job = daemon.final("analyze.batch", {"items": lines(30), **QUICK})["job"]
+    write = os.pwrite
+
+    def refuse(descriptor: int, content: bytes, at: int) -> int:
+        write(descriptor, content[:20], at)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", refuse)
+    until(lambda: daemon.final("status")["problems"])
+    assert daemon.final("status")["problems"] == ["batches cannot be written: No space left on device"]
+    assert daemon.final("batch.results", {"job": job})["state"] == "running"
+    monkeypatch.setattr(os, "pwrite", write)
+    found = fetched(daemon, job)
+    assert sorted(result["item"] for result in found) == list(range(30))
+    assert daemon.final("status")["problems"] == []
+
+
+def test_a_batch_that_finds_no_room_is_refused(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync = os.fsync
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    reply = daemon.ask("analyze.batch", {"items": lines(3), **QUICK})
+    assert (reply["error"]["code"], "No space" in reply["error"]["message"]) == ("internal", True)
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert [path.name for path in (daemon.folder / "batches").iterdir()] == ["lock"]
+    assert len(fetched(daemon, daemon.final("analyze.batch", {"items": lines(3), **QUICK})["job"])) == 3
+
+
+# --- who, and how much
+
+
+def test_batches_of_others(daemon: Operated) -> None:
+    mine, other, editor = Client("mine", "reader"), Client("other", "reader"), Client("editor", "editor")
+    job = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"}, mine)["job"]
+    for op in ("batch.results", "batch.forget", "cancel"):
+        assert daemon.code(op, {"job": job}, other) == "forbidden"
+    again = Client("mine", "reader")
+    assert daemon.final("batch.results", {"job": job}, again)["items"] == 2
+    assert daemon.final("batch.results", {"job": job}, editor)["items"] == 2
+    assert daemon.final("cancel", {"job": job}, again) == {"cancelled": True}
+    assert daemon.final("batch.forget", {"job": job}, again) == {"forgotten": True}
+
+
+def test_limits_are_those_of_each_key(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path, limits=ServerLimits(batches=2, batch_bytes=10_000))
+    mine, other = Client("mine", "reader"), Client("other", "reader")
+    for _ in range(2):
+        daemon.final("analyze.batch", {"items": lines(1), **QUICK}, mine)
+    assert daemon.code("analyze.batch", {"items": lines(1), **QUICK}, mine) == "busy"
+    assert daemon.code("analyze.batch", {"items": lines(100), **QUICK}, other) == "busy"
+    assert daemon.final("analyze.batch", {"items": lines(2), **QUICK}, other)["items"] == 2
+    for _ in range(100):
+        reply = daemon.ask("analyze.batch", {"items": lines(1), **QUICK})
+        if reply["type"] == "error":
+            break
+    assert reply["error"]["code"] == "busy"
+
+
+def test_batches_do_not_count_as_work_on_the_book(daemon: Operated) -> None:
+    job = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"})["job"]
+    assert daemon.services.jobs.active == 0
+    assert daemon.services.jobs.close(0.1)
+    daemon.final("cancel", {"job": job})

@@ -1,0 +1,290 @@
+"""Every operation that names files, with every kind of file argument: what it is for, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import referee
+from operated import Operated, until
+
+from desdaemon.operations.registry import Client
+from desdaemon.protocol.commands.book import BOOK_COMMANDS
+from desdaemon.protocol.wire import messages
+
+LINE = "f5d6c3"
+READING = {"load", "import", "merge", "diff", "salvage", "check", "add", "schedule"}
+WRITING = {"save", "export", "extract"}
+FORMATS = ("x.book", "x.dat", "x.egbk3", "x.txt")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The data folder, whose name looks like a pattern."""
+    folder = tmp_path / "da[t]a*"
+    (folder / "inner").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def daemon(data: Path) -> Operated:
+    daemon = Operated(data)
+    daemon.final("book.new", {"level": 0, "depth": 6})
+    daemon.final("book.store", {"moves": LINE})
+    return daemon
+
+
+def positions(daemon: Operated) -> int:
+    return int(daemon.final("status")["book"]["positions"])
+
+
+def games(folder: Path, name: str, number: int = 2) -> Path:
+    path = folder / name
+    lines = ["".join(referee.name(move).lower() for move in referee.random_moves(seed, 60)) for seed in range(number)]
+    path.write_text("".join(line + "\n" for line in lines))
+    return path
+
+
+def test_every_operation_that_names_files_is_tested() -> None:
+    named = {
+        command.name
+        for command in BOOK_COMMANDS
+        if any(parameter.kind in ("path", "paths") for parameter in command.parameters)
+    }
+    assert named == READING | WRITING
+    others = {
+        operation.name
+        for operation in messages.BASIC_OPERATIONS
+        if any(argument.kind == "path" for argument in operation.arguments)
+    }
+    assert others == {"analyze.batch"}
+
+
+@pytest.mark.parametrize("folder", ["", "inner/"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_books_are_written_and_read_again(daemon: Operated, data: Path, name: str, folder: str) -> None:
+    file, number = folder + name, positions(daemon)
+    daemon.final("book.save", {"file": file})
+    assert (data / file).is_file()
+    assert daemon.final("book.diff", {"file": file})["same"] == number if name != "x.book" else True
+    daemon.final("book.new", {"level": 0, "depth": 6})
+    if name == "x.book":
+        assert daemon.final("book.diff", {"file": file})["only_second"] == number - 1
+    assert daemon.final("book.merge", {"file": file})["positions"] == number
+    daemon.final("book.new", {"level": 0, "depth": 6})
+    assert daemon.final("book.load", {"file": file, "level": 3})["positions"] == number
+    assert daemon.final("book.import", {"file": file})["positions"] >= number
+
+
+@pytest.mark.parametrize("name", ["copy.dat", "copy.egbk3", "copy.txt", "copy", "inner/copy.txt"])
+def test_exports(daemon: Operated, data: Path, name: str) -> None:
+    number = positions(daemon)
+    daemon.final("book.export", {"file": name})
+    assert (data / name).stat().st_size > 0
+    daemon.final("book.export", {"file": name})
+    assert daemon.final("book.load", {"file": name})["positions"] == number if name != "copy" else True
+
+
+def test_two_books_are_compared(daemon: Operated) -> None:
+    daemon.final("book.save", {"file": "a.dat"})
+    daemon.final("book.save", {"file": "inner/b.txt"})
+    assert daemon.final("book.diff", {"file": "a.dat", "other": "inner/b.txt"})["only_first"] == 0
+
+
+def test_salvage(daemon: Operated, data: Path) -> None:
+    number = positions(daemon)
+    daemon.final("book.save", {"file": "a.book"})
+    daemon.final("book.new", {"level": 0, "depth": 6})
+    assert daemon.final("book.salvage", {"file": "a.book"})["positions"] == number
+    assert (data / "a.book").is_file()
+
+
+def test_extract(daemon: Operated, data: Path) -> None:
+    daemon.final("book.extract", {"file": "lines.txt"})
+    lines = (data / "lines.txt").read_text().split()
+    assert lines
+    assert all(daemon.final("legal", {"moves": line})["moves"] for line in lines)
+
+
+def test_schedule(daemon: Operated, data: Path) -> None:
+    (data / "inner" / "steps").write_text("1 0 0 0 1\n")
+    found = daemon.ask("book.schedule", {"file": "inner/steps"})
+    assert found["type"] == "final" or "line 1" in found["error"]["message"], found
+
+
+@pytest.mark.parametrize("op", ["book.add", "book.check"])
+@pytest.mark.parametrize(
+    ("files", "number"),
+    [
+        (["a.txt"], 2),
+        ("a.txt", 2),
+        (["a.txt", "inner/b.ggf.txt"], 4),
+        (["inner"], 2),
+        (["*.txt"], 3),
+        (["inner/*"], 2),
+        (["[a-b].txt", "inner"], 5),
+        (["in?er/*.txt"], 2),
+        (["linked.txt"], 2),
+        (["."], 3),
+    ],
+)
+def test_games_of_files_folders_and_patterns(
+    daemon: Operated, data: Path, op: str, files: list[str] | str, number: int
+) -> None:
+    games(data, "a.txt")
+    games(data, "b.txt", 1)
+    games(data / "inner", "b.ggf.txt")
+    if "linked.txt" in files or files == ["."]:
+        (data / "linked.txt").symlink_to("a.txt")
+        number += 2 if files == ["."] else 0
+    found = daemon.final(op, {"files": files, **({"unsearched": True} if op == "book.add" else {})})
+    if op == "book.add":
+        assert (found["games"], found["left_out"]) == (number, 0)
+        assert found["added"] > 0
+    else:
+        assert found["missing"] + found["good"] + found["bad"] > 0
+
+
+def test_files_that_are_not_there(daemon: Operated) -> None:
+    for name in sorted(READING):
+        given: dict[str, Any] = {"files": ["none.txt"]} if name in ("add", "check") else {"file": "none.txt"}
+        code = daemon.code(f"book.{name}", given)
+        assert code in ("not_found", "bad_request"), name
+    assert daemon.code("book.add", {"files": ["none*.txt"]}) == "bad_request"
+    assert daemon.code("book.export", {"file": "nowhere/copy.txt"}) in ("not_found", "internal", "bad_request")
+
+
+@pytest.mark.parametrize("outside", ["../x.txt", "~/x.txt", "out", "out/x.txt", "link.txt", "inner/../../x.txt", "{}"])
+def test_files_outside_the_data_folder(daemon: Operated, data: Path, outside: str) -> None:
+    beyond = data.parent / "beyond"
+    beyond.mkdir()
+    games(beyond, "x.txt")
+    (data / "out").symlink_to(beyond)
+    (data / "link.txt").symlink_to(beyond / "x.txt")
+    name = outside.format(beyond / "x.txt")
+    for command in sorted(READING | WRITING):
+        given: dict[str, Any] = {"files": [name]} if command in ("add", "check") else {"file": name}
+        reply = daemon.ask(f"book.{command}", given)
+        assert reply["error"]["code"] == "forbidden", (command, reply)
+        assert str(beyond) not in reply["error"]["message"] or outside == "{}"
+    assert daemon.code("analyze.batch", {"file": name}) == "forbidden"
+    assert sorted(path.name for path in beyond.iterdir()) == ["x.txt"]
+    assert (beyond / "x.txt").read_text().count("\n") == 2
+
+
+@pytest.mark.parametrize("pattern", ["out/*", "*/x.txt", "l*.txt", "inner/..*/*"])
+def test_patterns_and_folders_that_lead_outside(daemon: Operated, data: Path, pattern: str) -> None:
+    beyond = data.parent / "beyond"
+    beyond.mkdir()
+    games(beyond, "x.txt")
+    (data / "out").symlink_to(beyond)
+    (data / "link.txt").symlink_to(beyond / "x.txt")
+    reply = daemon.ask("book.add", {"files": [pattern]})
+    assert reply["type"] == "error", reply
+    assert reply["error"]["code"] in ("forbidden", "bad_request")
+    (data / "inner" / "link.txt").symlink_to(beyond / "x.txt")
+    assert daemon.code("book.check", {"files": ["inner"]}) == "forbidden"
+
+
+def test_who_may_name_files(daemon: Operated) -> None:
+    editor = Client("e", "editor")
+    for command in sorted(READING | WRITING):
+        given: dict[str, Any] = {"files": ["x"]} if command in ("add", "check") else {"file": "x"}
+        assert daemon.code(f"book.{command}", given, editor) == "forbidden"
+    assert daemon.code("analyze.batch", {"file": "x"}, editor) == "forbidden"
+
+
+def test_a_dialogue_names_any_file(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    games(elsewhere, "a.txt")
+    local = Client("stdio", "admin", remote=False)
+    daemon.final("book.new", {"level": 0, "depth": 4}, local)
+    for files in ([str(elsewhere)], [f"{elsewhere}/*.txt"], [str(elsewhere / "a.txt")]):
+        assert daemon.final("book.add", {"files": files, "unsearched": True}, local)["games"] == 2
+    daemon.final("book.save", {"file": str(elsewhere / "b.book")}, local)
+
+
+# --- what is the daemon's own
+
+
+def own_files(data: Path) -> dict[str, bytes]:
+    own = [path for path in data.iterdir() if path.name.startswith(("kept", "analyses"))]
+    return {path.name: path.read_bytes() for path in (*own, *(data / "batches").iterdir())}
+
+
+WRITERS: dict[str, Callable[[Operated, str], dict[str, Any]]] = {
+    "export": lambda daemon, name: daemon.ask("book.export", {"file": name}),
+    "extract": lambda daemon, name: daemon.ask("book.extract", {"file": name}),
+    "save": lambda daemon, name: daemon.ask("book.save", {"file": name}),
+    "text": lambda daemon, name: daemon.ask("text", {"line": f"save {name}"}),
+}
+
+
+@pytest.mark.parametrize("by", WRITERS)
+def test_nothing_is_written_over_files_of_the_daemon(daemon: Operated, data: Path, by: str) -> None:
+    daemon.final("book.save", {"file": "other.book"})
+    daemon.final("book.new", {"level": 0, "depth": 4})
+    daemon.final("book.save", {"file": "kept.book"})
+    daemon.final("book.store", {"moves": "f5f6"})
+    daemon.services.cache.save(str(data / "analyses.cache"))
+    batch = daemon.final("analyze.batch", {"items": [{}], "depth": 1})["job"]
+    until(lambda: daemon.final("batch.results", {"job": batch})["done"])
+    before = own_files(data)
+    assert {"kept.book", "kept.book.journal", "kept.book.lock", "analyses.cache"} <= set(before)
+    (data / "link").symlink_to("kept.book")
+    names = ["kept.book", "kept.book.journal", "kept.book.lock", "kept.book.1", "analyses.cache", "link"]
+    names += ["batches", "batches/x.txt", f"batches/{batch}.batch", "inner/../kept.book"]
+    for name in names:
+        if by == "save" and name in ("kept.book", "link"):
+            continue
+        reply = WRITERS[by](daemon, name)
+        assert reply["type"] == "error", (name, reply)
+        assert reply["error"]["code"] == "forbidden", (name, reply)
+    assert own_files(data) == before
+    # A book that was open a moment ago has a journal too.
+    assert WRITERS[by](daemon, "other.book")["type"] == "error"
+
+
+def test_what_was_refused_leaves_everything_as_it_was(daemon: Operated, data: Path) -> None:
+    daemon.final("book.save", {"file": "kept.book"})
+    number = positions(daemon)
+    daemon.code("book.export", {"file": "kept.book"})
+    assert daemon.final("book.verify")["clean"]
+    daemon.final("book.load", {"file": "kept.book"})
+    assert positions(daemon) == number
+
+
+# --- batches of files
+
+
+def test_a_batch_from_a_file(daemon: Operated, data: Path) -> None:
+    board = "-" * 27 + "OX" + "-" * 6 + "XO" + "-" * 27
+    lines = ["# positions", "", "f5", board + " X", json.dumps({"id": "mine", "moves": "f5d6"}), "a1", "{broken"]
+    (data / "inner" / "positions.txt").write_text("\n".join(lines))
+    job = daemon.final("analyze.batch", {"file": "inner/positions.txt", "depth": 2, "book": "ignore"})
+    assert job["items"] == 5
+    found: list[dict[str, Any]] = []
+    while not (page := daemon.final("batch.results", {"job": job["job"], "after": len(found)}))["done"]:
+        found += page["results"]
+    found += page["results"]
+    by_id = {result["id"]: result for result in found}
+    assert set(by_id) == {3, 4, "mine", 6, 7}
+    assert by_id["mine"]["data"]["board"] == daemon.final("legal", {"moves": "f5d6"})["board"]
+    assert {by_id[3]["error"]["code"] if "error" in by_id[3] else "ok"} == {"ok"}
+    assert by_id[6]["error"]["code"] == "illegal_move"
+    assert by_id[7]["error"]["code"] == "bad_request"
+
+
+def test_files_that_are_no_batch(daemon: Operated, data: Path) -> None:
+    (data / "empty").write_text("# nothing\n\n")
+    assert daemon.code("analyze.batch", {"file": "empty"}) == "bad_request"
+    assert daemon.code("analyze.batch", {"file": "missing"}) == "not_found"
+    assert daemon.code("analyze.batch", {"file": "inner"}) == "bad_request"
+    assert daemon.code("analyze.batch", {"file": "empty", "items": []}) == "bad_request"
+    assert daemon.code("analyze.batch") == "bad_request"

@@ -1,0 +1,227 @@
+"""A served daemon whose disk is full or cannot be written: it says so, reads on, and writes again once it can."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import Peer, line_of, serving, until
+
+LINE = "f5d6c3d3c4f4c5b3c2b4a3"
+READING: list[tuple[str, dict[str, Any]]] = [
+    ("book.get", {"moves": "f5", "children": True}),
+    ("book.show", {}),
+    ("book.info", {}),
+    ("book.stats", {}),
+    ("book.lines", {}),
+    ("book.grade", {}),
+    ("book.verify", {}),
+    ("book.problem", {}),
+    ("book.analyze", {"moves": "f5d6"}),
+    ("book.diff", {"file": "kept.book"}),
+    ("analyze", {"moves": "f5f6e6", "level": 3}),
+    ("jobs", {}),
+    ("status", {}),
+    ("metrics", {}),
+]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small file system, which holds the data folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def remounted(folder: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while stream.write(bytes(1 << 12)):
+            pass
+    assert os.statvfs(folder).f_bavail == 0
+    return filler
+
+
+def grown(peer: Peer) -> None:
+    peer.final("book.new", {"level": 1, "depth": 20})
+    peer.final("book.store", {"moves": LINE[:8]})
+    peer.final("book.save", {"file": "kept.book"})
+    peer.final("book.save", {"file": "a.book"})
+    peer.final("book.load", {"file": "a.book"})
+
+
+def unwritten(peer: Peer) -> None:
+    """Store games until one finds no room."""
+    for seed in range(100):
+        reply = peer.ask("book.store", {"moves": line_of(seed, 12)})
+        if reply["type"] == "error":
+            assert reply["error"]["code"] == "internal", reply
+            return
+    raise AssertionError
+
+
+def metric(peer: Peer, name: str) -> float:
+    text = peer.final("metrics")["text"]
+    return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"desdaemon_{name} ")))
+
+
+def all_can_be_read(peer: Peer) -> None:
+    for op, args in READING:
+        reply = peer.ask(op, args)
+        assert reply["type"] == "final", (op, reply)
+
+
+def test_a_full_disk_and_room_again(tmp_path: Path, disk: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        grown(peer)
+        status = peer.final("status")
+        assert (status["book"]["state"], status["book"]["writable"], status["problems"]) == ("open", True, [])
+        filler = fill(disk)
+        unwritten(peer)
+        status = peer.final("status")
+        assert not status["book"]["writable"]
+        assert status["book"]["dirty"]
+        assert "No space left" in status["book"]["reason"]
+        assert str(disk) not in status["book"]["reason"]
+        assert status["problems"] == [f"book: {status['book']['reason']}"]
+        assert (metric(peer, "problems"), metric(peer, "book_writable")) == (1, 0)
+        all_can_be_read(peer)
+        filler.unlink()
+        peer.final("book.store", {"moves": LINE})
+        status = peer.final("status")
+        assert (status["book"]["writable"], status["book"]["reason"], status["problems"]) == (True, "", [])
+        assert (metric(peer, "problems"), metric(peer, "book_writable")) == (0, 1)
+        positions = status["book"]["positions"]
+        served.kill()
+        served.start()
+        with Peer(served.ipc) as again:
+            again.final("book.load", {"file": "a.book"})
+            assert again.final("status")["book"]["positions"] == positions
+            assert again.final("book.verify")["clean"]
+
+
+def test_what_is_in_memory_can_be_saved_elsewhere(tmp_path: Path, disk: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        grown(peer)
+        other = disk / "other"
+        other.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(other)], check=True)
+        try:
+            fill(disk)
+            unwritten(peer)
+            number = peer.final("status")["book"]["positions"]
+            for name in ("copy.dat", "copy.txt"):
+                peer.final("book.export", {"file": f"other/{name}"})
+            peer.final("book.save", {"file": "other/b.book"})
+            peer.final("book.load", {"file": "other/b.book"})
+            assert peer.final("status")["book"]["positions"] == number
+            peer.final("book.store", {"moves": LINE})
+        finally:
+            served.end()
+            subprocess.run(["umount", "-l", str(other)], check=False)
+
+
+def test_a_file_system_for_reading_alone(tmp_path: Path, disk: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        grown(peer)
+        batch = peer.final("analyze.batch", {"items": [{}, {"moves": "f5"}], "depth": 1})["job"]
+        until(lambda: peer.final("batch.results", {"job": batch})["done"])
+        served.end()
+        remounted(disk, "ro")
+        try:
+            served.start()
+            with Peer(served.ipc) as reader:
+                reader.final("book.load", {"file": "a.book"})
+                book = reader.final("status")["book"]
+                assert (book["state"], book["writable"], book["holder"]) == ("open", False, 0)
+                assert "Read-only file system" in book["reason"]
+                all_can_be_read(reader)
+                assert len(reader.final("batch.results", {"job": batch})["results"]) == 2
+                assert reader.refused("book.store", {"moves": LINE}) in ("bad_request", "internal")
+                assert reader.refused("book.export", {"file": "x.txt"}) == "internal"
+                assert reader.refused("analyze.batch", {"items": [{}]}) == "internal"
+                assert not reader.final("status")["book"]["writable"]
+                remounted(disk, "rw")
+                reader.final("book.reopen")
+                assert reader.final("status")["book"]["writable"]
+                reader.final("book.store", {"moves": LINE})
+        finally:
+            remounted(disk, "rw")
+
+
+def test_a_book_that_was_opened_on_a_full_disk(tmp_path: Path, disk: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        grown(peer)
+        served.end()
+        (disk / "a.book.journal").unlink()
+        filler = fill(disk)
+        served.start()
+        with Peer(served.ipc) as reader:
+            reader.final("book.load", {"file": "a.book"})
+            all_can_be_read(reader)
+            assert "No space left" in reader.final("status")["book"]["reason"]
+            assert reader.refused("book.reopen") == "internal"
+            assert "No space left" in reader.final("status")["book"]["reason"]
+            filler.unlink()
+            reader.final("book.reopen")
+            assert reader.final("status")["book"]["writable"]
+            reader.final("book.store", {"moves": LINE})
+
+
+def test_of_two_servers_the_second_one_reads_until_it_is_told_to_reopen(tmp_path: Path) -> None:
+    with serving(tmp_path / "one") as first, Peer(first.ipc) as writer:
+        grown(writer)
+        book = str(first.data / "a.book")
+        with serving(tmp_path / "two", "-book-file", book) as second, Peer(second.ipc) as reader:
+            until(lambda: reader.final("status")["book"]["state"] == "open")
+            found = reader.final("status")
+            assert (found["book"]["writable"], found["book"]["holder"]) == (False, first.process.pid)
+            assert f"process {first.process.pid} writes it" in found["book"]["reason"]
+            assert found["problems"]
+            before = found["book"]["positions"]
+            writer.final("book.store", {"moves": LINE})
+            assert reader.refused("book.store", {"moves": "f5f6"}) == "bad_request"
+            assert reader.final("status")["book"]["positions"] == before
+            reader.final("book.reopen")
+            assert reader.final("status")["book"]["positions"] == writer.final("status")["book"]["positions"] > before
+            assert not reader.final("status")["book"]["writable"]
+            writer.close()
+            first.end()
+            reader.final("book.reopen")
+            assert reader.final("status")["book"]["writable"]
+            reader.final("book.store", {"moves": "f5f6"})
+
+
+def test_status_while_the_book_is_opened(tmp_path: Path) -> None:
+    with serving(tmp_path / "one") as served, Peer(served.ipc) as peer:
+        grown(peer)
+    fifo = tmp_path / "slow.book"
+    os.mkfifo(fifo)
+    with serving(tmp_path / "two", "-book-file", str(fifo)) as served, Peer(served.ipc) as peer:
+        status = peer.final("status")
+        assert status["book"]["state"] == "opening"
+        assert (status["book"]["path"], status["book"]["writable"]) == ("slow.book", False)
+        assert set(status["book"]["opening"]) == {"phase", "done", "total"}
+        waiting = peer.request("book.get", {"moves": "f5"})
+        assert peer.final("ping") == {}
+        with fifo.open("wb") as stream:
+            stream.write(b"no book at all")
+        assert peer.replies(waiting)[-1]["data"] == {"found": False}
+        until(lambda: peer.final("status")["book"]["state"] == "failed")
+        status = peer.final("status")
+        assert "slow.book" in status["book"]["reason"]
+        assert len(status["problems"]) == 1
