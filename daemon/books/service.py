@@ -446,24 +446,27 @@ class Books:
             return searches
         from desdaemon.book.growth.engine_evaluator import Searches
         from desdaemon.engine.search import Control
-        from desdaemon.search.scheduler import Lane
+        from desdaemon.search.accounts import account_of
+        from desdaemon.search.scheduler import Item, Purpose
         from desdaemon.search.workers import step_back
 
         assert isinstance(searches, Searches)
 
+        key = account_of(job.client)
+
         def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
             step_back()
-            # A search that had to make room for a better one is searched again from its beginning.
+            controls = [Control()]
+            # Every search is made with a clean table, so that an interrupted one begins anew.
+            item = Item(Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True)
             while not job.cancelled:
-                control = Control()
+                control = controls[-1] = Control()
                 try:
-                    with scheduler.lease(
-                        Lane.BACKGROUND, client=job, preempt=control.stop, abandoned=lambda: job.cancelled
-                    ):
-                        answer = searches(player, opponent, level, excluded, control)
+                    with scheduler.turn_of(item, lambda: job.cancelled):
+                        answer = None if item.interrupted else searches(player, opponent, level, excluded, control)
                 except Abandoned:
                     return None
-                if answer is not None or not control.stopped:
+                if answer is not None or not item.interrupted:
                     return answer
             return None
 

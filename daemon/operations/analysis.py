@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.search.scheduler import Lane, Scheduler
+from desdaemon.search.scheduler import Purpose, Scheduler
 from desdaemon.search.workers import Workers
 from desdaemon.server.metrics import Health
 from desdaemon.session.clock import is_bounded
@@ -100,7 +100,8 @@ class Analyses:
         values = request.values
         questions = read_questions(values, self.level)
         admit()
-        place = Place(Lane.BATCH, request.client, values.get("priority", 0))
+        client = request.client
+        place = Place(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
         analysis = Analysis(self, request, values, questions, place)
         request.found = analysis.found
         request.cancel = analysis.cancel

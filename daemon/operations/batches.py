@@ -22,7 +22,7 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import MOST_ITEMS, MOST_RESULTS, RequestError
 from desdaemon.protocol.wire.positions import read_moves
-from desdaemon.search.scheduler import Lane
+from desdaemon.search.scheduler import Purpose
 
 from .analysis import Analyses, Analysis
 from .batch_files import SUFFIX, BatchFile
@@ -398,7 +398,7 @@ class Batches:
         except ValueError as error:
             receiver.fail(RequestError("internal", str(error)))
             questions = []
-        place = Place(Lane.BACKGROUND, ("batch", batch.file.owner), -1)
+        place = Place(Purpose.BATCH, batch.file.owner, 0)
         analysis = Analysis(self._analyses, receiver, batch.file.args, questions, place)
         batch.in_flight[number] = analysis
         if questions:

@@ -6,6 +6,7 @@ exactly one final or error; what takes longer than a moment is done on other thr
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -20,6 +21,7 @@ from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import Operation, RequestError
 from desdaemon.protocol.wire.positions import read_line
+from desdaemon.search.accounts import account_of
 from desdaemon.server.metrics import Health
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 _ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
 """The messages of errors that end what is in flight, by code."""
+
+_NUMBERS = itertools.count(1)
 
 Data = dict[str, Any]
 Reply = Callable[[Data], None]
@@ -58,6 +62,8 @@ class Client:
         self.name = name
         self.role = role
         self.remote = remote
+        self.number = next(_NUMBERS)
+        """Of all clients there have ever been."""
         self.requests: dict[str | int, Request] = {}
         self.parting: set[Request] = set()
         """No longer in flight, but their last reply has not been handed over yet."""
@@ -67,7 +73,7 @@ class Client:
     @property
     def account(self) -> str:
         """Who is answerable for it: the key it came with, or how it came."""
-        return self.name.partition("/")[0]
+        return account_of(self.name)
 
 
 class Request:

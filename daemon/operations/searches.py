@@ -1,15 +1,14 @@
-"""The search for one question of an analysis: waits for its turn, runs, and after a preemption waits again."""
+"""The search for one question of an analysis: waits for its turn, runs, and after an interruption waits again."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.engine_leases import what_is_left
-from desdaemon.search.scheduler import Item, Scheduler
+from desdaemon.search.scheduler import Item, Purpose, Scheduler
 from desdaemon.search.workers import Work, Workers
 
 from .answers import answer, line_data, move_name
@@ -77,10 +76,11 @@ class Asker(Protocol):
 
 
 class Place(NamedTuple):
-    """Where searches wait for their turns: `scheduler.Item`'s lane, client and priority."""
+    """Where searches wait for their turns, as `scheduler.Item` has it: for what, whose, before which of theirs."""
 
-    lane: int
-    client: Hashable
+    purpose: Purpose
+    key: str
+    client: int
     priority: int = 0
 
 
@@ -108,7 +108,9 @@ class Search:
         self._impression = book.moves
         """What stands in as long as nothing is searched."""
         self._settled = book.moves if book.sufficient else []
-        self._item = Item(place.lane, place.client, 1, place.priority, self._start, self._stop, divisible=True)
+        self._item = Item(place.purpose, place.key, place.client, self._start, self._stop, priority=place.priority)
+        self._engine = 0
+        """The engine of the last turn, whose table still knows this search."""
         self._lock = threading.Lock()
         self._control: Stoppable | None = None
         self._again = False
@@ -137,7 +139,7 @@ class Search:
             control.stop()
 
     def _start(self) -> None:
-        self._tools.workers.put(Work(self._run, self._done, self._no_engine))
+        self._tools.workers.put(Work(self._run, self._done, self._no_engine, self._engine))
 
     def _no_engine(self, error: EngineFailure) -> None:
         self._asker.failed(RequestError("internal", str(error)))
@@ -150,13 +152,12 @@ class Search:
             self._asker.failed(RequestError("internal", "a mistake in the daemon; its log has more"))
 
     def _done(self) -> None:
-        self._tools.scheduler.release(self._item)
-        if self._again:
-            self._again = False
-            self.submit()
+        again, self._again = self._again, False
+        self._tools.scheduler.release(self._item, again=again)
 
     def _search(self, engine: Engine) -> bool:
         """Search, and answer unless the search was interrupted for something better; then True."""
+        self._engine = id(engine.searcher)
         question = self.question
         share = self._budget.take() if self._budget is not None else 0
         limits = self._limits
@@ -167,7 +168,7 @@ class Search:
             self._control = control
         used, goes_on = 0, False
         try:
-            if self._asker.cancelled or self._item.preempted:
+            if self._asker.cancelled or self._item.interrupted:
                 goes_on = not self._asker.cancelled
                 return goes_on
             result = engine.searcher.search(
@@ -185,9 +186,10 @@ class Search:
                 self._ms += result.time_ms
                 self._control = None
             self._tools.health.searched(used)
+            self._tools.scheduler.accounts.searched(self._item.key, used)
             if self._asker.cancelled:
                 return False
-            if self._item.preempted and not result.complete:
+            if self._item.interrupted and not result.complete:
                 left = what_is_left(self._limits, result)
                 if left:
                     self._limits = left

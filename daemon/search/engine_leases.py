@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from .loader import Abandoned, Engine, EngineConfig, EngineSource
-from .scheduler import Item, Lane, Scheduler
+from .scheduler import Item, Purpose, Scheduler
 from .workers import Engines
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ def what_is_left(limits: Limits, result: Result) -> Limits | None:
 class LentEngines(EngineSource):
     """What a session asks for its engine."""
 
-    def __init__(self, engines: Engines, scheduler: Scheduler, client: Hashable) -> None:
+    def __init__(self, engines: Engines, scheduler: Scheduler, key: Hashable, client: Hashable) -> None:
+        """``key`` and ``client`` are whose share of the search threads is used."""
         super().__init__(_never)
         self._engines = engines
         self._scheduler = scheduler
-        self._client = client
+        self._whose = key, client
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
         """Nothing: the engine is made when it is used."""
@@ -47,7 +48,7 @@ class LentEngines(EngineSource):
         # Whether there is an engine at all has to be known now. One to search with is lent with the turn: there would
         # be more of them than turns otherwise, each with a table of its own.
         self._engines.assure(threads)
-        return Engine(LentSearcher(self._engines, self._scheduler, self._client, threads), LentControl)
+        return Engine(LentSearcher(self._engines, self._scheduler, self._whose, threads), LentControl)
 
     @property
     def busy(self) -> bool:
@@ -89,10 +90,10 @@ class LentControl:
 class LentSearcher:
     """A search that borrows an engine for as long as it has its turn."""
 
-    def __init__(self, engines: Engines, scheduler: Scheduler, client: Hashable, threads: int) -> None:
+    def __init__(self, engines: Engines, scheduler: Scheduler, whose: tuple[Hashable, Hashable], threads: int) -> None:
         self._engines = engines
         self._scheduler = scheduler
-        self._client = client
+        self._key, self._client = whose
         self._threads = threads
 
     def search(
@@ -107,16 +108,24 @@ class LentSearcher:
     ) -> Result:
         """See `loader.Searcher`; ``control`` is a `LentControl`. Raises `Abandoned` when stopped before any turn."""
         attempt = _Attempt(limits, control, progress)
-        item = Item(Lane.INTERACTIVE, self._client, self._threads, 0, lambda: None, attempt.interrupt, divisible=True)
+        item = Item(
+            Purpose.INTERACTIVE, self._key, self._client, lambda: None, attempt.interrupt, threads=self._threads
+        )
+        last = 0
         while True:
             attempt.begin()
             try:
                 with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
-                    engine = self._engines.borrow(self._threads)
+                    # As many threads as it was given this time: the others search for somebody else.
+                    granted = item.granted
+                    engine = self._engines.borrow(granted, last)
+                    last = id(engine.searcher)
+                    before = attempt.nodes
                     try:
                         finished = attempt.run(engine, player, opponent, options)
                     finally:
-                        self._engines.give_back(engine, self._threads)
+                        self._engines.give_back(engine, granted)
+                        self._scheduler.accounts.searched(self._key, attempt.nodes - before)
             except Abandoned:
                 if attempt.found is None:
                     raise
@@ -127,7 +136,7 @@ class LentSearcher:
 
     def evaluate(self, player: int, opponent: int) -> float:
         """See `loader.Searcher`."""
-        with self._scheduler.lease(Lane.INTERACTIVE, client=self._client):
+        with self._scheduler.lease(Purpose.INTERACTIVE, key=self._key, client=self._client):
             engine = self._engines.borrow()
             try:
                 return engine.searcher.evaluate(player, opponent)
@@ -147,7 +156,7 @@ class _Attempt:
         self._control = control
         self._progress = progress
         self._told: dict[int, tuple[int, int]] = {}
-        self._nodes = 0
+        self.nodes = 0
         self._ms = 0.0
         self._lock = threading.Lock()
         self._interrupted = False
@@ -188,9 +197,9 @@ class _Attempt:
             self._control.pass_on(None)
             with self._lock:
                 self._inner = None
-        self._nodes += result.nodes
+        self.nodes += result.nodes
         self._ms += result.time_ms
-        self.found = result._replace(nodes=self._nodes, time_ms=self._ms)
+        self.found = result._replace(nodes=self.nodes, time_ms=self._ms)
         left = what_is_left(self._limits, result)
         self._limits = left or self._limits
         return not (self._interrupted and not result.complete and not self._control.stopped and left)

@@ -23,6 +23,8 @@ class Work(NamedTuple):
     run: Callable[[Engine], None]
     done: Callable[[], None]
     failed: Callable[[EngineFailure], None]
+    prefer: int = 0
+    """The ``id`` of the searcher it ran on before, whose table may still know it."""
 
 
 def step_back() -> None:
@@ -58,12 +60,16 @@ class Engines:
                 self.give_back(self.borrow(threads), threads)
                 self._made.add(threads)
 
-    def borrow(self, threads: int = 1) -> Engine:
-        """A search with so many threads, made where none is idle; raises `EngineFailure`."""
+    def borrow(self, threads: int = 1, prefer: int = 0) -> Engine:
+        """A search with so many threads, made where none is idle; raises `EngineFailure`.
+
+        If it can be, the one whose searcher has the ``id`` ``prefer``.
+        """
         with self._lock:
             idle = self._idle.setdefault(threads, [])
             if idle:
-                return idle.pop()
+                at = next((at for at, found in enumerate(idle) if id(found.searcher) == prefer), -1)
+                return idle.pop(at)
             self._number += 1
             if self._number > self._most:
                 self._drop_one()
@@ -99,9 +105,14 @@ class Workers:
         self._waiting: deque[Work] = deque()
         self._lock = threading.Condition()
         self._free = 0
+        self._local = threading.local()
 
     def put(self, work: Work) -> None:
         """Have it done soon; returns at once."""
+        if getattr(self._local, "between", False):
+            # A thread that has just finished something goes on with this: waking another one up would take longer.
+            self._local.between, self._local.next = False, work
+            return
         with self._lock:
             self._waiting.append(work)
             if self._free >= len(self._waiting):
@@ -111,18 +122,27 @@ class Workers:
 
     def _run(self) -> None:
         step_back()
+        local = self._local
+        local.next = None
         while True:
-            with self._lock:
-                while not self._waiting:
-                    self._free += 1
-                    self._lock.wait()
-                    self._free -= 1
-                work = self._waiting.popleft()
+            work, local.next = local.next, None
+            if work is None:
+                work = self._wait()
             try:
-                engine = self._engines.borrow()
+                engine = self._engines.borrow(prefer=work.prefer)
             except EngineFailure as error:
                 work.failed(error)
             else:
                 work.run(engine)
                 self._engines.give_back(engine)
+            local.between = True
             work.done()
+            local.between = False
+
+    def _wait(self) -> Work:
+        with self._lock:
+            while not self._waiting:
+                self._free += 1
+                self._lock.wait()
+                self._free -= 1
+            return self._waiting.popleft()

@@ -231,7 +231,9 @@ class Texts:
     def _room(self, client: Client) -> _Room:
         transcript = Transcript()
         settings = copy.deepcopy(self._settings)
-        session = Session(settings, LentEngines(self._engines, self._scheduler, client), books=self._books)
+        session = Session(
+            settings, LentEngines(self._engines, self._scheduler, client.account, client.number), books=self._books
+        )
         session.name, session.remote = client.name, client.remote
         return _Room(TextDialect(session, transcript), transcript)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
     from desdaemon.protocol.games.records import GameRecord
+    from desdaemon.search.shares import Purpose
 
     from .clock import Clock
 
@@ -33,9 +34,6 @@ _CORNERS = 0x8100_0000_0000_0081
 
 FAST_MS = 1000
 """Less than this for a move is a fast game."""
-
-INTERACTIVE, BACKGROUND = 0, 2
-"""The lanes of the searches that somebody waits for, and of those that only use the time."""
 
 
 class Slots(Protocol):
@@ -47,14 +45,15 @@ class Slots(Protocol):
 
     def lease(
         self,
-        lane: int,
+        purpose: Purpose,
         *,
-        client: object,
-        slots: int = ...,
-        preempt: Callable[[], None] | None = ...,
+        key: Hashable,
+        client: Hashable,
+        threads: int = ...,
+        interrupt: Callable[[], None] | None = ...,
         abandoned: Callable[[], bool] = ...,
     ) -> AbstractContextManager[object]:
-        """The time in which a search may run, until ``preempt`` wants it to end; raises `Abandoned`."""
+        """The time in which a search may run, until ``interrupt`` wants it to end; raises `Abandoned`."""
 
 
 class KnownMove(NamedTuple):
@@ -228,11 +227,15 @@ class Session:
             if self.scheduler:
                 wanted = min(self.settings.n_tasks, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
+                    from desdaemon.search.accounts import account_of
+                    from desdaemon.search.shares import Purpose
+
                     lease = self.scheduler.lease(
-                        BACKGROUND if search.idle else INTERACTIVE,
-                        client=self,
-                        slots=wanted,
-                        preempt=search.stop,
+                        Purpose.IDLE if search.idle else Purpose.INTERACTIVE,
+                        key=account_of(self.name),
+                        client=self.name,
+                        threads=wanted,
+                        interrupt=search.stop,
                         abandoned=given_up,
                     )
                     stack.enter_context(lease)

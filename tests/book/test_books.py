@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toys import contents
@@ -14,6 +15,7 @@ from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
+from desdaemon.search.scheduler import Item, Purpose
 from desdaemon.session.settings import Settings
 
 ME = Caller("me", Settings())
@@ -71,27 +73,21 @@ class OneSlot:
         self._lock = threading.Lock()
 
     @contextmanager
-    def lease(
-        self,
-        lane: int,
-        *,
-        client: object,
-        slots: int = 1,
-        preempt: Callable[[], None] | None = None,
-        abandoned: Callable[[], bool],
-    ) -> Iterator[None]:
-        assert lane == 2
+    def turn_of(self, item: Item, abandoned: Callable[[], bool]) -> Iterator[None]:
+        assert item.purpose is Purpose.BOOK
         with self._lock:
             self.leases += 1
-            if self.leases % 2 and preempt is not None:
-                preempt()
+            item.interrupted = self.leases % 2 == 1
+            if item.interrupted:
+                assert item.interrupt is not None
+                item.interrupt()
             yield
 
 
-def test_a_search_that_made_room_is_searched_again(books: Books) -> None:
+def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
     done(books, "new 2 7")
     done(books, "deviate 3 6")
-    scheduler = OneSlot()
+    scheduler: Any = OneSlot()
     other = Books(Jobs(), scheduler=scheduler)
     done(other, "new 2 7")
     searches = done(other, "deviate 3 6").result["searches"]

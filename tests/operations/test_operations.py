@@ -14,7 +14,7 @@ from desdaemon.operations.registry import Client, ServerLimits
 from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.search import scheduler
+from desdaemon.search import run_queue, shares
 from desdaemon.server import text_sessions
 from desdaemon.server.text_sessions import FILE_COMMANDS, NEVER, ROLES, checked_line
 
@@ -311,8 +311,8 @@ def test_an_admins_files_are_read_and_written_there(
 
 
 def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "SLICE_S", 0.05)
-    monkeypatch.setattr(scheduler, "AGEING_S", 0.3)
+    monkeypatch.setattr(shares, "SLICE_S", 0.05)
+    monkeypatch.setattr(run_queue, "AGEING_S", 0.3)
     other = Client("other", "reader")
     analysis = daemon.request("analyze", ENDLESS)
     until(lambda: daemon.services.scheduler.running == 1)
@@ -329,7 +329,7 @@ def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monke
 
 
 def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "SLICE_S", 0.05)
+    monkeypatch.setattr(shares, "SLICE_S", 0.05)
     daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
     hint = daemon.request("text", {"line": "hint"})
     until(lambda: daemon.services.scheduler.running == 1)

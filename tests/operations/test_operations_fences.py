@@ -19,8 +19,9 @@ from desdaemon.books.service import Books, Caller
 from desdaemon.dialects import text
 from desdaemon.operations.registry import Client, ServerLimits
 from desdaemon.protocol.commands.book import BY_NAME
-from desdaemon.search import scheduler
 from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.run_queue import RunQueue
+from desdaemon.search.shares import Purpose, Task
 from desdaemon.search.workers import Engines
 from desdaemon.server import text_sessions
 from desdaemon.system.paths import Hidden
@@ -188,11 +189,11 @@ def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() ->
 
 
 def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> None:
-    queue = scheduler.Queue(1)
-    kept: weakref.WeakSet[scheduler.Item] = weakref.WeakSet()
+    queue = RunQueue(1)
+    kept: weakref.WeakSet[Task] = weakref.WeakSet()
 
-    def item(priority: int) -> scheduler.Item:
-        found = scheduler.Item(scheduler.Lane.BATCH, "client", 1, priority, lambda: None, None)
+    def item(priority: int) -> Task:
+        found = Task(Purpose.ANALYSIS, "key", "client", priority=priority, interruptible=False)
         kept.add(found)
         return found
 
@@ -203,11 +204,11 @@ def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> N
         withdrawn = item(0)
         queue.add(withdrawn, 2)
         queue.decide(2)
-        assert queue.remove(withdrawn)
+        assert queue.remove(withdrawn, 2)
     del withdrawn
     assert len(kept) < 3_000
     assert (queue.waiting, len(queue.running)) == (1, 1)
-    queue.release(queue.running[0])
+    queue.release(next(iter(queue.running)), 3)
     assert len(queue.decide(3).start) == 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,8 +16,9 @@ from desdaemon.engine.result import Result
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.othello.notation import START
 from desdaemon.search.loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
+from desdaemon.search.shares import Purpose
 from desdaemon.session.clock import Clock
-from desdaemon.session.session import INTERACTIVE, Session
+from desdaemon.session.session import Session
 from desdaemon.session.settings import Settings
 
 
@@ -27,23 +28,24 @@ class Turnstile:
     def __init__(self) -> None:
         self.slots = 4
         self.closed = False
-        self.leases: list[tuple[int, object, int]] = []
+        self.leases: list[tuple[Purpose, Hashable, int]] = []
         self.inside = 0
 
     @contextmanager
     def lease(
         self,
-        lane: int,
+        purpose: Purpose,
         *,
-        client: object,
-        slots: int = 1,
-        preempt: Callable[[], None] | None = None,
+        key: Hashable,
+        client: Hashable,
+        threads: int = 1,
+        interrupt: Callable[[], None] | None = None,
         abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
         while self.closed:
             if abandoned():
                 raise Abandoned
-        self.leases.append((lane, client, slots))
+        self.leases.append((purpose, client, threads))
         self.inside += 1
         yield
         self.inside -= 1
@@ -63,7 +65,7 @@ def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(tasks: str, s
     turnstile = Turnstile()
     asking = session(turnstile, n_tasks=tasks)
     asking.choose()
-    assert turnstile.leases == [(INTERACTIVE, asking, slots)]
+    assert turnstile.leases == [(Purpose.INTERACTIVE, asking.name, slots)]
     assert turnstile.inside == 0
 
 

@@ -1,0 +1,57 @@
+"""What each key has had: requests, nodes, and seconds of search threads. Any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+
+
+def account_of(client: str) -> str:
+    """The key of a client by its name: what stands before the number of its connection."""
+    return client.partition("/")[0]
+
+
+class Account:
+    """The sums of one key since the start of the process."""
+
+    __slots__ = ("nodes", "requests", "seconds")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.nodes = 0
+        self.seconds = 0.0
+
+
+class Accounts:
+    """By key. There are as many as keys are let in, and one for each way to connect without one."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[Hashable, Account] = {}
+        self._lock = threading.Lock()
+
+    def asked(self, key: Hashable) -> None:
+        """A request of that key was taken."""
+        with self._lock:
+            self._account(key).requests += 1
+
+    def searched(self, key: Hashable, nodes: int) -> None:
+        """A search of that key, or a turn of one, is over."""
+        with self._lock:
+            self._account(key).nodes += nodes
+
+    def ran(self, key: Hashable, seconds: float) -> None:
+        """Search threads have run for that key."""
+        if seconds:
+            with self._lock:
+                self._account(key).seconds += seconds
+
+    def _account(self, key: Hashable) -> Account:
+        account = self._accounts.get(key)
+        if account is None:
+            account = self._accounts[key] = Account()
+        return account
+
+    def listed(self) -> list[tuple[str, Account]]:
+        """All of them, by name."""
+        with self._lock:
+            return sorted((str(key), account) for key, account in self._accounts.items())

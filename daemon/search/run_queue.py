@@ -1,0 +1,481 @@
+"""Which task runs next: the decisions, as a state machine without threads, clocks or I/O.
+
+Events go in, each with its time: `RunQueue.add`, `remove`, `release`. `RunQueue.decide` answers with instructions:
+tasks to start, tasks to interrupt, and when to ask again although nothing has happened. Times are seconds of any clock.
+
+Thread time is shared equally between keys, a key's between its clients, a client's between purposes by weight
+(`shares`). Two rules come on top. A task that has run for less than `SHORT_S` altogether is *short*: it goes first and
+interrupts tasks that are not, as long as its key and its client have not had more short work than their share; so a
+short question is answered at once whatever is running, and nobody gets more than their share by asking many. A task
+that was interrupted by a short one keeps its turn: it is resumed before others are started. One that would have
+to begin anew is not interrupted: the short task runs beside it, as its guest, until it is short no more. Otherwise a
+turn lasts an eighth of what the task has had so far, but at least `SLICE_S`: an interruption costs some of the work
+done.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .shares import AGEING_S, ALL, CHARGES, KEY_CHARGES, SHORT, SHORT_S, Lane, Purpose, Share, Task
+
+LEAST_RUN_S = 0.01
+"""Nothing is interrupted sooner after its start, but for tasks that use idle threads."""
+
+_LOOK_AGAIN_S = 0.05
+_MOMENT_S = 0.001
+_MOST_TRIED = 16
+_NEVER = math.inf
+
+
+class Decision(NamedTuple):
+    """Tasks to start, tasks to interrupt (which are then released), and when to decide again at the latest."""
+
+    start: list[Task]
+    interrupt: list[Task]
+    again: float
+
+
+class RunQueue:
+    """See the module. For one thread at a time."""
+
+    def __init__(self, slots: int, key_share: int = 100) -> None:
+        """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but one."""
+        self.slots = slots
+        self.free = slots
+        self.waiting = 0
+        self.running: dict[Task, None] = {}
+        self._most = max(1, slots * key_share // 100)
+        self._root = Share("", None)
+        self._order = 0
+        self._coming = 0
+        """Threads of running tasks that were told to give way."""
+        self._resuming: deque[tuple[int, Task]] = deque()
+        self._idle: deque[tuple[int, Task]] = deque()
+        self._promised: deque[tuple[int, Task]] = deque()
+        self._guests: dict[Task, None] = {}
+        self._arrived: list[Task] = []
+        """Short tasks that came since the last decision."""
+        self._next_look = [0.0, 0.0]
+        """When to look again for running tasks that can be interrupted for any task, and for a short one."""
+
+    # Events
+
+    def add(self, task: Task, now: float) -> None:
+        """A task waits from now on."""
+        task.threads = min(task.threads, self._most)
+        task.least = min(task.least, task.threads)
+        self._order += 1
+        task.order = self._order
+        task.since = now
+        task.waiting = True
+        task.interrupted = task.promised = False
+        self.waiting += 1
+        if task.purpose is Purpose.IDLE:
+            self._idle.append((task.order, task))
+            return
+        task.short = task.is_short(now)
+        lane = task.lane = self._lane(task)
+        lane.put(task)
+        for share in reversed(lane.chain):
+            assert share.parent is not None
+            if not share.active:
+                share.parent.enter(share, now)
+            share.waiting[ALL] += 1
+            share.waiting[SHORT] += task.short
+            share.parent.list_child(share, ALL, now)
+            if task.short:
+                share.parent.list_child(share, SHORT, now)
+        self._root.waiting[ALL] += 1
+        self._root.waiting[SHORT] += task.short
+        if task.short:
+            self._arrived.append(task)
+        elif 0 < task.turn_s < task.slice_s():
+            self._resuming.append((task.order, task))
+            if len(self._resuming) > self.slots:
+                self._resuming.popleft()
+
+    def _lane(self, task: Task) -> Lane:
+        share = self._root
+        for name in (task.key, task.client):
+            child = share.children.get(name)
+            if child is None:
+                child = share.children[name] = Share(name, share)
+            share = child
+        lane = share.children.get(task.purpose)
+        if lane is None:
+            lane = share.children[task.purpose] = Lane(task.purpose, share)
+        assert isinstance(lane, Lane)
+        return lane
+
+    def remove(self, task: Task, now: float) -> bool:
+        """A task need not run any more; False when it does not wait."""
+        if not task.waiting:
+            return False
+        self._unlist(task)
+        if task.purpose is not Purpose.IDLE and task.lane is not None:
+            self._leave(task.lane, now)
+        return True
+
+    def _unlist(self, task: Task) -> None:
+        task.waiting = False
+        self.waiting -= 1
+        if task.purpose is Purpose.IDLE:
+            return
+        assert task.lane is not None
+        for share in (*task.lane.chain, self._root):
+            if task.promised:
+                share.promised -= 1
+            else:
+                share.waiting[ALL] -= 1
+                share.waiting[SHORT] -= task.short
+
+    def _leave(self, lane: Lane, now: float) -> None:
+        for share in reversed(lane.chain):
+            if share.active:
+                break
+            assert share.parent is not None
+            share.parent.leave(share, now)
+
+    def release(self, task: Task, now: float) -> float:
+        """A task that ran is over, or has been interrupted; the thread time of this turn. 0 when it does not run."""
+        if not task.running:
+            return 0.0
+        ran = max(0.0, now - task.began)
+        task.running = False
+        del self.running[task]
+        self._coming -= task.coming
+        task.coming = 0
+        self._part(task)
+        lane = task.lane
+        if task.purpose is not Purpose.IDLE and lane is not None:
+            short_s = min(ran * task.granted, SHORT_S - task.used_s) if task.short else 0.0
+            for share in lane.chain:
+                charge = self._charge(share, task)
+                share.charge(-task.granted, -task.granted * charge, now)
+                if task.short:
+                    share.short_running -= 1
+                    share.charge_short(charge * max(0.0, short_s), now)
+            self._leave(lane, now)
+            if lane.key.capped:
+                lane.key.capped = False
+                self._list_again(lane.key, now)
+        task.used_s += ran * task.granted
+        # What was short has had no turn yet.
+        task.turn_s = 0.0 if task.short else task.turn_s + ran
+        return ran * task.granted
+
+    def _part(self, task: Task) -> None:
+        """Take the threads of a task that has ended back, as far as they were its own."""
+        host, guest = task.host, task.guest
+        task.host = task.guest = None
+        self._guests.pop(task, None)
+        if host is not None:
+            host.guest = None
+            self._next_look[SHORT] = 0.0
+            return
+        self.free += task.granted
+        if guest is not None:
+            # Now it has the thread to itself.
+            guest.host = None
+            del self._guests[guest]
+            self.free -= guest.granted
+
+    def _charge(self, share: Share, task: Task) -> float:
+        return (KEY_CHARGES if share.parent is self._root else CHARGES)[task.purpose]
+
+    def _list_again(self, key: Share, now: float) -> None:
+        for kind in (ALL, SHORT):
+            if key.waiting[kind]:
+                self._root.list_child(key, kind, now)
+
+    # Decisions
+
+    def decide(self, now: float) -> Decision:
+        """What is to happen now."""
+        decision = Decision([], [], _NEVER)
+        while self.waiting and self.free:
+            task = self._next(now)
+            if task is None:
+                break
+            if task.least > self.free:
+                self._make_room(task, now, decision.interrupt)
+                decision = decision._replace(again=now + LEAST_RUN_S)
+                break
+            self._start(task, now)
+            decision.start.append(task)
+        if self.waiting and not self.free:
+            again = self._interrupt_for_short(now, decision)
+            if self._root.waiting[ALL] and not self._coming:
+                again = min(again, self._interrupt_for_any(now, decision.interrupt))
+            decision = decision._replace(again=again)
+        self._arrived.clear()
+        if self._guests:
+            again = self._send_guests_away(now, decision.interrupt)
+            decision = decision._replace(again=min(again, decision.again))
+        return decision
+
+    def _next(self, now: float) -> Task | None:
+        """The task that gets the next thread."""
+        return (
+            self._next_promised()
+            or self._next_short(now)
+            or self._next_resumed()
+            or self._next_of_all(now)
+            or self._next_idle()
+        )
+
+    def _next_promised(self) -> Task | None:
+        while self._promised:
+            order, task = self._promised[0]
+            if task.waiting and task.promised and task.order == order:
+                return task
+            self._promised.popleft()
+        return None
+
+    def _next_short(self, now: float) -> Task | None:
+        """The first short task of a key and client that may hurry."""
+        root = self._root
+        found: Task | None = None
+        aside: list[Share] = []
+        while found is None and len(aside) < _MOST_TRIED and (key := root.least(SHORT, now)) is not None:
+            client = key.least(SHORT, now)
+            assert client is not None
+            if key.may_hurry(now) and client.may_hurry(now):
+                found = self._within_cap(key, self._of_client(client, SHORT, now))
+            if found is None:
+                aside.append(root.set_aside(SHORT))
+        for key in aside:
+            root.list_child(key, SHORT, now)
+        return found
+
+    def _next_resumed(self) -> Task | None:
+        while self._resuming:
+            order, task = self._resuming[0]
+            if task.waits_as(order):
+                assert task.lane is not None
+                return task if self._fits(task.lane.key, task) else None
+            self._resuming.popleft()
+        return None
+
+    def _next_of_all(self, now: float) -> Task | None:
+        while (key := self._root.least(ALL, now)) is not None:
+            client = key.least(ALL, now)
+            assert client is not None
+            task = self._within_cap(key, self._of_client(client, ALL, now))
+            if task is not None:
+                return task
+        return None
+
+    def _next_idle(self) -> Task | None:
+        while self._idle:
+            order, task = self._idle[0]
+            if task.waits_as(order):
+                return task
+            self._idle.popleft()
+        return None
+
+    def _of_client(self, client: Share, kind: int, now: float) -> Task:
+        lane = client.least(kind, now)
+        assert isinstance(lane, Lane)
+        return lane.next(kind, now)
+
+    def _within_cap(self, key: Share, task: Task) -> Task | None:
+        """The task, unless its key has as many threads as it may have; then the key is left out until one is free.
+
+        Where no thread is free at all, the task may interrupt another of its key.
+        """
+        if not self.free or self._fits(key, task):
+            return task
+        key.capped = True
+        return None
+
+    def _fits(self, key: Share, task: Task) -> bool:
+        return self._most == self.slots or key.threads + task.least <= self._most
+
+    def _start(self, task: Task, now: float, host: Task | None = None) -> None:
+        resumed = bool(self._resuming) and self._resuming[0][1] is task
+        self._unlist(task)
+        room = self.free
+        if task.purpose is not Purpose.IDLE:
+            assert task.lane is not None
+            room = min(room, max(task.least, self._most - task.lane.key.threads))
+        task.granted = 1 if host is not None else min(task.threads, room)
+        if task.purpose is not Purpose.IDLE:
+            assert task.lane is not None
+            task.lane.count_start()
+            for share in task.lane.chain:
+                share.charge(task.granted, task.granted * self._charge(share, task), now)
+                share.short_running += task.short
+        if not resumed:
+            task.turn_s = 0.0
+        task.promised = False
+        task.running = True
+        task.began = now
+        self.running[task] = None
+        if host is not None:
+            task.host, host.guest = host, task
+            self._guests[task] = None
+        else:
+            self.free -= task.granted
+
+    # Interruptions
+
+    def _candidates(self, task: Task) -> Iterator[Task]:
+        """Running tasks that may be interrupted for another one, as far as quotas go."""
+        assert task.lane is not None
+        key = task.lane.key
+        own = not self._fits(key, task)
+        for running in self.running:
+            if running.interruptible and not running.interrupted and running.host is None:
+                mine = running.lane is not None and running.lane.key is key
+                if mine or not own:
+                    yield running
+
+    def _interrupt(self, task: Task, interrupt: list[Task]) -> None:
+        task.interrupted = True
+        if task.host is None:
+            task.coming = task.granted
+            self._coming += task.coming
+        interrupt.append(task)
+
+    def _send_guests_away(self, now: float, interrupt: list[Task]) -> float:
+        """Interrupt guests that are short no more; when the next will be so."""
+        soonest = _NEVER
+        for task in self._guests:
+            if task.is_short(now):
+                soonest = min(soonest, task.began + SHORT_S - task.used_s + _MOMENT_S)
+            elif task.interruptible and not task.interrupted:
+                self._interrupt(task, interrupt)
+        return soonest
+
+    def _interrupt_for_short(self, now: float, decision: Decision) -> float:
+        """Have running tasks give way to short ones that wait; when to try again."""
+        for task in self._arrived:
+            if task.waits_as(task.order):
+                self._promise(task, now, decision)
+        root = self._root
+        if not root.waiting[SHORT]:
+            return _NEVER
+        if now < self._next_look[SHORT]:
+            return self._next_look[SHORT]
+        aside: list[Share] = []
+        while len(aside) < _MOST_TRIED and (key := root.least(SHORT, now)) is not None:
+            client = key.least(SHORT, now)
+            assert client is not None
+            if not self._promise(self._of_client(client, SHORT, now), now, decision):
+                aside.append(root.set_aside(SHORT))
+        for key in aside:
+            root.list_child(key, SHORT, now)
+        self._next_look[SHORT] = now + LEAST_RUN_S
+        return self._next_look[SHORT] if root.waiting[SHORT] else _NEVER
+
+    def _promise(self, task: Task, now: float, decision: Decision) -> bool:
+        """Have a running task give way to a short one, where there is one that should; whether there was."""
+        lane = task.lane
+        assert lane is not None
+        of_key = lane.client.may_hurry(now)
+        of_all = of_key and lane.key.may_hurry(now)
+        best: Task | None = None
+        most = (False, 0.0, 0.0)
+        for running in self._candidates(task):
+            theirs = running.lane
+            if running.purpose is Purpose.IDLE or theirs is None:
+                lead = (True, 0.0, 0.0)
+            elif not self._gives_way(running, task, now):
+                continue
+            elif of_all or theirs.client is lane.client or (of_key and theirs.key is lane.key):
+                # Within one key or client others lose nothing.
+                lead = (False, theirs.key.charged_at(now), theirs.client.charged_at(now))
+            else:
+                continue
+            if best is None or lead > most:
+                best, most = running, lead
+        if best is None:
+            return False
+        if best.restarts:
+            self._start(task, now, host=best)
+            decision.start.append(task)
+            return True
+        for share in (*lane.chain, self._root):
+            share.waiting[ALL] -= 1
+            share.waiting[SHORT] -= 1
+            share.promised += 1
+        task.promised = True
+        self._promised.append((task.order, task))
+        self._interrupt(best, decision.interrupt)
+        return True
+
+    def _gives_way(self, running: Task, task: Task, now: float) -> bool:
+        """Whether a running task may be interrupted for a short one now, but for the shares."""
+        if running.restarts:
+            return running.guest is None
+        if now - running.began < LEAST_RUN_S:
+            return False
+        if not running.is_short(now):
+            return True
+        # One short task interrupts another only where its key, or else client, is far behind.
+        lag = self._lag(task, running, now)
+        return lag is not None and lag > SHORT_S
+
+    def _lag(self, task: Task, running: Task, now: float) -> float | None:
+        """How much less the one's key, or else client, or else purpose was charged; None within one purpose."""
+        assert task.lane is not None
+        assert running.lane is not None
+        for mine, theirs in zip(task.lane.chain, running.lane.chain, strict=True):
+            if mine is not theirs:
+                return theirs.charged_at(now) - mine.charged_at(now)
+        return None
+
+    def _interrupt_for_any(self, now: float, interrupt: list[Task]) -> float:
+        """Have a task that has had its turn give way to the one that is next; when to try again."""
+        if now < self._next_look[ALL]:
+            return self._next_look[ALL]
+        task = self._next_of_all(now)
+        if task is None:
+            return _NEVER
+        soonest = now + _LOOK_AGAIN_S
+        best: Task | None = None
+        most = 0.0
+        for running in self._candidates(task):
+            if running.purpose is Purpose.IDLE:
+                best = running
+                break
+            if running.is_short(now):
+                continue
+            after, lag = self._turn_ends(task, running, now)
+            if after > now:
+                soonest = min(soonest, after)
+            elif lag > most:
+                best, most = running, lag
+        if best is not None:
+            self._interrupt(best, interrupt)
+        self._next_look[ALL] = soonest
+        return soonest
+
+    def _turn_ends(self, task: Task, running: Task, now: float) -> tuple[float, float]:
+        """When a running task has had its turn with regard to one that waits, and by how much it is ahead of it."""
+        slice_s = running.slice_s()
+        lag = self._lag(task, running, now)
+        if lag is not None:
+            # Less would only exchange the two, and the one that waits may have no other task to make up for it.
+            lag -= slice_s / 2
+        elif task.priority > running.priority:
+            lag = _NEVER
+        else:
+            slice_s = max(slice_s, AGEING_S)
+            lag = now - task.since - AGEING_S
+        return running.began - running.turn_s + slice_s, lag
+
+    def _make_room(self, task: Task, now: float, interrupt: list[Task]) -> None:
+        """Interrupt what is needed for a task of several threads at once."""
+        if task.lane is None:
+            return
+        for running in list(self._candidates(task)):
+            if self.free + self._coming >= task.least:
+                return
+            if running.purpose is Purpose.IDLE or now - running.began >= LEAST_RUN_S:
+                self._interrupt(running, interrupt)

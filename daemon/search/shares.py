@@ -1,0 +1,327 @@
+"""Who gets how much thread time: keys, their clients, the purposes of a client, and the tasks that wait there.
+
+Each of these is a `Share` below the one before, and is charged for the time that its tasks run; whoever was charged
+least is served first (stride scheduling). `run_queue` decides on these grounds. No threads, no clocks: every time comes
+in as seconds of any clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Hashable
+from enum import IntEnum
+
+SHORT_S = 0.1
+"""Thread time up to which a task counts as short."""
+
+AHEAD_S = 0.25
+"""So much short work may a key or client have had beyond its share and still go first with more of it."""
+
+CREDIT_S = 0.25
+"""How far behind the average a key or client begins that comes back; more is not saved up."""
+
+SLICE_S = 0.5
+"""The shortest turn of a task that is not short, where others wait."""
+
+LONGEST_SLICE_S = 60.0
+SLICE_PART = 8
+"""Otherwise a turn is this part of what the task has had so far, all of it for one that has to begin anew: what an
+interruption loses is made up for."""
+
+AGEING_S = 30.0
+"""Among a client's tasks those that have waited so long get every fourth turn, whatever their priority."""
+
+ALL, SHORT = 0, 1
+"""Which waiting tasks are meant: all, or the short ones."""
+
+_AGED_EVERY = 4
+_SWEPT = 256
+_RESERVED_S = 0.01
+
+
+class Purpose(IntEnum):
+    """What a task is for. `IDLE` tasks run on threads that nothing else wants, and are charged to nobody."""
+
+    INTERACTIVE = 0
+    ANALYSIS = 1
+    BOOK = 2
+    BATCH = 3
+    IDLE = 4
+
+
+WEIGHTS = {Purpose.INTERACTIVE: 16.0, Purpose.ANALYSIS: 8.0, Purpose.BOOK: 1.0, Purpose.BATCH: 0.5}
+"""How thread time is divided between purposes. Between keys, `INTERACTIVE` weighs no more than `ANALYSIS`."""
+
+CHARGES = tuple(WEIGHTS[Purpose.ANALYSIS] / WEIGHTS[purpose] for purpose in WEIGHTS)
+"""What a second costs a client, by purpose."""
+
+KEY_CHARGES = tuple(max(1.0, charge) for charge in CHARGES)
+"""What a second costs a key, by purpose."""
+
+
+class Task:
+    """A piece of work for ``least`` to ``threads`` threads, waiting or running, of a ``client`` with a ``key``.
+
+    While it runs, ``granted`` is its number of threads. One that is not ``interruptible`` keeps them until it is over;
+    one that was interrupted may be added again, and ``restarts`` says that it begins anew then. Of a client's tasks
+    those of higher ``priority`` go first.
+    """
+
+    def __init__(
+        self,
+        purpose: Purpose,
+        key: Hashable,
+        client: Hashable,
+        *,
+        threads: int = 1,
+        least: int = 1,
+        priority: int = 0,
+        interruptible: bool = True,
+        restarts: bool = False,
+    ) -> None:
+        self.purpose = purpose
+        self.key = key
+        self.client = client
+        self.threads = threads
+        self.least = min(least, threads)
+        self.priority = priority
+        self.interruptible = interruptible
+        self.restarts = restarts
+        self.granted = 0
+        self.used_s = 0.0
+        """Thread time of its turns so far, the present one not included."""
+        self.turn_s = 0.0
+        """What it has had of its present turn before it was interrupted by short tasks."""
+        self.began = 0.0
+        """When it was started the last time."""
+        self.since = 0.0
+        """When it began to wait."""
+        self.order = 0
+        """Its place among all that ever waited; with another one it has left and come back."""
+        self.waiting = False
+        self.running = False
+        self.interrupted = False
+        self.coming = 0
+        """Threads that others count on since it was interrupted."""
+        self.promised = False
+        """Whether a running task was interrupted for it."""
+        self.guest: Task | None = None
+        """A short task that runs beside it, on its thread."""
+        self.host: Task | None = None
+        self.short = False
+        """Whether it counted as short when it began to wait."""
+        self.lane: Lane | None = None
+
+    def waits_as(self, order: int) -> bool:
+        """Whether it waits in its lane, and has not left its place in between."""
+        return self.waiting and self.order == order and not self.promised
+
+    def is_short(self, now: float) -> bool:
+        """Whether it counts as short, running or not."""
+        ran = (now - self.began) * self.granted if self.running else 0.0
+        return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
+
+    def slice_s(self) -> float:
+        """How long a turn of it lasts where others wait."""
+        part = 1 if self.restarts else SLICE_PART
+        return min(max(SLICE_S, self.used_s / part), LONGEST_SLICE_S)
+
+
+class Share:
+    """Somebody with a share of thread time: a key, a client of a key, a purpose of a client; or, as root, all.
+
+    ``charged`` is what they were charged up to ``at``; since then it has grown by ``rate`` a second.
+    """
+
+    def __init__(self, name: Hashable, parent: Share | None) -> None:
+        self.name = name
+        self.parent = parent
+        self.charged = 0.0
+        self.at = 0.0
+        self.rate = 0.0
+        self.threads = 0
+        self.short_charged = 0.0
+        """What they were charged for short tasks, never less than is behind the average by `CREDIT_S`."""
+        self.short_running = 0
+        self.waiting = [0, 0]
+        """Tasks: all, and the short ones among them; those that were promised a thread do not count."""
+        self.promised = 0
+        self.capped = False
+        """Whether they have as many threads as they may, so that `least` leaves them out."""
+        self.children: dict[Hashable, Share] = {}
+        self._heaps: tuple[list[tuple[float, int, Share]], list[tuple[float, int, Share]]] = ([], [])
+        self._listed = [False, False]
+        """Whether it has an entry in its parent's heaps."""
+        self._entries = 0
+        self._active = 0
+        self._total = 0.0
+        self._total_at = 0.0
+        self._total_rate = 0.0
+        self._clock = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether anything of theirs waits or runs."""
+        return self.threads > 0 or self.waiting[ALL] > 0 or self.promised > 0
+
+    def charged_at(self, now: float) -> float:
+        """What they were charged up to ``now``."""
+        return self.charged + self.rate * (now - self.at)
+
+    def average(self, now: float) -> float:
+        """What the active children were charged on average."""
+        if not self._active:
+            return self._clock
+        return (self._total + self._total_rate * (now - self._total_at)) / self._active
+
+    def may_hurry(self, now: float) -> bool:
+        """Whether short tasks of theirs go first: not if they have had more of them than their share, and some."""
+        assert self.parent is not None
+        average = self.parent.average(now)
+        reserved = _RESERVED_S * self.short_running
+        return max(self.short_charged, average - CREDIT_S) + reserved <= average + AHEAD_S
+
+    def _settle_total(self, now: float) -> None:
+        self._total += self._total_rate * (now - self._total_at)
+        self._total_at = now
+
+    def enter(self, child: Share, now: float) -> None:
+        """A child becomes active."""
+        child.charged = max(child.charged_at(now), self.average(now) - CREDIT_S)
+        child.at = now
+        self._settle_total(now)
+        self._total += child.charged
+        self._active += 1
+
+    def leave(self, child: Share, now: float) -> None:
+        """A child is active no more."""
+        self._settle_total(now)
+        charged = child.charged_at(now)
+        self._total -= charged
+        self._active -= 1
+        self._clock = self.average(now) if self._active else charged
+        if not self._active:
+            self._total = self._total_rate = 0.0
+        if len(self.children) > _SWEPT + 2 * self._active:
+            self._sweep(now)
+
+    def _sweep(self, now: float) -> None:
+        """Forget children that would begin anew as they are."""
+        for kind, heap in enumerate(self._heaps):
+            kept = [entry for entry in heap if entry[2].waiting[kind]]
+            for _, _, child in heap:
+                child._listed[kind] = child.waiting[kind] > 0
+            heap[:] = kept
+            heapq.heapify(heap)
+        least = self.average(now) - CREDIT_S
+        for name, child in list(self.children.items()):
+            if not child.active and max(child.charged_at(now), child.short_charged) <= least:
+                del self.children[name]
+
+    def charge(self, threads: int, rate: float, now: float) -> None:
+        """So many more (or fewer) threads run for them, at ``rate``, from now on."""
+        assert self.parent is not None
+        self.charged = self.charged_at(now)
+        self.at = now
+        self.rate += rate
+        self.threads += threads
+        if not self.threads:
+            self.rate = 0.0
+        self.parent._settle_total(now)
+        self.parent._total_rate += rate
+
+    def charge_short(self, seconds: float, now: float) -> None:
+        """A short task of theirs has run for so long."""
+        assert self.parent is not None
+        self.short_charged = max(self.short_charged, self.parent.average(now) - CREDIT_S) + seconds
+
+    def list_child(self, child: Share, kind: int, now: float) -> None:
+        """Let `least` find a child that has waiting tasks."""
+        if not child._listed[kind] and not child.capped:
+            child._listed[kind] = True
+            self._entries += 1
+            heapq.heappush(self._heaps[kind], (child.charged_at(now), self._entries, child))
+
+    def least(self, kind: int, now: float) -> Share | None:
+        """The child with waiting tasks of that kind that was charged least; of equals the first to come."""
+        heap = self._heaps[kind]
+        while heap:
+            charged, entry, child = heap[0]
+            if not child.waiting[kind] or child.capped:
+                heapq.heappop(heap)
+                child._listed[kind] = False
+                continue
+            present = child.charged_at(now)
+            if present > charged:
+                # Charges only grow, so what is listed is at most too small.
+                heapq.heapreplace(heap, (present, entry, child))
+                continue
+            return child
+        return None
+
+    def set_aside(self, kind: int) -> Share:
+        """Take the child that `least` has just found out of the list."""
+        child = heapq.heappop(self._heaps[kind])[2]
+        child._listed[kind] = False
+        return child
+
+
+class Lane(Share):
+    """The tasks of a client for one purpose. What has left stays in the lists until it is come upon."""
+
+    def __init__(self, name: Hashable, client: Share) -> None:
+        super().__init__(name, client)
+        assert client.parent is not None
+        self.client = client
+        self.key = client.parent
+        self.chain: tuple[Share, Share, Share] = (self.client.parent or self, self.client, self)
+        """Key, client, lane."""
+        self._tasks: tuple[list[tuple[int, int, Task]], list[tuple[int, int, Task]]] = ([], [])
+        self._arrivals: deque[tuple[int, Task]] = deque()
+        self._started = 0
+        self._added = 0
+
+    def put(self, task: Task) -> None:
+        """A task that waits here now."""
+        self._added += 1
+        if self._added > _SWEPT + 2 * self.waiting[ALL]:
+            self._sweep_tasks()
+        heapq.heappush(self._tasks[task.short], (-task.priority, task.order, task))
+        self._arrivals.append((task.order, task))
+
+    def _sweep_tasks(self) -> None:
+        self._added = 0
+        for heap in self._tasks:
+            heap[:] = [found for found in heap if found[2].waits_as(found[1])]
+            heapq.heapify(heap)
+        self._arrivals = deque(found for found in self._arrivals if found[1].waits_as(found[0]))
+
+    def next(self, kind: int, now: float) -> Task:
+        """The task that is to be started first; there is one."""
+        if self._started % _AGED_EVERY == _AGED_EVERY - 1:
+            oldest = self._oldest()
+            if now - oldest.since >= AGEING_S and (oldest.short or kind == ALL):
+                return oldest
+        short = self._top(SHORT)
+        other = self._top(ALL) if kind == ALL else None
+        if short is not None and other is not None:
+            return other if other.priority > short.priority else short
+        found = short or other
+        assert found is not None
+        return found
+
+    def _top(self, which: int) -> Task | None:
+        heap = self._tasks[which]
+        while heap and not heap[0][2].waits_as(heap[0][1]):
+            heapq.heappop(heap)
+        return heap[0][2] if heap else None
+
+    def _oldest(self) -> Task:
+        while not self._arrivals[0][1].waits_as(self._arrivals[0][0]):
+            self._arrivals.popleft()
+        return self._arrivals[0][1]
+
+    def count_start(self) -> None:
+        """A task of this lane was started."""
+        self._started += 1

@@ -1,0 +1,281 @@
+"""Loads on a simulated machine: what `run_queue` makes of them, in figures that no other load can disturb.
+
+`desdaemon bench scheduler` prints them; tests hold them to what is promised. An interruption takes `INTERRUPT_S` until
+the threads are free, and costs `RESUME_S` of the work done.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from .run_queue import RunQueue
+from .shares import Purpose, Task
+
+INTERRUPT_S = 0.001
+RESUME_S = 0.005
+ENDLESS_S = 1e9
+
+
+class Simulation:
+    """A machine of ``slots`` search threads; `now` is its time in seconds."""
+
+    def __init__(self, slots: int, key_share: int = 100) -> None:
+        self.now = 0.0
+        self.queue = RunQueue(slots, key_share)
+        self.busy_s = 0.0
+        """Thread time that was given out."""
+        self.lost_s = 0.0
+        """Thread time for work that had been done before."""
+        self.interruptions = 0
+        self.decisions = 0
+        self.by_key: defaultdict[Hashable, float] = defaultdict(float)
+        self.by_client: defaultdict[Hashable, float] = defaultdict(float)
+        self.by_purpose: defaultdict[Purpose, float] = defaultdict(float)
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = 0
+        self._left: dict[Task, float] = {}
+        self._done: dict[Task, Callable[[], None]] = {}
+        self._turn: Counter[Task] = Counter()
+        self._from: dict[Task, float] = {}
+        self._again = float("inf")
+
+    def at(self, time: float, event: Callable[[], None]) -> None:
+        """Let something happen at a time."""
+        self._number += 1
+        heapq.heappush(self._events, (time, self._number, event))
+
+    def submit(self, task: Task, work_s: float, done: Callable[[], None] = lambda: None) -> None:
+        """A task of so much thread time comes in; ``done`` is called at its end."""
+        self._left[task] = work_s
+        self._done[task] = done
+        self.queue.add(task, self.now)
+        self._decide()
+
+    def withdraw(self, task: Task) -> None:
+        """A task that waits is not needed any more."""
+        if self.queue.remove(task, self.now):
+            del self._left[task], self._done[task]
+            self._decide()
+
+    def run(self, until: float) -> None:
+        """Let time pass; then ``busy_s`` and ``by_...`` say what everybody has had so far."""
+        while self._events and self._events[0][0] <= until:
+            self.now, _, event = heapq.heappop(self._events)
+            event()
+        self.now = until
+        for task in self.queue.running:
+            self._count(task)
+
+    def _decide(self) -> None:
+        self.decisions += 1
+        decision = self.queue.decide(self.now)
+        for task in decision.start:
+            self._turn[task] += 1
+            turn = self._turn[task]
+            self._from[task] = self.now
+            self.at(self.now + self._left[task] / task.granted, lambda task=task, turn=turn: self._end(task, turn))  # type: ignore[misc]
+        for task in decision.interrupt:
+            self.interruptions += 1
+            turn = self._turn[task]
+            self.at(self.now + INTERRUPT_S, lambda task=task, turn=turn: self._interrupted(task, turn))  # type: ignore[misc]
+        if decision.again < self._again:
+            self._again = decision.again
+            self.at(decision.again, self._look_again)
+
+    def _look_again(self) -> None:
+        if self.now >= self._again:
+            self._again = float("inf")
+            self._decide()
+
+    def _count(self, task: Task) -> None:
+        """Note what a running task has had since the last time."""
+        spent = (self.now - self._from[task]) * task.granted
+        self._from[task] = self.now
+        self.busy_s += spent
+        self.by_key[task.key] += spent
+        self.by_client[task.client] += spent
+        self.by_purpose[task.purpose] += spent
+
+    def _release(self, task: Task) -> float:
+        self._count(task)
+        ran = (self.now - task.began) * task.granted
+        self.queue.release(task, self.now)
+        return ran
+
+    def _end(self, task: Task, turn: int) -> None:
+        if task.running and self._turn[task] == turn:
+            self._release(task)
+            done = self._done.pop(task)
+            del self._left[task], self._turn[task], self._from[task]
+            done()
+            self._decide()
+
+    def _interrupted(self, task: Task, turn: int) -> None:
+        if task.running and self._turn[task] == turn:
+            ran = self._release(task)
+            lost = ran if task.restarts else min(ran, RESUME_S)
+            self.lost_s += lost
+            self._left[task] -= ran - lost
+            self.queue.add(task, self.now)
+            self._decide()
+
+
+class Load:
+    """What clients do to a simulated machine; ``waits`` are the seconds that each kind of question took."""
+
+    def __init__(self, slots: int, seed: int = 1) -> None:
+        self.machine = Simulation(slots)
+        self.dice = random.Random(seed)
+        self.waits: defaultdict[str, list[float]] = defaultdict(list)
+
+    def endless(self, key: str, client: str, number: int = 1, purpose: Purpose = Purpose.ANALYSIS) -> None:
+        """Searches that only a cancel would end."""
+        for _ in range(number):
+            self.machine.submit(Task(purpose, key, client), ENDLESS_S)
+
+    def stream(
+        self,
+        kind: str,
+        key: str,
+        client: str,
+        work_s: Callable[[], float],
+        *,
+        in_flight: int = 1,
+        pause_s: float = 0.0,
+        purpose: Purpose = Purpose.ANALYSIS,
+        start_s: float = 0.0,
+    ) -> None:
+        """So many questions in flight; after each answer and a pause comes the next."""
+
+        def ask() -> None:
+            began = self.machine.now
+
+            def answered() -> None:
+                self.waits[kind].append(self.machine.now - began)
+                self.machine.at(self.machine.now + pause_s * self.dice.uniform(0.5, 1.5), ask)
+
+            self.machine.submit(Task(purpose, key, client, restarts=purpose is Purpose.BOOK), work_s(), answered)
+
+        for _ in range(in_flight):
+            self.machine.at(start_s + pause_s * self.dice.random(), ask)
+
+
+class Figure(NamedTuple):
+    """What came out: a name, a value with its unit, and at most or at least what it should be (None: no aim)."""
+
+    name: str
+    value: float
+    unit: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is as it should be."""
+        low = self.at_least is None or self.value >= self.at_least
+        return low and (self.at_most is None or self.value <= self.at_most)
+
+
+def percentile(values: list[float], percent: float) -> float:
+    """The smallest value that is not less than so many percent of them."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
+
+
+def _spread(shares: list[float]) -> float:
+    """By how many percent the share farthest from the mean differs from it."""
+    mean = statistics.mean(shares)
+    return 100 * max(abs(share - mean) for share in shares) / mean
+
+
+def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> list[Figure]:
+    """All threads search for others, without end; somebody new asks something short every second."""
+    load = Load(slots)
+    for number in range(clients):
+        load.endless("k", f"busy {number}")
+    for newcomer in range(20):
+        load.stream("short", "k", f"new {newcomer}", lambda: 0.005, pause_s=20.0, start_s=10.0)
+    load.machine.run(seconds)
+    waits = [1000 * wait for wait in load.waits["short"]]
+    name = f"{slots} threads, {clients} endless searches: short question"
+    return [
+        Figure(f"{name}, p95", percentile(waits, 95), "ms", at_most=100),
+        Figure(f"{name}, longest", max(waits), "ms", at_most=100),
+        Figure(f"{name}, work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%"),
+    ]
+
+
+def connections(slots: int = 2, seconds: float = 300) -> list[Figure]:
+    """Three keys with 1, 8 and 40 connections that ask as much as they may, of all lengths."""
+    load = Load(slots)
+    for key, number in (("one", 1), ("few", 8), ("many", 40)):
+        for client in range(number):
+            load.stream(key, key, f"{key} {client}", lambda: load.dice.uniform(0.002, 0.4), in_flight=20)
+    load.machine.run(seconds)
+    shares = [load.machine.by_key[key] for key in ("one", "few", "many")]
+    return [Figure(f"{slots} threads, keys with 1, 8 and 40 connections: shares differ by", _spread(shares), "%", 10)]
+
+
+def book_job(slots: int = 2, seconds: float = 120) -> list[Figure]:
+    """A book job searches on all threads; somebody asks something short ten times a second, and once a minute more."""
+    load = Load(slots)
+    for number in range(slots):
+        load.stream("book", "b", f"job {number}", lambda: load.dice.uniform(0.1, 3), purpose=Purpose.BOOK)
+    load.stream("short", "a", "a", lambda: 0.005, pause_s=0.1)
+    load.stream("long", "a", "a", lambda: 2.0, pause_s=10)
+    load.machine.run(seconds)
+    machine = load.machine
+    waits = [1000 * wait for wait in load.waits["short"]]
+    name = f"{slots} threads, a book job on all"
+    return [
+        Figure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
+        Figure(f"{name}: short question, longest", max(waits), "ms", at_most=100),
+        Figure(f"{name}: analysis of 2 s, longest", max(load.waits["long"]), "s", at_most=5),
+        Figure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=25),
+    ]
+
+
+def purposes(slots: int = 2, seconds: float = 600) -> list[Figure]:
+    """One key plays, analyses, lets a book job run and has a batch worked off, each by a client that wants it all."""
+    load = Load(slots)
+    names = {Purpose.INTERACTIVE: "text", Purpose.ANALYSIS: "analyze", Purpose.BOOK: "book", Purpose.BATCH: "batch"}
+    for purpose, name in names.items():
+        load.stream(name, "k", name, lambda: load.dice.uniform(0.1, 2), in_flight=4, purpose=purpose)
+    load.machine.run(seconds)
+    machine = load.machine
+    return [
+        Figure(f"{slots} threads, one key: {name}", 100 * machine.by_purpose[purpose] / machine.busy_s, "% of the time")
+        for purpose, name in names.items()
+    ]
+
+
+def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float = 120) -> list[Figure]:
+    """A large machine: a third of the clients search without end, a third ask all the time, a third now and then."""
+    load = Load(slots)
+    for number in range(clients):
+        key, client = f"key {number % keys}", f"client {number}"
+        if number // keys % 3 == 0:
+            load.endless(key, client)
+        elif number // keys % 3 == 1:
+            load.stream("long", key, client, lambda: load.dice.uniform(0.05, 5), in_flight=4)
+        else:
+            load.stream("short", key, client, lambda: load.dice.uniform(0.001, 0.02), pause_s=5, start_s=10)
+    load.machine.run(seconds)
+    machine = load.machine
+    waits = [1000 * wait for wait in load.waits["short"]]
+    name = f"{slots} threads, {clients} clients, {keys} keys"
+    return [
+        Figure(f"{name}: shares of keys differ by", _spread(list(machine.by_key.values())), "%", at_most=10),
+        Figure(f"{name}: short question, p50", percentile(waits, 50), "ms"),
+        Figure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
+        Figure(f"{name}: short question, longest", max(waits), "ms"),
+        Figure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%", at_least=99),
+        Figure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=5),
+    ]
+
+
+SCENARIOS: tuple[Callable[[], list[Figure]], ...] = (short_questions, connections, book_job, purposes, crowd)
