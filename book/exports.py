@@ -10,6 +10,8 @@ SPEC = Spec(
     "book",
     "desdaemon.book.kernels",
     {
+        "check_range": "void(u64,u64,u64)",
+        "crc32_of": "u64(u64,u64,u64)",
         "find_row": "i64(u64,u64,u64)",
         "find_rows": "i64(u64,u64,i64,u64)",
         "insert_row": "i64(u64,u64,u64)",

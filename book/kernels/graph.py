@@ -10,6 +10,7 @@ from desdaemon.engine.kernels.bits import (
     i2u,
     ld64,
     ldu8,
+    ldu32,
     moves,
     popc,
     prefetch,
@@ -20,40 +21,83 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .table import canonical, find_row, hash_of, insert_row, place_of, row_at, segment_of
+from .table import (
+    GUARD,
+    canonical,
+    find_row,
+    found_at,
+    hash_of,
+    insert_row,
+    place_of,
+    prefetch_row,
+    probe,
+    row_at,
+    segment_of,
+)
 
 PASS = U(64)
+
+
+@kernel("void(u64,u64)", inline=True)
+def prefetch_hash(ctx, h):
+    """Ask for the tags that a look-up of a position of hash ``h`` will read."""
+    segment = segment_of(ctx, h)
+    prefetch(ld64(segment) + place_of(h, ld64(segment + U(16))))
 
 
 @kernel("void(u64,u64,u64)", inline=True)
 def prefetch_key(ctx, p, o):
     """Ask for the tags that a look-up of (p, o) will read."""
-    h = hash_of(p, o)
-    segment = segment_of(ctx, h)
-    prefetch(ld64(segment) + place_of(h, ld64(segment + U(16))))
+    prefetch_hash(ctx, hash_of(p, o))
 
 
 @kernel("i64(u64,u64,i64,u64)")
 def find_rows(ctx, keys, count, out):
     """The rows (or -1) of ``count`` canonical positions, stored as 64-bit numbers; how many were there."""
+    hashes = stack_buf(256)
+    slots = stack_buf(256)
     total = i2u(count)
     hits = 0
-    k = U(0)
-    while k < total and k < U(16):
-        at = keys + (k << U(4))
-        prefetch_key(ctx, ld64(at), ld64(at + U(8)))
-        k += U(1)
-    k = U(0)
-    while k < total:
-        if k + U(16) < total:
-            at = keys + ((k + U(16)) << U(4))
-            prefetch_key(ctx, ld64(at), ld64(at + U(8)))
-        at = keys + (k << U(4))
-        row = find_row(ctx, ld64(at), ld64(at + U(8)))
-        sts64(out + (k << U(3)), row)
-        if row >= 0:
-            hits += 1
-        k += U(1)
+    guarded = ld64(ctx + GUARD) != U(0)
+    first = U(0)
+    while first < total:
+        # What one look-up waits for, tags, row number and record, is asked for in the others' time.
+        batch = total - first
+        if batch > U(32):
+            batch = U(32)
+        if not guarded:
+            k = U(0)
+            while k < batch:
+                at = keys + ((first + k) << U(4))
+                h = hash_of(ld64(at), ld64(at + U(8)))
+                st64(hashes + (k << U(3)), h)
+                prefetch_hash(ctx, h)
+                k += U(1)
+            k = U(0)
+            while k < batch:
+                slot = probe(ctx, ld64(hashes + (k << U(3))))
+                st64(slots + (k << U(3)), slot)
+                prefetch(slot)
+                k += U(1)
+            k = U(0)
+            while k < batch:
+                slot = ld64(slots + (k << U(3)))
+                if slot != U(0):
+                    prefetch_row(ctx, ldu32(slot))
+                k += U(1)
+        k = U(0)
+        while k < batch:
+            at = keys + ((first + k) << U(4))
+            row = -1
+            if guarded:
+                row = find_row(ctx, ld64(at), ld64(at + U(8)))
+            else:
+                row = found_at(ctx, ld64(slots + (k << U(3))), ld64(at), ld64(at + U(8)))
+            sts64(out + ((first + k) << U(3)), row)
+            if row >= 0:
+                hits += 1
+            k += U(1)
+        first += batch
     return hits
 
 

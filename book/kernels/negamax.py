@@ -4,12 +4,15 @@ from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     atomic_add64,
+    bit,
     blsr,
     ctz,
+    flip,
     i2u,
     ld64,
     ldi8,
     ldi16,
+    lds64,
     ldu8,
     ldu32,
     moves,
@@ -19,11 +22,25 @@ from desdaemon.engine.kernels.bits import (
     st32,
     st64,
     stack_buf,
+    sts64,
     u2i,
 )
 
-from .graph import barren, list_children
-from .table import WIDE, WIDE_COUNT, WIDE_ROOM, find_row, row_at
+from .graph import barren, list_children, prefetch_hash
+from .table import (
+    GUARD,
+    WIDE,
+    WIDE_COUNT,
+    WIDE_ROOM,
+    canonical,
+    find_row,
+    found_at,
+    hash_of,
+    prefetch_row,
+    probe,
+    row_at,
+    row_place,
+)
 
 NO_SCORE = -127
 PASS = U(64)
@@ -31,6 +48,8 @@ HUMAN = U(1)
 WIDE_FLAG = U(2)
 NARROW = U(0xFFFFFFFF)
 CHECK_ONLY = 8
+BATCH = U(8)
+FAMILY = U(2080)
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -65,6 +84,15 @@ def store_counts(ctx, at, counts):
             wide = True
         k += U(1)
     if wide:
+        if flags & WIDE_FLAG:
+            # What is not written does not cost a page of memory.
+            k = U(0)
+            same = True
+            while k < U(4):
+                same = same and count_of(ctx, at, k) == ld64(counts + (k << U(3)))
+                k += U(1)
+            if same:
+                return 1
         place = ldu32(at + U(16))
         if flags & WIDE_FLAG == U(0) or place >= ld64(ctx + WIDE_ROOM):
             place = atomic_add64(ctx + WIDE_COUNT, U(1))
@@ -80,7 +108,8 @@ def store_counts(ctx, at, counts):
         return 1
     k = U(0)
     while k < U(4):
-        st32(at + U(16) + (k << U(2)), u2i(ld64(counts + (k << U(3)))))
+        if ldu32(at + U(16) + (k << U(2))) != ld64(counts + (k << U(3))):
+            st32(at + U(16) + (k << U(2)), u2i(ld64(counts + (k << U(3)))))
         k += U(1)
     if flags & WIDE_FLAG:
         st8(at + U(39), u2i(flags ^ WIDE_FLAG))
@@ -126,6 +155,79 @@ def clear_leaf(at):
     st8(at + U(38), -1)
 
 
+@kernel("void(u64,u64,u64,u64,u64,u64)")
+def gather_children(ctx, order, start, end, layers, out):
+    """The children of rows ``order[start..end]``, at most `BATCH`, looked up together: what one look-up waits for is
+    asked for in the others' time.
+
+    For each row `FAMILY` bytes at ``out``: how many children, then the moves (0 for a forced pass), then 32 bytes a
+    child in the order of the moves: its board, and in the fourth word its row or -1. A layer without rows (see
+    `rows_with`) is not looked for.
+    """
+    guarded = ld64(ctx + GUARD) != U(0)
+    family = out
+    t = start
+    while t < end:
+        at = row_at(ctx, ldu32(order + (t << U(2))))
+        p = ld64(at)
+        o = ld64(at + U(8))
+        legal = moves(p, o)
+        count = U(0)
+        child = family + U(16)
+        st64(family + U(8), legal)
+        if legal == U(0):
+            if moves(o, p):
+                canonical(o, p, child)
+                h = hash_of(ld64(child), ld64(child + U(8)))
+                st64(child + U(16), h)
+                prefetch_hash(ctx, h)
+                count = U(1)
+        elif rows_with(layers, 63 - popc(p | o)):
+            while legal != U(0):
+                x = ctz(legal)
+                legal = blsr(legal)
+                f = flip(x, p, o)
+                canonical(o ^ f, p | f | bit(x), child)
+                h = hash_of(ld64(child), ld64(child + U(8)))
+                st64(child + U(16), h)
+                prefetch_hash(ctx, h)
+                child += U(32)
+                count += U(1)
+        st64(family, count)
+        family += FAMILY
+        t += U(1)
+    last = family
+    family = out
+    while family < last and not guarded:
+        child = family + U(16)
+        stop = child + (ld64(family) << U(5))
+        while child < stop:
+            slot = probe(ctx, ld64(child + U(16)))
+            st64(child + U(24), slot)
+            prefetch(slot)
+            child += U(32)
+        family += FAMILY
+    family = out
+    while family < last and not guarded:
+        child = family + U(16)
+        stop = child + (ld64(family) << U(5))
+        while child < stop:
+            if ld64(child + U(24)) != U(0):
+                prefetch_row(ctx, ldu32(ld64(child + U(24))))
+            child += U(32)
+        family += FAMILY
+    family = out
+    while family < last:
+        child = family + U(16)
+        stop = child + (ld64(family) << U(5))
+        while child < stop:
+            p = ld64(child)
+            o = ld64(child + U(8))
+            sts64(child + U(24), find_row(ctx, p, o) if guarded else found_at(ctx, ld64(child + U(24)), p, o))
+            child += U(32)
+        family += FAMILY
+
+
 @kernel("i64(u64,u64,i64,i64,u64,i64,u64)")
 def negamax_rows(ctx, order, start, end, margins, rule, stats):
     """Recompute rows ``order[start..end]`` from their leaves and children, which are final; answers where it stopped.
@@ -139,15 +241,27 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     leaf whose move has become a link is dropped. A child without a score is passed over, and a position with neither
     links nor leaf (its search is still to come) keeps its score.
     """
-    children = stack_buf(1024)
+    families = stack_buf(16640)
     counts = stack_buf(32)
     layers = stats + U(16)
     t = i2u(start)
     stop = i2u(end)
     changed = U(0)
+    gathered = t
+    family = families
     while t < stop:
-        if t + U(4) < stop:
-            prefetch(row_at(ctx, ldu32(order + ((t + U(4)) << U(2)))))
+        if t == gathered:
+            gathered += BATCH
+            if gathered > stop:
+                gathered = stop
+            gather_children(ctx, order, t, gathered, layers, families)
+            family = families
+            k = gathered
+            while k < gathered + BATCH and k < stop:
+                prefetch(row_place(ctx, ldu32(order + (k << U(2)))))
+                k += U(1)
+        else:
+            family += FAMILY
         at = row_at(ctx, ldu32(order + (t << U(2))))
         p = ld64(at)
         o = ld64(at + U(8))
@@ -163,35 +277,30 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
         linked = 0
         leaf_linked = False
         leaf_move = ldu8(at + U(36))
-        legal = moves(p, o)
-        if legal == U(0) or rows_with(layers, empties - 1):
-            count = list_children(ctx, p, o, children)
-            if count < 0:
-                count = 1
-                legal = U(0)
-            k = U(0)
-            while k < i2u(count):
-                move = PASS
-                if legal:
-                    move = ctz(legal)
-                    legal = blsr(legal)
-                row = find_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
-                k += U(1)
-                if row < 0:
-                    continue
-                if move == leaf_move:
-                    leaf_linked = True
-                child = row_at(ctx, i2u(row))
-                if ldi8(child + U(32)) == NO_SCORE:
-                    continue
-                linked += 1
-                score = larger(score, -ldi8(child + U(32)))
-                lower = larger(lower, -ldi8(child + U(34)))
-                upper = larger(upper, -ldi8(child + U(33)))
-                wins = add_saturated(wins, count_of(ctx, child, U(2)))
-                draws = add_saturated(draws, count_of(ctx, child, U(1)))
-                losses = add_saturated(losses, count_of(ctx, child, U(0)))
-                lines = add_saturated(lines, count_of(ctx, child, U(3)))
+        legal = ld64(family + U(8))
+        k = U(0)
+        while k < ld64(family):
+            move = PASS
+            if legal:
+                move = ctz(legal)
+                legal = blsr(legal)
+            row = lds64(family + U(40) + (k << U(5)))
+            k += U(1)
+            if row < 0:
+                continue
+            if move == leaf_move:
+                leaf_linked = True
+            child = row_at(ctx, i2u(row))
+            if ldi8(child + U(32)) == NO_SCORE:
+                continue
+            linked += 1
+            score = larger(score, -ldi8(child + U(32)))
+            lower = larger(lower, -ldi8(child + U(34)))
+            upper = larger(upper, -ldi8(child + U(33)))
+            wins = add_saturated(wins, count_of(ctx, child, U(2)))
+            draws = add_saturated(draws, count_of(ctx, child, U(1)))
+            losses = add_saturated(losses, count_of(ctx, child, U(0)))
+            lines = add_saturated(lines, count_of(ctx, child, U(3)))
         own = ldi8(at + U(37))
         if leaf_move > U(65) or own < -64 or leaf_linked:
             own = NO_SCORE

@@ -15,6 +15,7 @@ from desdaemon.engine.kernels.bits import (
     ldu8,
     ldu32,
     mirror_columns,
+    prefetch,
     st8,
     st32,
     st64,
@@ -22,7 +23,8 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-CHUNKS = U(0)
+from .blocks import check_range
+
 COUNT = U(8)
 SEGMENTS = U(16)
 WIDE = U(24)
@@ -31,6 +33,7 @@ WIDE_ROOM = U(40)
 ROOM = U(48)
 FULL = U(56)
 RESULTS = U(64)
+GUARD = U(72)
 
 ROW_BYTES = U(40)
 RESULT_BYTES = U(24)
@@ -39,16 +42,34 @@ CHUNK_MASK = U((1 << 14) - 1)
 SEGMENT_BYTES = U(32)
 
 
+@kernel("void(u64,u64,u64)", inline=True)
+def ensure(ctx, at, size):
+    """Compare what lies at ``at`` with its checksum, where it is mapped from a file that was not compared yet."""
+    guard = ld64(ctx + GUARD)
+    if guard != U(0):
+        check_range(guard, at, size)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def row_place(ctx, row):
+    """Where a row's record lies, to be prefetched; to be read or written it has to come from `row_at`."""
+    return ld64(ld64(ctx) + ((row >> CHUNK_BITS) << U(3))) + (row & CHUNK_MASK) * ROW_BYTES
+
+
 @kernel("u64(u64,u64)", inline=True)
 def row_at(ctx, row):
     """The address of a row's record."""
-    return ld64(ld64(ctx) + ((row >> CHUNK_BITS) << U(3))) + (row & CHUNK_MASK) * ROW_BYTES
+    at = row_place(ctx, row)
+    ensure(ctx, at, ROW_BYTES)
+    return at
 
 
 @kernel("u64(u64,u64)", inline=True)
 def result_at(ctx, row):
     """The address of a row's game results."""
-    return ld64(ld64(ctx + RESULTS) + ((row >> CHUNK_BITS) << U(3))) + (row & CHUNK_MASK) * RESULT_BYTES
+    at = ld64(ld64(ctx + RESULTS) + ((row >> CHUNK_BITS) << U(3))) + (row & CHUNK_MASK) * RESULT_BYTES
+    ensure(ctx, at, RESULT_BYTES)
+    return at
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -91,12 +112,17 @@ def find_row(ctx, p, o):
     capacity = ld64(segment + U(16))
     tag = tag_of(h)
     count = ld64(ctx + COUNT)
+    guard = ld64(ctx + GUARD)
     i = place_of(h, capacity)
     while True:
+        if guard != U(0):
+            check_range(guard, tags + i, U(1))
         found = ldu8(tags + i)
         if found == U(0):
             return -1
         if found == tag:
+            if guard != U(0):
+                check_range(guard, rows + (i << U(2)), U(4))
             row = ldu32(rows + (i << U(2)))
             # A damaged file that was not checked must not lead outside.
             if row < count:
@@ -108,8 +134,52 @@ def find_row(ctx, p, o):
             i = U(0)
 
 
-@kernel("void(u64,u64,u64)", inline=True)
-def index_row(segment, h, row):
+@kernel("u64(u64,u64)", inline=True)
+def probe(ctx, h):
+    """Where the number of the first row lies that a position of hash ``h`` may be in; 0 when it is in none.
+
+    Only for a table that is not guarded.
+    """
+    segment = segment_of(ctx, h)
+    tags = ld64(segment)
+    capacity = ld64(segment + U(16))
+    tag = tag_of(h)
+    i = place_of(h, capacity)
+    found = ldu8(tags + i)
+    while found != U(0) and found != tag:
+        i += U(1)
+        if i == capacity:
+            i = U(0)
+        found = ldu8(tags + i)
+    if found == U(0):
+        return U(0)
+    return ld64(segment + U(8)) + (i << U(2))
+
+
+@kernel("void(u64,u64)", inline=True)
+def prefetch_row(ctx, row):
+    """Ask for a row's record, which may lie in two cache lines."""
+    if row < ld64(ctx + COUNT):
+        at = row_place(ctx, row)
+        prefetch(at)
+        prefetch(at + ROW_BYTES - U(1))
+
+
+@kernel("i64(u64,u64,u64,u64)", inline=True)
+def found_at(ctx, slot, p, o):
+    """The row of a canonical position for which `probe` gave ``slot``; -1 when it is not there."""
+    if slot == U(0):
+        return -1
+    row = ldu32(slot)
+    if row < ld64(ctx + COUNT):
+        at = row_place(ctx, row)
+        if ld64(at) == p and ld64(at + U(8)) == o:
+            return u2i(row)
+    return find_row(ctx, p, o)
+
+
+@kernel("void(u64,u64,u64,u64)", inline=True)
+def index_row(ctx, segment, h, row):
     """Put a row that is not there yet into its segment, which has room."""
     tags = ld64(segment)
     capacity = ld64(segment + U(16))
@@ -118,8 +188,11 @@ def index_row(segment, h, row):
         i += U(1)
         if i == capacity:
             i = U(0)
+    slot = ld64(segment + U(8)) + (i << U(2))
+    # The tags up to here were compared when the row was looked up.
+    ensure(ctx, slot, U(4))
     st8(tags + i, u2i(tag_of(h)))
-    st32(ld64(segment + U(8)) + (i << U(2)), u2i(row))
+    st32(slot, u2i(row))
     st64(segment + U(24), ld64(segment + U(24)) + U(1))
 
 
@@ -153,7 +226,7 @@ def insert_row(ctx, p, o):
     st64(at, p)
     st64(at + U(8), o)
     blank_row(at)
-    index_row(segment, h, row)
+    index_row(ctx, segment, h, row)
     st64(ctx + COUNT, row + U(1))
     return u2i(row) * 2 + 1
 
@@ -196,6 +269,8 @@ def rehash_segment(ctx, number, tags, rows, capacity):
     old_tags = ld64(segment)
     old_rows = ld64(segment + U(8))
     old_capacity = ld64(segment + U(16))
+    ensure(ctx, old_tags, old_capacity)
+    ensure(ctx, old_rows, old_capacity << U(2))
     st64(segment, tags)
     st64(segment + U(8), rows)
     st64(segment + U(16), capacity)
@@ -206,7 +281,7 @@ def rehash_segment(ctx, number, tags, rows, capacity):
             row = ldu32(old_rows + (i << U(2)))
             if row < ld64(ctx + COUNT):
                 at = row_at(ctx, row)
-                index_row(segment, hash_of(ld64(at), ld64(at + U(8))), row)
+                index_row(ctx, segment, hash_of(ld64(at), ld64(at + U(8))), row)
         i += U(1)
 
 
