@@ -229,6 +229,7 @@ class Book:
 
     def _begin_change(self) -> None:
         self.recorder.allow()
+        self.table.sound()
 
     def touch(self, rows: Iterable[int]) -> None:
         """The positions in rows are new or different: scores, and which leaves have a fault, depend on them."""
@@ -420,6 +421,7 @@ class Book:
             changed = negamax_from(self.table, self._options, self._touched, going)
         if changed is None:
             self._touched = None
+            self.table.check_all(going)
             changed = negamax(self.table, self._options, threads=threads, going=going)
         self._touched = set()
         self.due = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from .errors import BookError
+from .progress import Going, silent
 from .record import COUNTS, FLAGS_KEPT
 
 CHUNK_BITS = 14
@@ -19,9 +21,51 @@ Bytes = npt.NDArray[np.uint8]
 Records = npt.NDArray[Any]
 
 
+class Guard(Protocol):
+    """What compares the blocks of a mapped file with their checksums before they are used (`storage/blocks.py`)."""
+
+    at: int
+    """Where the kernels find it."""
+
+    @property
+    def damage(self) -> BookError | None:
+        """What is wrong with a block that did not match; None as long as none was found."""
+
+    def check(self, at: int, size: int) -> None:
+        """Compare what holds some bytes of memory. Raises BookError when anything compared so far did not match."""
+
+    def check_all(self, going: Going = silent) -> None:
+        """Compare everything. Raises BookError."""
+
+
+class State(NamedTuple):
+    """The parts of a table, see `Table.state`."""
+
+    rows: int
+    chunks: list[Records]
+    segments: list[Bytes]
+    descriptors: Words
+    wide: Words
+    results: list[Records]
+
+
 def address(array: npt.NDArray[Any]) -> int:
     """Where an array's data begins."""
     return int(array.ctypes.data)
+
+
+def addresses(chunks: list[Records]) -> Words:
+    """Where chunks begin that lie one after another in memory, but for the last."""
+    places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
+        address(chunks[0])
+    )
+    places[-1] = address(chunks[-1])
+    return places
+
+
+def segment_bytes(capacity: int) -> int:
+    """The size of one index segment: tags, padded to a multiple of 8, then 32-bit rows."""
+    return (capacity + 7) // 8 * 8 + 4 * capacity
 
 
 def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:

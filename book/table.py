@@ -11,12 +11,26 @@ import ctypes
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import CHUNK_BITS, CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
+from .chunks import (
+    CHUNK_BITS,
+    CHUNK_ROWS,
+    Bytes,
+    Guard,
+    Records,
+    Rows,
+    State,
+    Words,
+    address,
+    addresses,
+    by_chunk,
+    segment_bytes,
+    without_counts,
+)
 from .compiled import kernels
 from .progress import Going, silent, slices
 from .record import COUNTS, RECORD, RESULT, STATE, WIDE, Entry
@@ -38,23 +52,7 @@ _STEP = 1 << 12
 _TURN_S = 0.002
 _PAUSE_S = 50e-6
 
-_COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS = range(1, 9)
-
-
-def segment_bytes(capacity: int) -> int:
-    """The size of one index segment: tags, padded to a multiple of 8, then 32-bit rows."""
-    return (capacity + 7) // 8 * 8 + 4 * capacity
-
-
-class State(NamedTuple):
-    """The parts of a table, see `Table.state`."""
-
-    rows: int
-    chunks: list[Records]
-    segments: list[Bytes]
-    descriptors: Words
-    wide: Words
-    results: list[Records]
+_COUNT, _SEGMENTS, _WIDE, _WIDE_COUNT, _WIDE_ROOM, _ROOM, _FULL, _RESULTS, _GUARD = range(1, 10)
 
 
 class Table:
@@ -69,6 +67,7 @@ class Table:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.removals = 0
+        self.guard: Guard | None = None
         self._kernels = kernels()
         self._context: Words = np.zeros(16, np.uint64)
         self._context_at = address(self._context)
@@ -81,6 +80,7 @@ class Table:
         self._result_pointers: Words = np.zeros(0, np.uint64)
         self._scratch: Words = np.zeros(160, np.uint64)
         self._local = threading.local()
+        self._guards: list[Guard] = []
         for number in range(SEGMENTS):
             memory = np.zeros(segment_bytes(MIN_SLOTS), np.uint8)
             self._segments.append(memory)
@@ -89,6 +89,43 @@ class Table:
         self._context[_SEGMENTS] = address(self._descriptors)
         self._context[_WIDE] = address(self._wide)
         self._context[_WIDE_ROOM] = len(self._wide)
+
+    # ------------------------------------------------------------------------------------------------ damage
+
+    def watch(self, guard: Guard | None) -> None:
+        """Have mapped memory compared before its first use; None: all of it was."""
+        self.guard = guard
+        self._context[_GUARD] = guard.at if guard is not None else 0
+        if guard is not None:
+            # A kernel may still be on its way with it when it is not needed any more.
+            self._guards.append(guard)
+
+    def sound(self) -> None:
+        """Raise BookError where a block of the mapped file was found to be damaged: then nothing may be changed, and
+        nothing be said of all positions."""
+        damage = self.guard.damage if self.guard is not None else None
+        if damage is not None:
+            raise damage
+
+    def check_all(self, going: Going = silent) -> None:
+        """Compare all that is mapped and was not compared yet. Raises BookError."""
+        if self.guard is not None:
+            self.guard.check_all(going)
+
+    def _ensure(self, array: npt.NDArray[Any]) -> None:
+        """`sound`, after the memory of an array was compared."""
+        if self.guard is not None and len(array):
+            self.guard.check(address(array), array.nbytes)
+
+    def _chunk_of(self, number: int) -> Records:
+        chunk = self._chunks[number]
+        self._ensure(chunk)
+        return chunk
+
+    def _results_in(self, number: int) -> Records:
+        results = self._results[number]
+        self._ensure(results)
+        return results
 
     # ------------------------------------------------------------------------------------------------ memory
 
@@ -166,6 +203,7 @@ class Table:
 
     def state(self) -> State:
         """Everything this table consists of, not copied: nothing may change while it is used."""
+        self.check_all()
         with self.lock:
             wide = self._wide[: min(int(self._context[_WIDE_COUNT]), len(self._wide))]
             return State(len(self), self._chunks, self._segments, self._descriptors, wide, self._results)
@@ -178,9 +216,15 @@ class Table:
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Become the table that another one's `state` was; ``segments`` are (memory, capacity, used)."""
-        for chunk in chunks:
-            self._adopt_chunk(chunk)
+        """Become the table that another one's `state` was; ``segments`` are (memory, capacity, used).
+
+        All chunks but the last lie one after another in memory.
+        """
+        if chunks:
+            self._chunks = chunks
+            self._pointers = addresses(chunks)
+            self._context[0] = address(self._pointers)
+            self._context[_ROOM] = len(chunks) * CHUNK_ROWS
         for number, (memory, capacity, used) in enumerate(segments):
             self._segments[number] = memory
             self._describe(number, memory, capacity, used)
@@ -189,8 +233,10 @@ class Table:
         self._context[_WIDE] = address(self._wide)
         self._context[_WIDE_ROOM] = len(self._wide)
         self._context[_WIDE_COUNT] = len(wide)
-        for part in results:
-            self._add_result_chunk(part)
+        if results:
+            self._results = results
+            self._result_pointers = addresses(results)
+            self._context[_RESULTS] = address(self._result_pointers)
         self._context[_COUNT] = count
 
     def become(self, other: Table) -> None:
@@ -200,6 +246,7 @@ class Table:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
                 setattr(self, name, getattr(other, name))
             self._context[:] = other._context
+            self.watch(other.guard)
         self.removals += 1
 
     def without(self, marked: npt.NDArray[np.bool_], going: Going = silent) -> Table:
@@ -212,7 +259,7 @@ class Table:
             made.insert_records(without_counts(self.chunk(start >> CHUNK_BITS)[staying]))
             if self._results:
                 rows = np.arange(before, len(made), dtype=np.int64)
-                made.set_results_of(rows, self._results[start >> CHUNK_BITS][: end - start][staying])
+                made.set_results_of(rows, self._results_in(start >> CHUNK_BITS)[: end - start][staying])
         return made
 
     @property
@@ -229,7 +276,9 @@ class Table:
 
     @property
     def context(self) -> int:
-        """The address that the kernels know this table by; use it under `lock` only."""
+        """The address that the kernels know this table by; use it under `lock` only. Raises BookError in a damaged
+        book: what goes over many positions asks for it again for each part."""
+        self.sound()
         return self._context_at
 
     def _pair(self) -> tuple[Any, int]:
@@ -277,6 +326,7 @@ class Table:
         with self.lock:
             while True:
                 answer = int(self._kernels.insert_row(self._context_at, player, opponent))
+                self.sound()
                 if answer >= 0:
                     return answer >> 1, bool(answer & 1)
                 self.make_room(answer)
@@ -294,6 +344,7 @@ class Table:
                         self._context_at, address(records), done, end, int(overwrite), address(out)
                     )
                 )
+                self.sound()
                 reason = int(out.view(np.int64)[0])
                 if reason:
                     self.make_room(reason)
@@ -303,6 +354,7 @@ class Table:
         """Remove the rows whose byte in ``marked`` (one for each row) is not 0; answers how many. Renumbers rows."""
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")
+        self.check_all()
         marked = np.ascontiguousarray(marked, np.uint8)
         gone = 0
         self.removals += 1
@@ -325,7 +377,7 @@ class Table:
 
     def chunk(self, number: int) -> Records:
         """The `RECORD`s of rows ``number * CHUNK_ROWS``.. that are in use, as an array that shares their memory."""
-        return self._chunks[number][: max(0, len(self) - number * CHUNK_ROWS)]
+        return self._chunk_of(number)[: max(0, len(self) - number * CHUNK_ROWS)]
 
     def chunks(self) -> Iterator[Records]:
         """All records in order of rows, a chunk at a time."""
@@ -345,7 +397,10 @@ class Table:
         """The position in a row."""
         if not 0 <= row < len(self):
             raise IndexError(f"no row {row} among {len(self)}")
-        values = self._chunks[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
+        chunk, place = self._chunks[row >> CHUNK_BITS], row & CHUNK_ROWS - 1
+        if self.guard is not None:
+            self._kernels.check_range(self.guard.at, address(chunk[place : place + 1]), RECORD.itemsize)
+        values = chunk[place].item()
         if values[-1] & WIDE:
             counts = self._wide[values[2]].tolist() if values[2] < len(self._wide) else [0, 0, 0, 0]
             return Entry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
@@ -355,13 +410,13 @@ class Table:
         """The `RECORD`s in rows, in the order of ``rows``."""
         found = np.zeros(len(rows), RECORD)
         for number, here, places in by_chunk(rows):
-            found[here] = self._chunks[number][places]
+            found[here] = self._chunk_of(number)[places]
         return found
 
     def set_leaves(self, rows: Rows, moves: Bytes, scores: npt.NDArray[np.int8], levels: npt.NDArray[np.int8]) -> None:
         """Give rows, none of them twice, other leaves."""
         for number, here, places in by_chunk(rows):
-            chunk = self._chunks[number]
+            chunk = self._chunk_of(number)
             for name, values in (("leaf_move", moves), ("leaf_score", scores), ("leaf_level", levels)):
                 chunk[name][places] = values[here]
 
@@ -398,6 +453,7 @@ class Table:
         with self.lock:
             chunk = self._chunks[row >> CHUNK_BITS]
             place = row & CHUNK_ROWS - 1
+            self._ensure(chunk[place : place + 1])
             if max(entry[2:6]) < 1 << 32:
                 chunk[place] = (int(chunk[place]["player"]), int(chunk[place]["opponent"]), *entry[2:])
                 return
@@ -432,14 +488,14 @@ class Table:
         """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
         kinds = np.empty(len(self), np.uint8)
         for start, end in slices(len(self), CHUNK_ROWS, "passes", going):
-            self._kernels.list_kinds(self._context_at, start, end, address(kinds) + start)
+            self._kernels.list_kinds(self.context, start, end, address(kinds) + start)
         return kinds
 
     def by_empties(self, going: Going = silent) -> Words:
         """How many positions have 0..64 empty squares."""
         counts: Words = np.zeros(65, np.uint64)
         for start, end in slices(len(self), CHUNK_ROWS, "count", going):
-            self._kernels.count_empties(self._context_at, start, end, address(counts))
+            self._kernels.count_empties(self.context, start, end, address(counts))
         return counts
 
     def insert_children(self, start: int, end: int, going: Going = silent) -> None:
@@ -448,7 +504,7 @@ class Table:
         for first, last in self._turns(end - start, _STEP):
             at = start + first
             while at < start + last:
-                at = int(self._kernels.insert_children(self._context_at, at, start + last, address(reason)))
+                at = int(self._kernels.insert_children(self.context, at, start + last, address(reason)))
                 if reason[0]:
                     self.make_room(int(reason[0]))
             going("add", at, end)
@@ -486,7 +542,7 @@ class Table:
         """Games won, drawn and lost by the side to move here (weights, see `desdaemon.book.growth.game_results`)."""
         if not self._results:
             return 0.0, 0.0, 0.0
-        won, drawn, lost = self._results[row >> CHUNK_BITS][row & CHUNK_ROWS - 1].item()
+        won, drawn, lost = self._results_in(row >> CHUNK_BITS)[row & CHUNK_ROWS - 1].item()
         return won, drawn, lost
 
     def _keep_results(self) -> None:
@@ -499,14 +555,14 @@ class Table:
         found = np.zeros(len(rows), RESULT)
         if self._results:
             for number, here, places in by_chunk(rows):
-                found[here] = self._results[number][places]
+                found[here] = self._results_in(number)[places]
         return found
 
     def set_results_of(self, rows: Rows, results: Records) -> None:
         """Store `RESULT` records for rows, none of them twice."""
         self._keep_results()
         for number, here, places in by_chunk(rows):
-            self._results[number][places] = results[here]
+            self._results_in(number)[places] = results[here]
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""

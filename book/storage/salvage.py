@@ -37,9 +37,9 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.Header, notes: list[st
         return set()
     bad = set()
     for number, expected in enumerate(np.frombuffer(sums_raw, "<u4").tolist()):
-        at = snapshot.PAGE + number * snapshot.BLOCK
-        if zlib.crc32(data[at : min(at + snapshot.BLOCK, header.checksums_at)]) != expected:
-            notes.append(f"{path}: block {number} (1 MiB at byte {at}) is damaged")
+        at = snapshot.PAGE + number * header.block
+        if zlib.crc32(data[at : min(at + header.block, header.checksums_at)]) != expected:
+            notes.append(f"{path}: block {number} ({header.block >> 10} KiB at byte {at}) is damaged")
             bad.add(number)
     return bad
 
@@ -59,8 +59,8 @@ def salvage(path: Path, going: Going = silent) -> Salvaged:
     records = np.frombuffer(data, RECORD, available, snapshot.PAGE).copy()
     first = np.arange(available, dtype=np.int64) * RECORD.itemsize
     blocks = np.array(sorted(bad), np.int64)
-    whole = ~np.isin(first // snapshot.BLOCK, blocks)
-    whole &= ~np.isin((first + RECORD.itemsize - 1) // snapshot.BLOCK, blocks)
+    whole = ~np.isin(first // header.block, blocks)
+    whole &= ~np.isin((first + RECORD.itemsize - 1) // header.block, blocks)
     whole &= possible(records)
     kept = without_counts(records[whole])
     book = Book(header.options)

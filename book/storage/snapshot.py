@@ -9,6 +9,7 @@ import mmap
 import struct
 import time
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,22 +17,25 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import CHUNK_ROWS, Records
+from desdaemon.book.chunks import CHUNK_ROWS, Records, address, segment_bytes
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.record import RECORD, RESULT
-from desdaemon.book.table import SEGMENTS, Table, segment_bytes
+from desdaemon.book.table import SEGMENTS, Table
 
+from .blocks import Blocks
 from .files import BACKUPS, Output, replacing
 
 MAGIC = b"DESBOOK\n"
-VERSION = 2
-READABLE = (1, 2)
-"""In version 1 the last chunk is filled up, the index is always there, and the state is not known."""
+VERSION = 3
+READABLE = (1, 2, 3)
+"""In version 1 the last chunk is filled up, the index is always there, and the state is not known. Up to version 2 a
+block has 1 MiB."""
 
 PAGE = 4096
-BLOCK = 1 << 20
+BLOCK = 1 << 16
+_OLD_BLOCK = 1 << 20
 INDEXED_FROM = 1 << 16
 """Of fewer positions there is no index in the file."""
 
@@ -41,7 +45,7 @@ SETTLED = 1
 COMPLETE = 2
 """State: no leaf is missing, illegal or a link."""
 
-_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q")
+_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q II")
 _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
@@ -68,6 +72,11 @@ class Header(NamedTuple):
     def stored(self) -> int:
         """Records in the file."""
         return self.rows if self.version > 1 else self.chunks * CHUNK_ROWS
+
+    @property
+    def block(self) -> int:
+        """Bytes that have a checksum of their own."""
+        return BLOCK if self.version > 2 else _OLD_BLOCK
 
 
 class _Summing:
@@ -128,6 +137,8 @@ def _pack(header: Header) -> bytes:
             CHUNK_ROWS,
             header.state,
             header.created,
+            header.block if header.version > 2 else 0,
+            0,
         ).ljust(PAGE, b"\0")
 
     return packed(zlib.crc32(packed(0)))
@@ -203,10 +214,10 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
     if fields[0] != MAGIC:
         raise Unreadable(path, 0, f"not a book: begins with {fields[0]!r}, not {MAGIC!r}")
     if fields[1] not in READABLE:
-        raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 and {VERSION} can be read")
+        raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 to {VERSION} can be read")
     book, sequence, count, segments_at, wide_at, wide, results_at, checksums_at, whole = fields[3:12]
     chunks, checksums_crc = fields[12:14]
-    numbers, chunk_rows, state, created = fields[14:20], *fields[20:]
+    numbers, chunk_rows, state, created = fields[14:20], *fields[20:23]
     try:
         options = Options._make((*numbers[:5], Rule(numbers[5])))
     except ValueError:
@@ -243,16 +254,25 @@ class Mapped(NamedTuple):
 
 
 def _compare(path: Path, header: Header, sums: bytes, going: Going) -> None:
-    """Compare all blocks of 1 MiB with their checksums. Raises Unreadable naming the first bad one.
+    """Compare all blocks with their checksums. Raises Unreadable naming the first bad one.
 
     It reads the file, not the memory, so that it may run beside changes.
     """
+    block = header.block
+    many = _OLD_BLOCK // block
+    expected = np.frombuffer(sums, "<u4").tolist()
     with path.open("rb") as stream:
         stream.seek(PAGE)
-        for number, (expected,) in enumerate(struct.iter_unpack("<I", sums)):
-            at = PAGE + number * BLOCK
-            if zlib.crc32(stream.read(min(BLOCK, header.checksums_at - at))) != expected:
-                raise Unreadable(path, at, f"block {number} (1 MiB) does not match its checksum")
+        for first in range(0, len(expected), many):
+            at = PAGE + first * block
+            read = memoryview(stream.read(min(_OLD_BLOCK, header.checksums_at - at)))
+            for number, wanted in enumerate(expected[first : first + many]):
+                if zlib.crc32(read[number * block : (number + 1) * block]) != wanted:
+                    raise Unreadable(
+                        path,
+                        at + number * block,
+                        f"block {first + number} ({block >> 10} KiB) does not match its checksum",
+                    )
             going("check", at, header.size)
 
 
@@ -277,7 +297,8 @@ def _check_sums(path: Path, header: Header, sums: bytes) -> None:
 
 
 def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
-    """Open a book's file by mapping it; with ``check`` all blocks are compared with their checksums first.
+    """Open a book's file by mapping it. All blocks are compared with their checksums first, or, without ``check``, each
+    block before it is first used (`blocks.Blocks`).
 
     Raises Unreadable.
     """
@@ -292,9 +313,15 @@ def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
     sums = bytes(data[header.checksums_at :])
     _check_sums(path, header, sums)
-    if check:
-        _compare(path, header, sums, going)
     table = Table()
+    if check or not header.segments_at:
+        _compare(path, header, sums, going)
+    else:
+        blocks = Blocks(path, data, PAGE, header.checksums_at, header.block, np.frombuffer(sums, np.uint32))
+        table.watch(blocks)
+        for at, size in _read_at_once(header):
+            if size:
+                blocks.check(address(data) + at, size)
     records = data[PAGE:][: header.stored * RECORD.itemsize].view(RECORD)
     wide = data[header.wide_at :][: header.wide * 32].view(np.uint64).reshape(-1, 4)
     results = None
@@ -311,6 +338,17 @@ def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
         if results is not None:
             table.set_results_of(np.arange(header.rows), results)
     return Mapped(table, header)
+
+
+def _read_at_once(header: Header) -> Iterator[tuple[int, int]]:
+    """The parts of a file, as byte and size, that an opening copies: the table of segments, the last chunk, the wide
+    counts."""
+    tail = header.stored % CHUNK_ROWS
+    yield header.segments_at, SEGMENTS * _SEGMENT.itemsize
+    yield PAGE + (header.stored - tail) * RECORD.itemsize, tail * RECORD.itemsize
+    yield header.wide_at, header.wide * 32
+    if header.results_at:
+        yield header.results_at + (header.stored - tail) * RESULT.itemsize, tail * RESULT.itemsize
 
 
 def book_of(mapped: Mapped) -> Book:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import os
 import secrets
 import threading
 import time
@@ -20,6 +21,7 @@ from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, Write
 from desdaemon.book.progress import Going, silent
 
 from . import journal, snapshot
+from .blocks import Blocks
 from .files import BACKUPS
 from .lock import Lock
 from .observers import Journalist, Recorder, Refuser
@@ -34,7 +36,10 @@ RETRY_SECONDS = 5.0
 """A write that failed is repeated this often; a change that is wanted meanwhile repeats it at once."""
 
 CHECKED_AT_OPEN = 1 << 30
-"""Up to this size a file's checksums are all compared when it is opened; a larger one's by `Store.check`."""
+"""Up to this size a file's checksums are all compared when it is opened; of a larger one each block before it is first
+used, and all of them by and by."""
+
+_LOWEST = 19
 
 BLOATED = 1 << 26
 """No journal is called bloated up to this size."""
@@ -67,7 +72,11 @@ class Store:
         self._writer: journal.Writer | None = None
         self._recorder: Journalist | None = None
         self._thread: threading.Thread | None = None
+        self._checker: threading.Thread | None = None
         self._rescued = -1
+        if mapped.table.guard is not None:
+            self._checker = threading.Thread(target=self._check_blocks, name="book-check", daemon=True)
+            self._checker.start()
 
     @property
     def read_only(self) -> bool:
@@ -106,6 +115,31 @@ class Store:
         if self._thread is None:
             self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
             self._thread.start()
+
+    @property
+    def damage(self) -> str:
+        """What was found to be damaged in the file since it was opened; empty when nothing was."""
+        damage = self.book.table.guard.damage if self.book.table.guard is not None else None
+        return str(damage) if damage is not None else ""
+
+    def _check_blocks(self) -> None:
+        """Compare all blocks of a large file with their checksums, at the lowest priority, at most half of the time."""
+        table = self.book.table
+        blocks = table.guard
+        if not isinstance(blocks, Blocks):
+            return
+        if hasattr(os, "setpriority"):
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+        done, spent = 0, 0.0
+        while not self._closing.wait(spent) and done < blocks.size and blocks.damage is None:
+            begun = time.monotonic()
+            done = blocks.check_some(done)
+            spent = time.monotonic() - begun
+        if blocks.damage is not None:
+            _log.error("%s", blocks.damage)
+        elif done == blocks.size and table.guard is blocks:
+            table.watch(None)
 
     def _begin_writing(self, found: journal.Scan | None, identity: int, sequence: int) -> None:
         """Make the journal ready for changes: begin one where there is none, keep and cut a torn end. Raises
@@ -216,8 +250,9 @@ class Store:
                 raise WriteFailed(f"{self.path}: the last changes were not written: {error}") from error
         finally:
             self._closing.set()
-            if self._thread is not None:
-                self._thread.join()
+            for thread in (self._thread, self._checker):
+                if thread is not None:
+                    thread.join()
             self.book.recorder = Recorder()
             if self._writer is not None:
                 self._writer.close()

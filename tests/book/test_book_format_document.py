@@ -40,15 +40,17 @@ def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     data = path.read_bytes()
 
     magic, version, crc, _, sequence, rows = struct.unpack_from("<8sIIQQQ", data)
-    assert (magic, version, sequence, rows) == (b"DESBOOK\n", 2, 0, len(book))
+    assert (magic, version, sequence, rows) == (b"DESBOOK\n", 3, 0, len(book))
     assert crc == zlib.crc32(data[:12] + bytes(4) + data[16:4096])
     segments, wide_at, wides, results, checksums, size, chunks, checksums_crc = struct.unpack_from("<6QII", data, 40)
     assert size == len(data)
     assert checksums_crc == zlib.crc32(data[checksums:])
-    blocks = [data[at : min(at + (1 << 20), checksums)] for at in range(4096, checksums, 1 << 20)]
+    blocks = [data[at : min(at + 65536, checksums)] for at in range(4096, checksums, 65536)]
     assert list(struct.unpack_from(f"<{len(blocks)}I", data, checksums)) == [zlib.crc32(block) for block in blocks]
     assert struct.unpack_from("<6i", data, 96) == tuple(book.options)
     assert struct.unpack_from("<II", data, 120) == (16384, 0)
+    assert struct.unpack_from("<II", data, 136) == (65536, 0)
+    assert not any(data[144:4096])
     assert checksums == results + 24 * rows
     assert bool(segments) is (indexed_from == 0)
     assert wide_at == 4096 + 40 * rows or segments == 4096 + 40 * rows
@@ -110,7 +112,7 @@ def first_version(book: Book) -> bytes:
     return page(zlib.crc32(page(0))) + body + sums
 
 
-def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_second(tmp_path: Path) -> None:
+def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_third(tmp_path: Path) -> None:
     book = small_book()
     deviate(book, START, Worker(toy), 2, 6)
     path = tmp_path / "b.book"
@@ -121,7 +123,7 @@ def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_second(tmp_
         assert not store.book.settled
         assert verify(store.book).clean
         store.save()
-    assert struct.unpack_from("<I", path.read_bytes(), 8) == (2,)
+    assert struct.unpack_from("<I", path.read_bytes(), 8) == (3,)
     assert struct.unpack_from("<I", path.read_bytes(), 124) == (0,)
     with open_store(path) as store:
         assert contents(store.book) == contents(book)

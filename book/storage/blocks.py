@@ -1,0 +1,119 @@
+"""The blocks of a large book's mapped file that are compared with their checksums before they are first used.
+
+Comparing a file of many gigabytes takes too long for an opening. So `snapshot.read` gives the table a `Blocks`, and
+from then on whatever reads or writes mapped memory, kernels and numpy alike, compares the blocks it touches first
+(`kernels/blocks.py`); the store's thread compares the others while nothing else is to be done. A block that does not
+match is filled with zeros in memory, so that nothing of it is used, and from then on the book refuses to change.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.chunks import Bytes, address
+from desdaemon.book.compiled import kernels
+from desdaemon.book.errors import Unreadable
+from desdaemon.book.progress import Going, silent
+
+_SLICE = 1 << 22
+"""So many bytes are compared at a time by `Blocks.check_all`."""
+
+_UNCHECKED, _SPOILT = 0, 2
+_DAMAGED = 8
+
+
+@cache
+def crc_tables() -> npt.NDArray[np.uint32]:
+    """Entry (k, byte): what a byte followed by k zero bytes adds to a CRC-32."""
+    tables = np.zeros((8, 256), np.uint32)
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
+        tables[0, byte] = crc
+    for k in range(1, 8):
+        tables[k] = tables[k - 1] >> 8 ^ tables[0, tables[k - 1] & 0xFF]
+    return tables
+
+
+class Blocks:
+    """Which blocks of a mapped file were compared. Any thread may call `check` and the kernels at any time."""
+
+    def __init__(self, path: Path, data: Bytes, first: int, end: int, block: int, sums: npt.NDArray[np.uint32]) -> None:
+        """``data`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``."""
+        self.path = path
+        self._data = data
+        self._first = first
+        self._block = block
+        self.size = end - first
+        self._sums = np.ascontiguousarray(sums, np.uint32)
+        self._states: Bytes = np.zeros(len(sums), np.uint8)
+        self._tables = crc_tables()
+        at = address(data)
+        # See the offsets in kernels/blocks.py.
+        self._words = np.array(
+            [
+                at + first,
+                at + end,
+                block.bit_length() - 1,
+                address(self._states),
+                address(self._sums),
+                address(self._tables),
+                0,
+                0,
+                0,
+            ],
+            np.uint64,
+        )
+        self.at = address(self._words)
+        """Where the kernels find the guard."""
+
+    @property
+    def left(self) -> int:
+        """How many blocks were not compared yet."""
+        return int(np.count_nonzero(self._states == _UNCHECKED))
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    @property
+    def damage(self) -> Unreadable | None:
+        """What is wrong with the first block that was found not to match; None as long as there is none."""
+        number = int(self._words[_DAMAGED])
+        if not number:
+            return None
+        at = self._first + (number - 1) * self._block
+        return Unreadable(
+            self.path,
+            at,
+            f"block {number - 1} ({self._block >> 10} KiB) does not match its checksum: "
+            "nothing of it is used, and the book cannot change; book salvage takes what is whole",
+        )
+
+    def check(self, at: int, size: int) -> None:
+        """Compare what holds ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable where anything
+        that was compared so far does not match."""
+        kernels().check_range(self.at, at, size)
+        damage = self.damage
+        if damage is not None:
+            raise damage
+
+    def check_some(self, start: int, size: int = _SLICE) -> int:
+        """Compare what lies in a part of the file; returns where the next part begins. Raises nothing."""
+        end = min(self.size, start + size)
+        kernels().check_range(self.at, int(self._words[0]) + start, end - start)
+        return end
+
+    def check_all(self, going: Going = silent) -> None:
+        """Compare everything. Raises Unreadable."""
+        done = 0
+        while done < self.size:
+            done = self.check_some(done)
+            going("check", done, self.size)
+        damage = self.damage
+        if damage is not None:
+            raise damage

@@ -1,0 +1,233 @@
+"""Flipped bits in a book's own file that is too large to be compared with its checksums when it is opened.
+
+The size from which on that is so is made artificially small. Every block is compared before it is first used or written
+to, so whatever was flipped, a look-up gives what was saved, or nothing; and what goes over the whole book, or writes it
+anew, refuses.
+"""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from toys import contents
+
+from desdaemon.book.book import Book
+from desdaemon.book.errors import BookError, Unreadable
+from desdaemon.book.growth.add import enumerate_book
+from desdaemon.book.negamax import negamax
+from desdaemon.book.options import Options
+from desdaemon.book.record import RECORD, START, Entry
+from desdaemon.book.reports.check import verify
+from desdaemon.book.storage import snapshot, store
+from desdaemon.book.storage.salvage import salvage
+from desdaemon.book.storage.store import Store, create_store, journal_path, open_store
+
+PLIES = 8
+
+
+def large_book() -> Book:
+    """80,068 positions with made-up scores and game results: the smallest that has every section of the file."""
+    book = enumerate_book(PLIES, Options(level=10, min_empties=60 - PLIES))
+    rng = np.random.default_rng(3)
+    for chunk in book.table.chunks():
+        chunk["level"] = 10
+        ends = np.bitwise_count(chunk["player"] | chunk["opponent"]) == 4 + PLIES
+        chunk["leaf_level"][ends] = 10
+        chunk["leaf_move"][ends] = 65
+        chunk["score"] = rng.integers(-20, 20, len(chunk))
+    book.table.write(7, book.table.entry(7)._replace(wins=1 << 40, lines=1 << 41))
+    book.set_results(3, (1.0, 2.0, 3.0))
+    book.forget_state()
+    return book
+
+
+class Saved(NamedTuple):
+    """A book's file, its header, and what is in it."""
+
+    path: Path
+    header: snapshot.Header
+    entries: dict[tuple[int, int], Entry]
+    keys: np.ndarray
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
+    path = tmp_path_factory.mktemp("damage") / "b.book"
+    book = large_book()
+    create_store(path, book).close()
+    header = snapshot.read(path).header
+    assert header.segments_at
+    assert header.results_at
+    assert header.wide
+    entries = {entry[:2]: entry for entry in map(book.table.entry, range(len(book)))}
+    return Saved(path, header, entries, book.table.keys())
+
+
+@pytest.fixture(autouse=True)
+def no_check_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "CHECKED_AT_OPEN", 0)
+
+
+@pytest.fixture
+def never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Store, "_check_blocks", lambda store: None)
+
+
+def regions(header: snapshot.Header) -> dict[str, tuple[int, int]]:
+    """Where each section of the file begins and ends."""
+    ends = {
+        "header": (0, 200),
+        "page": (200, snapshot.PAGE),
+        "records": (snapshot.PAGE, header.segments_at),
+        "segment table": (header.segments_at, header.segments_at + 1024 * 24),
+        "segments": (header.segments_at + 1024 * 24, header.wide_at),
+        "wide counts": (header.wide_at, header.wide_at + 32 * header.wide),
+        "results": (header.results_at, header.checksums_at),
+        "checksums": (header.checksums_at, header.size),
+    }
+    assert all(first < end for first, end in ends.values())
+    return ends
+
+
+def refused(work: Callable[[], object]) -> None:
+    with pytest.raises(BookError, match="does not match its checksum"):
+        work()
+
+
+def flipped(saved: Saved, byte: int, rng: random.Random) -> Iterator[str]:
+    """Flip a bit of the file, look, and say how it was found; flip it back."""
+    content = saved.path.read_bytes()
+    bit = 1 << rng.randrange(8)
+    with saved.path.open("r+b") as stream:
+        stream.seek(byte)
+        stream.write(bytes([content[byte] ^ bit]))
+    try:
+        spoilt = saved.path.read_bytes()
+        try:
+            opened = open_store(saved.path)
+        except Unreadable:
+            yield "opening"
+            return
+        with opened:
+            table = opened.book.table
+            seen = "the rest"
+            for key in rng.choices(saved.keys.tolist(), k=20):
+                entry = opened.book.entry(*key)
+                assert entry in (None, saved.entries[tuple(key)])
+                if entry is None:
+                    seen = "look-up"
+            if seen == "look-up":
+                assert table.guard is not None
+                assert table.guard.damage is not None
+            refused(table.check_all)
+            refused(opened.save)
+            refused(opened.book.negamax)
+            refused(lambda: opened.book.put(Entry(1, 2)))
+            refused(lambda: verify(opened.book))
+            assert opened.damage
+        assert saved.path.read_bytes() == spoilt
+        yield seen
+    finally:
+        saved.path.write_bytes(content)
+
+
+@pytest.mark.parametrize("flips", [96, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_no_flipped_bit_is_used_or_written_back(flips: int, saved: Saved, never_idle: None) -> None:
+    rng = random.Random(5)
+    found: dict[str, set[str]] = {}
+    for region, (first, end) in regions(saved.header).items():
+        for _ in range(flips // len(regions(saved.header))):
+            found.setdefault(region, set()).update(flipped(saved, rng.randrange(first, end), rng))
+    for region in ("header", "page", "checksums", "segment table", "wide counts"):
+        assert found[region] == {"opening"}, region
+    assert found["records"] >= {"the rest", "look-up"} or flips < 1000
+    assert "look-up" in found["segments"]
+    with open_store(saved.path) as whole:
+        whole.book.table.check_all()
+        assert verify(whole.book).problems != []
+
+
+def test_blocks_are_compared_when_they_are_used_and_only_then(saved: Saved, never_idle: None) -> None:
+    with open_store(saved.path) as opened:
+        guard = opened.book.table.guard
+        assert guard is not None
+        before = guard.left
+        assert before > len(guard) // 2
+        assert opened.book.entry(*START) is not None
+        assert 0 < before - guard.left <= 3
+        assert len(opened.book.moves_on(*START)) == 4
+        assert before - guard.left <= 9
+
+
+def test_the_rest_is_compared_while_nothing_else_is_done(
+    saved: Saved, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    with open_store(saved.path) as opened:
+        until = time.monotonic() + 60
+        while opened.book.table.guard is not None and time.monotonic() < until:
+            time.sleep(0.01)
+        assert opened.book.table.guard is None
+        assert opened.damage == ""
+    path = tmp_path / "b.book"
+    content = bytearray(saved.path.read_bytes())
+    content[saved.header.segments_at - 5] ^= 4
+    # The last chunk of records is read at the opening.
+    content[snapshot.PAGE + 40 * 1000] ^= 4
+    content[saved.header.segments_at - 5] ^= 4
+    path.write_bytes(content)
+    with caplog.at_level(logging.ERROR), open_store(path) as opened:
+        until = time.monotonic() + 60
+        while not opened.damage and time.monotonic() < until:
+            time.sleep(0.01)
+        assert "block 0 (64 KiB)" in opened.damage
+        refused(opened.save)
+    assert any("block 0 (64 KiB)" in record.getMessage() for record in caplog.records)
+    rescued = salvage(path)
+    assert rescued.lost == pytest.approx((1 << 16) / RECORD.itemsize, abs=2)
+    assert path.read_bytes() == bytes(content)
+
+
+def test_changes_before_everything_was_compared_are_no_damage(saved: Saved, tmp_path: Path, never_idle: None) -> None:
+    """The same work on a book compared block by block, and on one compared at once."""
+    books = []
+    for limit in (0, 1 << 30):
+        path = tmp_path / f"{limit}.book"
+        path.write_bytes(saved.path.read_bytes())
+        store.CHECKED_AT_OPEN = limit
+        with open_store(path) as opened:
+            book = opened.book
+            assert (book.table.guard is not None) == (limit == 0)
+            rng = random.Random(1)
+            for _ in range(300):
+                entry = book.table.entry(rng.randrange(len(book)))
+                book.put(entry._replace(leaf_score=rng.randrange(-60, 60)))
+            for key in range(1, 5000):
+                book.put(Entry(key, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+            book.set_results(9, (4.0, 5.0, 6.0))
+            opened.commit()
+            book.negamax()
+            opened.save()
+        books.append(path)
+    first, second = (contents(snapshot.book_of(snapshot.read(path))) for path in books)
+    assert first == second
+    with open_store(books[0]) as opened:
+        assert opened.book.table.results(9) == (4.0, 5.0, 6.0)
+
+
+def test_a_journal_is_replayed_on_a_book_compared_by_and_by(saved: Saved, tmp_path: Path, never_idle: None) -> None:
+    path = tmp_path / "b.book"
+    path.write_bytes(saved.path.read_bytes())
+    with open_store(path) as opened:
+        entry = opened.book.table.entry(70_000)
+        opened.book.put(entry._replace(leaf_score=11, leaf_move=65))
+        opened.book.negamax()
+        wanted = contents(opened.book)
+    assert journal_path(path).stat().st_size > 100
+    with open_store(path) as opened:
+        assert contents(opened.book) == wanted
+        assert negamax(opened.book.table, opened.book.options, check_only=True) == 0
