@@ -277,7 +277,7 @@ class Bench:
     def _until(self, lines: str) -> float:
         """Seconds from the start of a process to the prompt after the last of ``lines``."""
         prompts = lines.count("\n") + 1
-        command = [sys.executable, "-c", _ENTRY, str(Path(__file__).resolve().parent.parent), "-q"]
+        command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parent.parent), "-q"]
         if self.weights.source != str(SHIPPED):
             command += ["-eval-file", self.weights.source]
         seconds = []

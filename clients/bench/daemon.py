@@ -20,7 +20,8 @@ from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.connection import read_connection
 
-PROGRAM = (sys.executable, "-m", "desdaemon")
+PROGRAM = (sys.executable, "-P", "-m", "desdaemon")
+"""``-P``: modules are not looked for in the current folder, which is the user's."""
 _START_S, _REPLY_S, _END_S = 120, 600, 30
 
 

@@ -11,20 +11,27 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
+
+from .process_groups import GROUPS, ProcessGroups, Stopped
 
 OWN = "self"
 """Stands for this program at the beginning of an engine's command line; it speaks GTP unless told otherwise."""
 
-OWN_COMMAND = [sys.executable, "-m", "desdaemon"]
+OWN_COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
+"""``-P``: modules are not looked for in the current folder, which is the user's."""
 
 _CHOOSE_PROTOCOL = ("gtp", "nboard", "protocol")
 
 _MOST_KEPT = 1 << 20
 _GOING_S = 3.0
+_LAST_LINES_S = 0.5
+_LONGEST_LINE = 300
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class EngineFault(Exception):
@@ -49,6 +56,12 @@ def command_of(text: str) -> list[str]:
     return words
 
 
+def command_text(command: list[str]) -> str:
+    """A command line for people: as it was asked for, this program as `OWN`."""
+    own = command[: len(OWN_COMMAND)] == OWN_COMMAND
+    return shlex.join([OWN, *command[len(OWN_COMMAND) :]] if own else command)
+
+
 def program_name(command: list[str]) -> str:
     """What to call a program that does not say its name."""
     return "desdaemon" if command[: len(OWN_COMMAND)] == OWN_COMMAND else Path(command[0]).name
@@ -57,26 +70,24 @@ def program_name(command: list[str]) -> str:
 class EngineProcess:
     """A running program. Every wait ends: with what was waited for, or with `EngineFault`."""
 
-    def __init__(self, command: list[str], log: Path | None = None, *, quiet: bool = True) -> None:
+    def __init__(
+        self, command: list[str], log: Path | None = None, *, quiet: bool = True, groups: ProcessGroups = GROUPS
+    ) -> None:
         """Start it, in a process group of its own; ``log`` takes the dialogue and its standard error.
 
-        Without a log the latter is dropped, or left where it is when not ``quiet``.
-
-        Raises `BadInput` where there is no such program.
+        Standard error is read for `error_line`, or left where it is when not ``quiet``. Raises `BadInput` where there
+        is no such program, `EngineFault` where ``groups`` has been stopped.
         """
-        self._log = log.open("ab") if log else None
+        self.command = command
+        self._groups = groups
         try:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log or (subprocess.DEVNULL if quiet else None),
-                start_new_session=True,
-            )
+            self._process = groups.start(command, subprocess.PIPE if quiet else None)
         except OSError as error:
-            if self._log:
-                self._log.close()
-            raise BadInput(f"engine {quoted(shlex.join(command))}: {error.strerror}: expected a program") from None
+            raise BadInput(f"engine {quoted(command_text(command))}: {error.strerror}: expected a program") from None
+        except Stopped:
+            raise EngineFault("crash", "not started: the match has been stopped") from None
+        self._log = log.open("ab") if log else None
+        self._log_lock = threading.Lock()
         self._said = bytearray()
         self._ended = False
         self._news = threading.Condition()
@@ -86,6 +97,24 @@ class EngineProcess:
         self._input: BinaryIO = self._process.stdin  # type: ignore[assignment]
         self._reader = threading.Thread(target=self._read, args=(self._process.stdout.fileno(),), daemon=True)
         self._reader.start()
+        self._error_lines: deque[str] = deque(maxlen=20)
+        self._error_reader: threading.Thread | None = None
+        if self._process.stderr:
+            self._error_reader = threading.Thread(target=self._read_errors, args=(self._process.stderr,), daemon=True)
+            self._error_reader.start()
+
+    def _read_errors(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while line := stream.readline(1 << 16):
+                self._note(b"! ", line)
+                text = _ESCAPES.sub("", line.decode("utf-8", "replace")).strip()
+                if text:
+                    self._error_lines.append("".join(c for c in text[:_LONGEST_LINE] if c.isprintable()))
+
+    @property
+    def error_line(self) -> str:
+        """The last line of its standard error behind a colon, or empty."""
+        return f": {self._error_lines[-1]}" if self._error_lines else ""
 
     def _read(self, descriptor: int) -> None:
         while True:
@@ -106,8 +135,9 @@ class EngineProcess:
 
     def _note(self, mark: bytes, data: bytes) -> None:
         if self._log:
-            self._log.write(b"".join(mark + line for line in data.splitlines(keepends=True)))
-            self._log.flush()
+            with self._log_lock, contextlib.suppress(OSError, ValueError):
+                self._log.write(b"".join(mark + line for line in data.splitlines(keepends=True)))
+                self._log.flush()
 
     def send(self, *lines: str) -> None:
         """Write lines at once."""
@@ -148,10 +178,13 @@ class EngineProcess:
         try:
             status = self._process.wait(_GOING_S)
         except subprocess.TimeoutExpired:
-            return EngineFault("crash", "it has closed its output")
+            return EngineFault("crash", f"it has closed its output{self.error_line}")
+        if self._error_reader:
+            # What it has started may hold the stream open.
+            self._error_reader.join(_LAST_LINES_S)
         if status < 0:
-            return EngineFault("crash", f"it has been ended by {signal.Signals(-status).name}")
-        return EngineFault("crash", f"it has ended with status {status}")
+            return EngineFault("crash", f"it has been ended by {signal.Signals(-status).name}{self.error_line}")
+        return EngineFault("crash", f"it has ended with status {status}{self.error_line}")
 
     def close(self) -> None:
         """End it: by the end of its input, and by force when that is not enough."""
@@ -160,17 +193,14 @@ class EngineProcess:
             self._process.wait(_GOING_S)
         self.kill()
 
-    def strike(self) -> None:
-        """End it and what it has started, now, from any thread: whoever waits for it gets an `EngineFault`."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
     def kill(self) -> None:
-        """End it now and let go of it."""
-        self.strike()
+        """End it and what it has started now, and let go of it."""
+        self._groups.end(self._process)
         self._process.wait()
-        self._reader.join(_GOING_S)
-        for stream in (self._process.stdin, self._process.stdout, self._log):
+        for thread in (self._reader, self._error_reader):
+            if thread:
+                thread.join(_GOING_S)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr, self._log):
             with contextlib.suppress(OSError):
                 if stream:
                     stream.close()

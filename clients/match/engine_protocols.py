@@ -9,9 +9,10 @@ from pathlib import Path
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import ClockTerms, GameRecord, ggf_text
 from desdaemon.protocol.othello.notation import START, Position, board_text, move_text
-from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.rules import PASS, squares
 
-from .engine_process import EngineFault, EngineProcess
+from .engine_process import EngineFault, EngineProcess, program_name
+from .process_groups import GROUPS, ProcessGroups
 from .time_control import Stopwatch, TimeControl
 
 START_S = 300.0
@@ -28,11 +29,19 @@ class Player(ABC):
     def __init__(self, process: EngineProcess) -> None:
         self.process = process
         self.name = ""
+        """As it calls itself; empty where it does not, or not yet."""
+        self.alias = ""
+        """What to call it instead."""
         self.remarks: set[str] = set()
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return self.alias or self.name or program_name(self.process.command)
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """A new game."""
+        """A new game. Raises `BadInput` for a board that it cannot be told."""
 
     @abstractmethod
     def told(self, position: Position, move: int) -> None:
@@ -71,15 +80,30 @@ class GtpPlayer(Player):
 
     def begin(self, initial: Position, control: TimeControl) -> None:
         """See `Player`."""
-        if initial != START:
-            raise BadInput("GTP has no word for another board: expected openings from the standard start")
         if control.level >= 0:
             self.remarks.add("GTP has no word for a level; give it in the command line")
         self._ask("clear_board")
+        if initial != START:
+            self._set_up(initial)
         if control.move:
             self._ask(f"time_settings 0 {control.move / 1000:g} 1")
         elif control.main:
             self._ask(f"time_settings {control.main / 1000:g} 0 0")
+
+    def _set_up(self, position: Position) -> None:
+        if "gogui-setup" not in self._commands:
+            raise BadInput("GTP has no word for another board, and it has no gogui-setup: expected the standard start")
+        discs = [
+            (colour, square)
+            for colour, mask in (("b", position.black), ("w", position.white))
+            for square in squares(mask)
+        ]
+        for line in (
+            "gogui-setup " + " ".join(f"{colour} {move_text(square)}" for colour, square in discs),
+            f"gogui-setup_player {_colour(position)[0]}",
+        ):
+            if self._ask(line) is None:
+                raise BadInput(f"it refuses {line.split()[0]}: expected a program that can be given a board")
 
     def told(self, position: Position, move: int) -> None:
         """See `Player`. A program that refuses passes makes them by itself."""
@@ -107,7 +131,11 @@ class GtpPlayer(Player):
 
 
 class NBoardPlayer(Player):
-    """NBoard's protocol: the whole game is told before each move."""
+    """NBoard's protocol: the whole game is told before each move.
+
+    Some programs give their name at once, some with the first depth, some never: an answered ping is what a start
+    takes.
+    """
 
     _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)[^\n]*\n")
     _NAME = re.compile(rb"(?:^|\n)set[ \t]+myname[ \t]+(\S+)")
@@ -117,22 +145,27 @@ class NBoardPlayer(Player):
         self._pings = 0
         self._control = TimeControl()
         process.send("nboard 2")
-        found, _ = process.until(self._NAME, seconds)
-        self.name = found[1].decode("utf-8", "replace")
         self._ping(seconds)
 
     def _ping(self, seconds: float) -> None:
         self._pings += 1
         self.process.send(f"ping {self._pings}")
-        self.process.until(re.compile(rb"(?:^|\n)pong[ \t]+%d\s" % self._pings), seconds)
+        pong = re.compile(rb"((?:.*\n)?)[ \t]*pong[ \t]+%d\s" % self._pings, re.DOTALL)
+        found, _ = self.process.until(pong, seconds)
+        names = self._NAME.findall(b"\n" + found[1])
+        if names:
+            self.name = names[-1].decode("utf-8", "replace")
 
     def begin(self, initial: Position, control: TimeControl) -> None:
         """See `Player`."""
         if control.move:
             self.remarks.add("NBoard has no word for a time a move; give it in the command line")
         self._control = control
+        # A program may value draws otherwise by default.
+        self.process.send("set contempt 0")
         if control.level >= 0:
             self.process.send(f"set depth {control.level}")
+        self._ping(ANSWER_S)
 
     def told(self, position: Position, move: int) -> None:
         """See `Player`."""
@@ -195,27 +228,30 @@ def _colour(position: Position) -> str:
     return "black" if position.black_to_move else "white"
 
 
-def start_player(command: list[str], protocol: str, log: Path | None = None) -> Player:
+def start_player(command: list[str], protocol: str, log: Path | None = None, groups: ProcessGroups = GROUPS) -> Player:
     """Start a program that speaks a protocol of `PLAYERS`; raises `EngineFault`, `BadInput`."""
-    process = EngineProcess(command, log)
+    process = EngineProcess(command, log, groups=groups)
     try:
         return PLAYERS[protocol](process)
-    except EngineFault:
+    except EngineFault as fault:
         process.kill()
+        if fault.kind == "hang":
+            raise EngineFault("hang", f"{fault}{process.error_line}") from None
         raise
 
 
-def detected_protocol(command: list[str]) -> str:
-    """The protocol that a program speaks: what its command line says, or what it answers to. Raises `BadInput`.
+def detected_protocol(command: list[str], groups: ProcessGroups = GROUPS) -> str:
+    """The protocol that a program speaks: what its command line says, or what it answers to.
 
-    A program is asked in GTP, then in NBoard's protocol; one that answers neither is taken for one like Edax.
+    A program is asked in GTP, then in NBoard's protocol; one that answers neither is taken for one like Edax. Raises
+    `BadInput` where there is no such program.
     """
     program, *words = command[0].lower().rpartition("/")[2], *(word.lower().lstrip("-") for word in command[1:])
     for protocol in PLAYERS:
         if protocol in words or f"protocol={protocol}" in words or (protocol != "text" and protocol in program):
             return protocol
     for protocol in ("gtp", "nboard"):
-        process = EngineProcess(command)
+        process = EngineProcess(command, groups=groups)
         try:
             PLAYERS[protocol](process, _PROBE_S)
         except EngineFault:

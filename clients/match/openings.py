@@ -1,44 +1,159 @@
-"""Openings to begin a match's games with: those of a file, or those of the list."""
+"""Openings to begin a match's games with: those of a file of games or positions, or those of the list."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import read_games
+from desdaemon.protocol.games.bases import LARGEST_FILE, read_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
-from desdaemon.protocol.othello.notation import START, parse_moves
+from desdaemon.protocol.othello.notation import START, parse_board, parse_moves
+from desdaemon.protocol.othello.obf import parse_problem
+from desdaemon.protocol.othello.rules import canonical, legal_moves, squares
 
 from .opening_lines import LINES
 
 PLIES = 8
+"""Moves of a listed opening."""
+MOST_OPENINGS = 50_000
+"""Openings that the list can be made into."""
+POSITION_FORMATS = ("obf", "fen", "epd")
+
+_MIDDLE = sum(1 << square for square in range(64) if 1 <= square % 8 <= 6 and 1 <= square // 8 <= 6) & ~sum(
+    1 << square for square in (9, 14, 49, 54)
+)
+"""B2..G7 without its corners."""
+
+Key = tuple[int, int]
+"""A position to move in, turned to the image that its mirrored and rotated forms share; colours do not count."""
 
 
-def listed_openings(count: int, seed: int = 1) -> list[GameRecord]:
+class Openings(NamedTuple):
+    """What games begin with: openings whose positions differ, mirrored and rotated too.
+
+    ``coinciding`` is how many of the file were left out because another one led to their position, ``finished`` how
+    many because the game is over there, ``drawn`` how many of the list were lengthened by moves drawn by lot.
+    """
+
+    openings: list[GameRecord]
+    coinciding: int = 0
+    finished: int = 0
+    drawn: int = 0
+
+
+def key_of(opening: GameRecord) -> Key:
+    """What two openings have in common when they lead to the same game."""
+    final = opening.final
+    return canonical(final.player, final.opponent)
+
+
+def listed_openings(count: int, seed: int = 1) -> Openings:
     """``count`` different openings of the list, in an order that the seed decides.
 
-    Raises `BadInput` where there are not so many.
+    Where the list is too short, openings of it follow that are two moves longer, these drawn by lot in the middle of
+    the board. Raises `BadInput` where there are not so many.
     """
     lines = LINES.split()
-    if not 1 <= count <= len(lines):
-        raise BadInput(f"{count} openings: expected at most {len(lines)}, or a file of openings")
+    if not 1 <= count <= MOST_OPENINGS:
+        raise BadInput(f"{count} openings: expected at most {MOST_OPENINGS}, or a file of openings")
     chance = random.Random(seed)
+    all_lines = list(lines)
     chosen = []
-    for _ in range(count):
+    for _ in range(min(count, len(all_lines))):
         # `Random.sample` may draw otherwise in another Python.
         at = int(chance.random() * len(lines))
         lines[at], lines[-1] = lines[-1], lines[at]
         chosen.append(lines.pop())
-    return [GameRecord(START, tuple(PlayedMove(move, 0.0) for move in parse_moves(line))) for line in chosen]
+    openings = [_opening(line) for line in chosen]
+    drawn = count - len(openings)
+    if drawn:
+        openings += _lengthened(all_lines, drawn, chance)
+    return Openings(openings, drawn=drawn)
 
 
-def openings_of_file(path: str, plies: int = 60) -> list[GameRecord]:
-    """The games of a file, each cut after that many moves; what is over by then is left out. Raises `BadInput`."""
-    openings = []
+def _opening(line: str) -> GameRecord:
+    return GameRecord(START, tuple(PlayedMove(move, 0.0) for move in parse_moves(line)))
+
+
+def _lengthened(lines: list[str], count: int, chance: random.Random) -> list[GameRecord]:
+    found: dict[Key, GameRecord] = {}
+    finals = [(opening, opening.final) for opening in map(_opening, lines)]
+    while len(found) < count:
+        opening, position = finals[int(chance.random() * len(finals))]
+        moves = list(opening.moves)
+        for _ in range(2):
+            legal = squares(position.moves & _MIDDLE)
+            if not legal:
+                break
+            move = legal[int(chance.random() * len(legal))]
+            position = position.after(move)
+            moves.append(PlayedMove(move, 0.0))
+        else:
+            if position.moves and legal_moves(position.opponent, position.player):
+                found.setdefault(canonical(position.player, position.opponent), GameRecord(START, tuple(moves)))
+    return list(found.values())
+
+
+def openings_of_file(path: str, plies: int = 60) -> Openings:
+    """The games of a file, each cut after that many moves, or its positions; each position once.
+
+    Positions are lines of OBF or FEN, in a file named so or a text whose first line is one. Raises `BadInput`.
+    """
+    found: dict[Key, GameRecord] = {}
+    coinciding = finished = 0
+    for opening in _positions(path) or _cut(path, plies):
+        key = key_of(opening)
+        if opening.final.over:
+            finished += 1
+        elif key in found:
+            coinciding += 1
+        else:
+            found[key] = opening
+    if not found:
+        raise BadInput(f"{quoted(path)}: expected games that go on after {plies} plies, or positions")
+    return Openings(list(found.values()), coinciding, finished)
+
+
+def _cut(path: str, plies: int) -> Iterator[GameRecord]:
     for game in read_games(path):
-        opening = GameRecord(game.record.initial, game.record.moves[:plies])
-        if not opening.final.over:
-            openings.append(opening)
-    if not openings:
-        raise BadInput(f"{quoted(path)}: expected games that go on after {plies} plies")
-    return openings
+        yield GameRecord(game.record.initial, game.record.moves[:plies])
+
+
+def _positions(path: str) -> list[GameRecord]:
+    """The positions of a file of positions, none of another file."""
+    extension = Path(path).suffix[1:].lower()
+    if extension not in (*POSITION_FORMATS, "txt", ""):
+        return []
+    try:
+        # A pipe could keep the reader waiting for ever; what is no file is refused with the games.
+        if not Path(path).is_file():
+            return []
+        with Path(path).open("rb") as file:
+            text = file.read(LARGEST_FILE).decode("utf-8", "backslashreplace")
+    except OSError as error:
+        raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be read") from None
+    lines = [
+        (number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()[:1] not in ("", "#", "%")
+    ]
+    if extension not in POSITION_FORMATS and not (lines and _is_position(lines[0][1])):
+        return []
+    found = []
+    for number, line in lines:
+        try:
+            found.append(GameRecord(parse_board(line.split("%", 1)[0]), ()))
+        except BadInput as error:
+            raise BadInput(f"{quoted(path)}: line {number}: {error}") from None
+    if not found:
+        raise BadInput(f"{quoted(path)}: expected a position a line, in OBF or FEN")
+    return found
+
+
+def _is_position(line: str) -> bool:
+    """Whether a line is a position, without moves to be played from it."""
+    try:
+        return parse_problem(line) is not None
+    except BadInput:
+        return False

@@ -6,6 +6,7 @@ The referee trusts neither side: it keeps a board of its own, and its own time.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -21,22 +22,25 @@ from .time_control import Stopwatch, TimeControl
 ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "hang", "crash")
 """How a game can end. After all but the first two the side named loses, whatever the board says."""
 
+FAULTS = ENDINGS[2:]
+
 MOST_SOLVED = 10
-"""Empty squares from which the referee can say how a game ends; 10 take it a second or two."""
+"""Empty squares that `solve` takes a second or two for."""
 
 
 class Terms(NamedTuple):
-    """What a match's games have in common; sides are the two programs, 0 and 1.
+    """What a match's games have in common.
 
     ``margin`` is what a move may be late, ``patience`` how long a side without a limit may think and how long a late
-    answer is waited for, both in ms. From ``adjudicate`` empty squares on the referee ends the game; 0 never.
+    answer is waited for, both in ms. From ``adjudicate`` empty squares on the referee ends the game, 0 never, by
+    ``solver``: the exact score of a position for the side to move, which raises `BadInput` where it cannot.
     """
 
-    controls: tuple[TimeControl, TimeControl]
     margin: float = 0.0
     patience: float = 600_000.0
     lateness: float = 10_000.0
     adjudicate: int = 0
+    solver: Callable[[Position], int] | None = None
 
 
 class Finished(NamedTuple):
@@ -67,8 +71,8 @@ def play_game(
     side = 0
 
     def finished(ending: str, faulty: int, note: str) -> Finished:
-        record = opening._replace(moves=tuple(moves), black=players[0].name, white=players[1].name)
-        score = _final_score(position) if faulty < 0 else (64 if faulty else -64)
+        record = opening._replace(moves=tuple(moves), black=players[0].title, white=players[1].title)
+        score = _final_score(position, terms.solver) if faulty < 0 else (64 if faulty else -64)
         used, longest, counts = zip(*((watch.used, watch.longest, watch.moves) for watch in watches), strict=True)
         return Finished(record, score, ending, faulty, note, used, longest, counts)
 
@@ -124,11 +128,14 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
     return move, ""
 
 
-def _final_score(position: Position) -> int:
+def _final_score(position: Position, solver: Callable[[Position], int] | None) -> int:
     """Black's score, read out where the game is not over."""
     if position.over:
         return black_score(position)
-    score = solve(position.player, position.opponent, -64, 64)
+    if position.empties <= MOST_SOLVED or solver is None:
+        score = solve(position.player, position.opponent, -64, 64)
+    else:
+        score = solver(position)
     return score if position.black_to_move else -score
 
 

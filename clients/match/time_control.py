@@ -31,6 +31,11 @@ class TimeControl(NamedTuple):
             parts.append(f"level {self.level}")
         return ", ".join(parts) or "no limit"
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit of time."""
+        return bool(self.move or self.main)
+
     def allowed(self, used: float, moves: int) -> float:
         """Milliseconds for the next move after ``moves`` own moves that took ``used`` ms; infinite without a limit."""
         limits = [self.move] if self.move else []

@@ -1,9 +1,8 @@
-"""The games of a match at work: threads that each drive two programs, and the journal that takes what comes of it."""
+"""The games of a match at work: threads that each drive programs of their own, and the journal that takes the games."""
 
 from __future__ import annotations
 
 import queue
-import shlex
 import sys
 import threading
 import time
@@ -13,12 +12,15 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
 
-from . import statistics
-from .engine_process import EngineFault, program_name
+from .engine_process import EngineFault, command_text
 from .engine_protocols import START_S, Player, start_player
-from .journal import Journal
+from .process_groups import ProcessGroups
 from .referee import Finished, Terms, play_game
-from .report import tally
+from .results import statistics
+from .results.journal import Journal
+from .results.scores import Tally, failed_program, pairing_tallies, standings
+from .schedule import Schedule
+from .time_control import TimeControl
 
 _GOING_S = 10.0
 
@@ -26,166 +28,213 @@ _SILENT_S = 10.0
 """How long a program may be silent at its start before that is mentioned."""
 
 
-class Setting(NamedTuple):
-    """A match, understood: the two programs, what they play, on which terms, and when it ends."""
+class Program(NamedTuple):
+    """A program that plays: how it is started, the protocol it speaks, a name for it or "", and its time."""
 
-    commands: tuple[list[str], list[str]]
-    protocols: tuple[str, str]
-    names: tuple[str, str]
+    command: list[str]
+    protocol: str
+    name: str
+    control: TimeControl
+
+
+class Setting(NamedTuple):
+    """A match, understood: the programs, who plays whom and from where, on which terms, and when it ends."""
+
+    programs: list[Program]
+    schedule: Schedule
     openings: list[GameRecord]
-    games: int
     terms: Terms
     concurrency: int
     sprt: tuple[float, float] | None
     log: Path | None
 
 
-def sequential(setting: Setting, journal: Journal) -> statistics.Sequential | None:
+class Ending(NamedTuple):
+    """How a match ended: ``finished``, ``decided`` by the test, ``stopped``, ``failed`` by a program, or ``error``.
+
+    ``program`` is the one that failed in every game, or -1; ``message`` the error's line.
+    """
+
+    kind: str
+    program: int = -1
+    message: str = ""
+
+
+def sequential(setting: Setting, tallies: list[Tally]) -> statistics.Sequential | None:
     """Where the sequential test stands, if one was asked for."""
-    return statistics.sequential(tally(journal.games).pairs, *setting.sprt) if setting.sprt else None
+    return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
 
 class Match:
     """The games still to be played, the threads that play them, and what has become of them."""
 
-    def __init__(self, setting: Setting, journal: Journal) -> None:
+    def __init__(self, setting: Setting, journal: Journal, groups: ProcessGroups) -> None:
         self._setting = setting
         self._journal = journal
+        self._groups = groups
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[int, Finished] | Exception | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._players: set[Player] = set()
         self._remarked: set[str] = set()
         self._lock = threading.Lock()
         self._begun = time.monotonic()
+        self._workers: list[threading.Thread] = []
+        self._names: dict[int, str] = {}
+        self._tallies: list[Tally] = []
+        for number, game in journal.games.items():
+            self._changed_name(number, game)
 
-    def run(self) -> bool:
-        """Play; true when it was interrupted. Raises `BadInput` or `EngineFault` where a program cannot be used."""
-        todo = [number for number in range(self._setting.games) if number not in self._journal.games]
-        if self._decided() or not todo:
-            return False
+    def run(self) -> Ending:
+        """Play. Call it once."""
+        if self._groups.stopped:
+            return Ending("stopped")
+        todo = [number for number in self._setting.schedule.numbers() if number not in self._journal.games]
+        ending = self._judged(not todo)
+        if ending:
+            return ending
         for number in todo:
             self._todo.put(number)
-        workers = [
+        self._workers = [
             threading.Thread(target=self._work, args=(number,), daemon=True)
             for number in range(min(self._setting.concurrency, len(todo)))
         ]
-        for worker in workers:
-            worker.start()
         try:
-            self._collect(len(todo), len(workers))
-        except KeyboardInterrupt:
-            return True
+            for worker in self._workers:
+                worker.start()
+            return self._collect(len(todo), len(self._workers))
         finally:
             self._stopping.set()
-            with self._lock:
-                for player in self._players:
-                    player.process.strike()
-            for worker in workers:
+            self._groups.stop()
+            for worker in self._workers:
                 worker.join(_GOING_S)
             self._show("")
-        return False
 
-    def _collect(self, games: int, working: int) -> None:
-        """Take finished games until there are no more or the test has decided."""
+    def stop(self) -> None:
+        """End it, with what has been played so far; for signal handlers."""
+        self._stopping.set()
+        # Workers that are between two games, or still to be started, do not wait for a program.
+        self._done.put(None)
+
+    def _collect(self, games: int, working: int) -> Ending:
+        """Take finished games until there are no more or the match has been decided."""
         while games and working:
             self._show(self._progress())
             result = self._done.get()
+            if self._stopping.is_set():
+                return Ending("stopped")
             if isinstance(result, Exception):
-                raise result
+                return Ending("error", message=str(result))
             if result is None:
                 working -= 1
                 continue
+            changed = self._changed_name(*result)
+            if changed:
+                return Ending("error", message=changed)
             games -= 1
             self._journal.add(*result)
-            if self._decided():
-                return
+            # The account of all games takes its time when they are many: it is made once for each.
+            ending = self._judged(not games)
+            if ending:
+                return ending
+        return Ending("error", message="all programs have ended: expected games")
 
-    def _decided(self) -> bool:
-        test = sequential(self._setting, self._journal)
-        return test is not None and test.accepted >= 0
+    def _judged(self, ended: bool) -> Ending | None:
+        """What the games so far say about the end of the match."""
+        self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
+        failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
+        if failed >= 0:
+            return Ending("failed", failed)
+        test = sequential(self._setting, tallies)
+        if test is not None and test.accepted >= 0:
+            return Ending("decided")
+        return Ending("finished") if ended else None
+
+    def _changed_name(self, number: int, game: Finished) -> str:
+        """What is wrong where a program calls itself otherwise than in the games before."""
+        place = self._setting.schedule.place(number)
+        for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
+            known = self._names.setdefault(program, name)
+            if known != name:
+                return (
+                    f"program {program + 1} calls itself {quoted(name)}, in the games before {quoted(known)}: expected "
+                    "the same version, or another journal"
+                )
+        return ""
 
     def _work(self, worker: int) -> None:
-        """Play games with two programs of one's own until there are none left."""
-        players: list[Player | None] = [None, None]
+        """Play games with programs of one's own until there are none left."""
+        players: dict[int, Player] = {}
         try:
             while not self._stopping.is_set():
                 try:
                     number = self._todo.get_nowait()
                 except queue.Empty:
                     break
-                for side in (0, 1):
-                    players[side] = players[side] or self._start(side, worker)
-                first, second = players
-                assert first
-                assert second
-                if self._stopping.is_set():
-                    break
-                game = self._play(number, first, second)
+                place = self._setting.schedule.place(number)
+                sides = (place.black, place.white)
+                for program in sorted(sides):
+                    if program not in players:
+                        players[program] = self._start(program, worker)
+                game = play_game(
+                    (players[place.black], players[place.white]),
+                    self._setting.openings[place.opening],
+                    (self._setting.programs[place.black].control, self._setting.programs[place.white].control),
+                    self._setting.terms,
+                )
                 if self._stopping.is_set():
                     break
                 self._done.put((number, game))
                 if game.faulty >= 0:
-                    # Who knows what a program that has gone wrong believes.
-                    for side in (0, 1):
-                        self._end(players[side])
-                        players[side] = None
+                    # Nobody knows what a program that has gone wrong believes.
+                    for program in sides:
+                        self._end(players.pop(program))
         except (BadInput, EngineFault) as error:
             self._done.put(error)
         finally:
-            for player in players:
+            for player in players.values():
                 self._end(player)
             self._done.put(None)
 
-    def _play(self, number: int, first: Player, second: Player) -> Finished:
+    def _start(self, program: int, worker: int) -> Player:
         setting = self._setting
-        opening = setting.openings[number // 2 % len(setting.openings)]
-        controls = setting.terms.controls
-        if number % 2:
-            return play_game((second, first), opening, (controls[1], controls[0]), setting.terms)
-        return play_game((first, second), opening, controls, setting.terms)
-
-    def _start(self, side: int, worker: int) -> Player:
-        setting = self._setting
-        log = setting.log / f"{('first', 'second')[side]}-{worker + 1}.log" if setting.log else None
-        command, protocol = quoted(shlex.join(setting.commands[side])), setting.protocols[side]
-        waiting = f"engine {command} says nothing in {protocol} yet; it has {START_S:.0f} s for its start"
+        command, protocol, name, _ = setting.programs[program]
+        log = setting.log / f"{program + 1}-{worker + 1}.log" if setting.log else None
+        text = quoted(command_text(command))
+        waiting = f"engine {text} says nothing in {protocol} yet; it has {START_S:.0f} s for its start"
         reminder = threading.Timer(_SILENT_S, self._remark, (waiting,))
         reminder.daemon = True
         reminder.start()
         try:
-            player = start_player(setting.commands[side], protocol, log)
+            player = start_player(command, protocol, log, self._groups)
         except EngineFault as fault:
-            raise BadInput(f"engine {command}: {fault}: expected a program that speaks {protocol}") from None
+            raise BadInput(f"engine {text}: {fault}: expected a program that speaks {protocol}") from None
         finally:
             reminder.cancel()
-        player.name = setting.names[side] or player.name or program_name(setting.commands[side])
-        with self._lock:
-            self._players.add(player)
+        player.alias = name
         return player
 
-    def _end(self, player: Player | None) -> None:
-        if player:
-            with self._lock:
-                self._players.discard(player)
-            for remark in sorted(player.remarks):
-                self._remark(f"{player.name}: {remark}")
-            player.close()
+    def _end(self, player: Player) -> None:
+        for remark in sorted(player.remarks):
+            self._remark(f"{player.title}: {remark}")
+        player.close()
 
     def _remark(self, text: str) -> None:
         with self._lock:
-            if text not in self._remarked:
+            if text not in self._remarked and not self._stopping.is_set():
                 self._remarked.add(text)
                 sys.stderr.write(f"desdaemon match: {text}\n")
 
     def _progress(self) -> str:
-        games = self._journal.games
-        account = tally(games)
+        setting = self._setting
         seconds = int(time.monotonic() - self._begun)
-        won, drawn, lost = account.total
-        return (
-            f"{len(games)} of {self._setting.games} games  +{won} ={drawn} -{lost}  {seconds // 60}:{seconds % 60:02}"
-        )
+        parts = [f"{len(self._journal.games)} of {setting.schedule.total} games"]
+        if len(self._tallies) == 1:
+            won, drawn, lost = self._tallies[0].total
+            parts.append(f"+{won} ={drawn} -{lost}")
+        test = sequential(setting, self._tallies)
+        if test:
+            parts.append(f"LLR {test.ratio:+.2f} ({test.lower:+.2f}, {test.upper:+.2f})")
+        return "  ".join([*parts, f"{seconds // 60}:{seconds % 60:02}"])
 
     def _show(self, text: str) -> None:
         """The line of progress, for terminals only."""

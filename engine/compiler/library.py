@@ -203,8 +203,10 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
 
     root = Path(__file__).resolve().parents[2]
     process = subprocess.Popen(
-        [sys.executable, "-c", _CHILD, str(root), spec.name, spec.package],
-        stdin=subprocess.DEVNULL,
+        # -P: modules are not looked for in the current folder, which is the user's.
+        [sys.executable, "-P", "-c", _CHILD, str(root), spec.name, spec.package],
+        # Held open, so that the child ends with a parent that is killed.
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
@@ -243,8 +245,12 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
 
 # The child maps the packages to the folders that its parent runs from, installed or not.
 _CHILD = """
-import importlib, os, sys
+import importlib, os, sys, threading
 root, name, package = sys.argv[1:]
+def follow_parent():
+    os.read(0, 1)
+    os._exit(1)
+threading.Thread(target=follow_parent, daemon=True).start()
 # Games may be going on meanwhile, with moves that take no engine.
 os.nice(5)
 out = os.dup(1)

@@ -22,13 +22,16 @@ from hypothesis import strategies as st
 from programs import programs
 from random_games import OTHER_START
 
-from desdaemon.clients.match import command, statistics, workers
+from desdaemon.clients.match import command, workers
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import PLAYERS, GtpPlayer, Player, detected_protocol, start_player
-from desdaemon.clients.match.journal import Journal
 from desdaemon.clients.match.openings import listed_openings
 from desdaemon.clients.match.referee import Finished, Terms, play_game, solve
-from desdaemon.clients.match.report import report, tally
+from desdaemon.clients.match.results import statistics
+from desdaemon.clients.match.results.journal import Journal
+from desdaemon.clients.match.results.report import outcome, report
+from desdaemon.clients.match.results.scores import tally
+from desdaemon.clients.match.schedule import Schedule
 from desdaemon.clients.match.time_control import Stopwatch, TimeControl, parse_clock, parse_seconds
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import read_games
@@ -56,7 +59,7 @@ def played(
     players: list[Player] = []
     try:
         players = [start_player(command_of(fake(*side)), str(side[0])) for side in (first, second)]
-        wanted = Terms(controls, patience=500, lateness=300)._replace(**terms)
+        wanted = Terms(patience=500, lateness=300)._replace(**terms)
         return play_game((players[0], players[1]), opening or GameRecord(START, ()), controls, wanted)
     finally:
         for player in players:
@@ -69,7 +72,7 @@ def played(
 @pytest.mark.parametrize("protocol", list(PLAYERS))
 def test_a_whole_game_in_each_protocol(protocol: str) -> None:
     """Every move is legal, every forced pass is there, and the score is that of another referee."""
-    opening = listed_openings(1)[0]
+    opening = listed_openings(1).openings[0]
     game = played([protocol, "first"], [protocol, "last"], opening=opening)
     assert (game.ending, game.faulty) == ("played", -1)
     assert game.record.moves[:8] == opening.moves
@@ -140,6 +143,7 @@ def test_other_boards(protocol: str) -> None:
     assert played([protocol], [protocol], opening=opening).ending in ("illegal", "crash", "played")
     with pytest.raises(BadInput, match="GTP has no word for another board"):
         played(["gtp"], ["gtp"], opening=opening)
+    assert played(["gtp", "setup"], ["gtp", "setup"], opening=opening).ending == "played"
 
 
 # Programs
@@ -161,8 +165,8 @@ def test_the_protocol_is_read_off_the_command_line() -> None:
 
 
 def test_this_program_is_known_by_a_word() -> None:
-    assert command_of("self -level 3")[1:] == ["-m", "desdaemon", "-gtp", "-level", "3"]
-    assert command_of("self --protocol nboard")[1:] == ["-m", "desdaemon", "--protocol", "nboard"]
+    assert command_of("self -level 3")[1:] == ["-P", "-m", "desdaemon", "-gtp", "-level", "3"]
+    assert command_of("self --protocol nboard")[1:] == ["-P", "-m", "desdaemon", "--protocol", "nboard"]
 
 
 @pytest.mark.parametrize("text", ["", "'", "  "])
@@ -220,7 +224,7 @@ def test_clocks() -> None:
 
 
 def test_the_listed_openings_keep_their_rule() -> None:
-    openings = listed_openings(1000)
+    openings = listed_openings(1000).openings
     boards = set()
     for opening in openings:
         cells = referee.start()
@@ -238,10 +242,10 @@ def test_the_listed_openings_keep_their_rule() -> None:
 
 
 def test_the_seed_decides_about_the_order() -> None:
-    assert listed_openings(60) == listed_openings(100)[:60]
+    assert listed_openings(60).openings == listed_openings(100).openings[:60]
     assert listed_openings(60) != listed_openings(60, seed=2)
-    with pytest.raises(BadInput, match="expected at most 1000"):
-        listed_openings(1001)
+    with pytest.raises(BadInput, match="expected at most 50000"):
+        listed_openings(50_001)
 
 
 # Results
@@ -252,25 +256,30 @@ def pairs_of(results: list[int]) -> statistics.Counts:
     return counts[0], counts[1], counts[2], counts[3], counts[4]
 
 
+def sample_of(pairs: statistics.Counts) -> statistics.Sample:
+    """Pairs that have nothing to do with each other."""
+    return statistics.sample([(at / 4, 1.0)] for at, count in enumerate(pairs) for _ in range(count))
+
+
 def test_elo() -> None:
     """Against the formula where it is exact: 3:1 is 190.85, and the spread is the pairs'."""
-    rating = statistics.elo((0, 0, 50, 0, 50))
+    rating = statistics.elo(sample_of((0, 0, 50, 0, 50)))
     assert rating
     assert rating.difference == pytest.approx(400 * math.log10(3))
     error = 1.959964 * math.sqrt(0.0625 / 100)
     assert rating.low == pytest.approx(statistics.elo_of(0.75 - error))
     assert rating.high == pytest.approx(statistics.elo_of(0.75 + error))
     assert rating.superiority > 0.999
-    assert statistics.elo((0, 0, 0, 0, 0)) is None
+    assert statistics.elo(sample_of((0, 0, 0, 0, 0))) is None
 
 
 def test_elo_without_a_single_loss() -> None:
     """The true score is above 0.025 ^ (1 / games) with 97.5 %."""
-    rating = statistics.elo((0, 0, 0, 0, 10))
+    rating = statistics.elo(sample_of((0, 0, 0, 0, 10)))
     assert rating
     assert rating.difference == math.inf
     assert statistics.expected_score(rating.low) ** 20 == pytest.approx(0.025)
-    against = statistics.elo((10, 0, 0, 0, 0))
+    against = statistics.elo(sample_of((10, 0, 0, 0, 0)))
     assert against
     assert against.high == pytest.approx(-rating.low)
 
@@ -278,7 +287,10 @@ def test_elo_without_a_single_loss() -> None:
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=200))
 @settings(deadline=None)
 def test_elo_is_the_same_from_either_side(results: list[int]) -> None:
-    ours, theirs = statistics.elo(pairs_of(results)), statistics.elo(pairs_of([4 - points for points in results]))
+    ours, theirs = (
+        statistics.elo(sample_of(pairs_of(results))),
+        statistics.elo(sample_of(pairs_of([4 - points for points in results]))),
+    )
     assert ours
     assert theirs
     assert ours.difference == pytest.approx(-theirs.difference)
@@ -298,7 +310,7 @@ def test_the_sequential_test_is_seldom_wrong() -> None:
             accepted = -1
             while accepted < 0:
                 results += [2 * sum(chance.random() < score for _ in range(2)) for _ in range(20)]
-                accepted = statistics.sequential(pairs_of(results), 0.0, 60.0).accepted
+                accepted = statistics.sequential(sample_of(pairs_of(results)), 0.0, 60.0).accepted
             verdicts.append(accepted)
         assert verdicts.count(right) >= 52
 
@@ -308,7 +320,7 @@ def test_the_sequential_test_is_in_no_hurry() -> None:
     once = math.log((1 - statistics.expected_score(100)) / (1 - statistics.expected_score(-100)))
     games = next(games for games in range(100) if games * once < math.log(0.05 / 0.95))
     assert -(-games // 2) == 3
-    assert [statistics.sequential((n, 0, 0, 0, 0), -100, 100).accepted for n in range(4)] == [-1, -1, -1, 0]
+    assert [statistics.sequential(sample_of((n, 0, 0, 0, 0)), -100, 100).accepted for n in range(4)] == [-1, -1, -1, 0]
 
 
 # Whole matches
@@ -329,22 +341,23 @@ def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("Fake first", "Fake last"),
         ("Fake last", "Fake first"),
     ] * 2
-    openings = listed_openings(2)
+    openings = listed_openings(2).openings
     assert [game.record.moves[:8] for game in games] == [openings[at // 2].moves for at in range(4)]
     found = json.loads(account.read_text())
     scores = [-(game.result or 0) if at % 2 else (game.result or 0) for at, game in enumerate(games)]
-    assert found["score"] == sum((score > 0) + 0.5 * (score == 0) for score in scores) / 4
-    assert found["discs"] == pytest.approx(sum(scores) / 4)
-    assert sum(found["pairs"]) == 2
+    (pairing,) = found["pairings"]
+    assert pairing["score"] == sum((score > 0) + 0.5 * (score == 0) for score in scores) / 4
+    assert pairing["discs"] == pytest.approx(sum(scores) / 4)
+    assert sum(pairing["pairs"]) == 2
     assert f"Fake first        4 {sum(score > 0 for score in scores):5}" in out
     assert "Fake last lost by fault: none" in out
-    assert (tmp_path / "logs" / "first-1.log").exists()
+    assert (tmp_path / "logs" / "1-1.log").exists()
 
 
 def test_faults_are_counted_and_the_match_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(fake("gtp", "crash", 2), fake("gtp", "illegal", 5), "--names", "A,B") == 0
+    assert run(fake("gtp", "crash", 40), fake("gtp", "illegal", 200), "--names", "A,B") == 0
     out = capsys.readouterr().out
-    assert "A lost by fault: crash 4" in out
+    assert "A lost by fault: crash 2" in out
     assert "game 2, A as White: crash: it has ended with status 3" in out
 
 
@@ -365,7 +378,7 @@ def test_a_match_goes_on_after_a_violent_end(tmp_path: Path, capsys: pytest.Capt
     assert without_times[0] == without_times[1]
     capsys.readouterr()
     assert run(*sides, "--journal", journal, "--move-time", "5", games=4) == 1
-    assert "a match with controls" in capsys.readouterr().err
+    assert "a match with programs" in capsys.readouterr().err
 
 
 def test_a_killed_match_keeps_its_games(tmp_path: Path) -> None:
@@ -419,11 +432,11 @@ def test_the_sequential_test_ends_a_match(capsys: pytest.CaptureFixture[str]) ->
     [
         (["no-such-program -gtp", "x -gtp"], 'engine "no-such-program -gtp": No such file or directory'),
         (["a -gtp", "b -gtp", "--openings", "/no/such.ggf"], "expected a file that can be read"),
-        (["a -gtp", "b -gtp", "--openings", "OTHER"], "opening 2 begins on another board"),
+        (["a -gtp", "b -gtp", "--openings", "OTHER"], 'engine "a -gtp": No such file or directory'),
         (["a -gtp", "b -gtp", "--save", "games.doc"], "expected a file name that ends in .txt, .ggf"),
         (["a -gtp", "b -gtp", "--save", "/no/such/games.ggf"], "--save"),
         (["a -gtp", "b -gtp", "--json", "/no/such/match.json"], "--json"),
-        (["a -gtp", "b -gtp", "--games", "3000"], "1500 openings: expected at most 1000"),
+        (["a -gtp", "b -gtp", "--games", "300000"], "150000 openings: expected at most 50000"),
     ],
 )
 def test_files_and_programs_that_a_match_cannot_use(
@@ -443,7 +456,7 @@ def test_files_and_programs_that_a_match_cannot_use(
     [
         (["'", "x"], "expected a command line"),
         (["a", "b", "--protocol", "cgi"], '--protocol "cgi": expected auto or one of gtp nboard text'),
-        (["a", "b", "--move-time", "1,2,3"], "expected one value for both programs, or two"),
+        (["a", "b", "--move-time", "1,2,3"], "expected one value for all programs, or 2"),
         (["a", "b", "--move-time", "fast"], "expected seconds such as 0.5, or none"),
         (["a", "b", "--sprt", "5,1"], "expected two differences of Elo, the smaller first"),
         (["a", "b", "--sprt", "0,inf"], '"inf": expected a number from -10000 to 10000'),
@@ -454,9 +467,11 @@ def test_files_and_programs_that_a_match_cannot_use(
         (["a", "b", "--margin=-5"], '"-5": expected a number from 0'),
         (["a", "b", "--games", "0"], '--games: "0": expected a whole number from 1'),
         (["a", "b", "--plies", "61"], "expected a whole number from 0 to 60"),
-        (["a", "b", "--adjudicate", "11"], "expected a whole number from 0 to 10"),
+        (["a", "b", "--adjudicate", "25"], "expected a whole number from 0 to 24"),
         (["a", "b", "--concurrency", "0"], "expected a whole number from 1 to 256"),
-        (["a"], "second: expected what desdaemon match --help shows"),
+        (["a"], '"a": expected another program to play against'),
+        (["a", "b", "c", "--sprt", "0,5"], "expected two programs, not 3"),
+        (["a", "b", "c", "--names", "x,y"], "expected one value for all programs, or 3"),
     ],
 )
 def test_command_lines_that_a_match_refuses(
@@ -518,7 +533,8 @@ def test_the_account_of_a_match() -> None:
     assert account.faults == ({"time": 1}, {})
     assert account.longest_ms == (90, 90)
     assert account.mean_ms == ((100 + 300 + 100) / (10 + 20 + 10), (300 + 100 + 300) / (20 + 10 + 20))
-    text = report({0: game(10), 2: game(-64, "time", 0)}, ("A", "B"), "A against B", None)
+    games = {0: game(10), 2: game(-64, "time", 0)}
+    text = report(outcome(games, Schedule(2, "round-robin", 3, 2), ["A", "B"], -1, None), "A against B")
     assert "  game 3, A as Black: time: late\n" in text
 
 
@@ -537,10 +553,11 @@ def test_twenty_games_against_gtp_rhino(level: int, tmp_path: Path, capsys: pyte
     opponent = shlex.join([rhino, "-l", str(level)])
     assert run("self -level 12 -move-time 0.5", opponent, "--move-time", "1,none", "--json", account, games=20) == 0
     found = json.loads(account.read_text())
-    assert found["games"] == 20
-    assert found["faults"] == [{}, {}], capsys.readouterr().out
-    assert found["longest_ms"][0] <= 1000
-    assert found["black"][0] + found["white"][0] >= 19
+    ours, theirs = found["programs"]
+    assert ours["games"] == 20
+    assert (ours["faults"], theirs["faults"]) == ({}, {}), capsys.readouterr().out
+    assert ours["longest_ms"] <= 1000
+    assert ours["wins"] >= 19
 
 
 @pytest.mark.slow
@@ -550,7 +567,7 @@ def test_two_hundred_fast_games_are_never_lost_on_time(tmp_path: Path) -> None:
     assert run("self", "self", "--clock", "1+0.05", "--json", account, games=200) == 0
     found = json.loads(account.read_text())
     assert found["games"] == 200
-    assert found["faults"] == [{}, {}]
+    assert [program["faults"] for program in found["programs"]] == [{}, {}]
 
 
 @pytest.mark.slow
@@ -560,4 +577,4 @@ def test_this_program_in_its_three_languages(tmp_path: Path) -> None:
     for first, second in (("-gtp", "-nboard"), ("-nboard", "--protocol text")):
         assert run(f"self {first} -level 3", f"self {second} -level 3", "--json", account, games=8) == 0
         found = json.loads(account.read_text())
-        assert (found["games"], found["faults"]) == (8, [{}, {}])
+        assert (found["games"], found["pairings"][0]["faults"]) == (8, [{}, {}])

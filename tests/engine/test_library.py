@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from checkout import ROOT
+from checkout import IMPORT, ROOT
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.compiler.library import LibraryError, Spec
@@ -204,6 +204,38 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
 
     monkeypatch.setattr(library, "compile_library", watched)
     return made
+
+
+def test_the_compiler_does_not_import_from_the_current_folder(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The child runs in the user's folder, which may have files of any name."""
+    folder = tmp_path / "users"
+    folder.mkdir()
+    for name in (*sys.stdlib_module_names, "numba", "llvmlite", "numpy", "daemon", "desdaemon"):
+        (folder / f"{name}.py").write_text("raise SystemExit('imported from the current folder')\n")
+    monkeypatch.chdir(folder)
+    assert small.answer() == 5
+
+
+def test_the_compiler_ends_with_its_parent(tmp_path: Path) -> None:
+    """Killed, a program leaves no compiler at work."""
+    code = IMPORT + (
+        "from desdaemon.engine.compiler import library; from desdaemon.engine.exports import SPEC\n"
+        "library.compile_library(SPEC, lambda line: print(line, flush=True))"
+    )
+    environment = {**os.environ, "DESDAEMON_CACHE_DIR": str(tmp_path)}
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
+    assert parent.stdout
+    parent.stdout.readline()
+    [child] = map(int, Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    end = time.monotonic() + 60
+    while Path(f"/proc/{child}").exists() and "Z" not in Path(f"/proc/{child}/stat").read_text().split()[2]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_compiled_once(small: Small, cache: Path, compilations: Compilations) -> None:

@@ -1,13 +1,17 @@
 """A player of no strength that speaks the protocols of real ones, and goes wrong where it is told to.
 
 ``fake_player.py PROTOCOL [FAULT [MOVE]]``: from its own move number MOVE on it does FAULT: illegal, junk, crash, hang,
-slow (half a second), resign, refuse. ``deaf`` never says anything, ``first`` and ``last`` are the choices of move.
+slow (half a second), resign, refuse. ``deaf`` never says anything, ``broken`` ends at once, ``stubborn`` starts a
+program of its own, ``setup`` can be given a board, ``late-name`` says its name with the first depth only; ``first`` and
+``last`` are the choices of move.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
 import sys
 import time
 
@@ -67,9 +71,15 @@ def gtp(game: Game) -> None:
         if words[0] == "name":
             answer = f"= Fake {FAULT}"
         elif words[0] == "list_commands":
-            answer = "= name\ngenmove\ntime_left"
+            answer = "= name\ngenmove\ntime_left" + ("\ngogui-setup" if FAULT == "setup" else "")
         elif words[0] == "clear_board":
             game.clear()
+        elif words[0] == "gogui-setup":
+            pairs = list(zip(words[1::2], words[2::2], strict=True))
+            black, white = (sum(1 << referee.square(name) for side, name in pairs if side == one) for one in "bw")
+            game.cells = referee.from_bits(black, white)
+        elif words[:2] == ["gogui-setup_player", "w"]:
+            game.cells = referee.passed(game.cells)
         elif words[0] == "play" and (FAULT == "refuse" or not game.play(words[2])):
             answer = "? illegal move"
         elif words[0] == "genmove":
@@ -84,8 +94,12 @@ def gtp(game: Game) -> None:
 def nboard(game: Game) -> None:
     for line in sys.stdin:
         words = line.split()
-        if words[0] == "nboard":
+        if words[0] == "nboard" and FAULT == "late-name":
+            say("Reading coefficients ... done\nA page of text\n")
+        elif words[0] == "nboard":
             say("set myname Fake\nstatus\n")
+        elif words[:2] == ["set", "depth"] and FAULT == "late-name":
+            say(f"set myname Late{words[2]}\n")
         elif words[:2] == ["set", "game"]:
             game.clear()
             for move in re.findall(r"[ \]][BW]\[(\w+)", line):
@@ -115,4 +129,9 @@ def text(game: Game) -> None:
 if __name__ == "__main__":
     if FAULT == "deaf":
         time.sleep(1000)
+    if FAULT == "broken":
+        sys.exit("\x1b[31mno such weights: /no/where\x1b[0m")
+    if FAULT == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "grandchild-of-fake-player"])
     {"gtp": gtp, "nboard": nboard, "text": text}[PROTOCOL](Game())

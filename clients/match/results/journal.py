@@ -12,13 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from desdaemon.clients.match.referee import ENDINGS, Finished
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import board_text, moves_text, parse_board, parse_moves, play_moves
 
-from .referee import ENDINGS, Finished
-
-VERSION = 1
+VERSION = 2
 
 
 class Journal:
@@ -59,12 +58,7 @@ class Journal:
                 raise BadInput(f"{quoted(self._path)}: line {number}: expected the journal of a match") from error
             if not known:
                 raise BadInput(f"{quoted(self._path)}: version {entry['match']!r}: expected {VERSION}")
-            for name in {**kept, **terms}:
-                if kept.get(name) != terms.get(name):
-                    raise BadInput(
-                        f"{quoted(self._path)}: a match with {name} {_short(kept.get(name))}, this one has "
-                        f"{_short(terms.get(name))}: expected the same or another journal"
-                    )
+            _compare(self._path, kept, terms)
 
     def add(self, number: int, game: Finished) -> None:
         """Keep a finished game."""
@@ -85,6 +79,33 @@ class Journal:
     ) -> None:
         if self._file:
             self._file.close()
+
+
+def _compare(path: str, kept: dict[str, Any], terms: dict[str, Any]) -> None:
+    """Raise `BadInput` for the first difference between the terms of a journal and those of this match."""
+    for name in {**kept, **terms}:
+        old, new = kept.get(name), terms.get(name)
+        if old == new:
+            continue
+        if name == "programs" and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+            _compare_programs(path, old, new)
+        raise BadInput(
+            f"{quoted(path)}: a match with {name} {_short(old)}, this one has {_short(new)}: expected the same or "
+            "another journal"
+        )
+
+
+def _compare_programs(path: str, old: list[Any], new: list[Any]) -> None:
+    for number, (one, other) in enumerate(zip(old, new, strict=True), 1):
+        if not isinstance(one, dict) or one.get("command") != other.get("command"):
+            return
+        for name in ("version", "sha256"):
+            if one.get(name) != other.get(name):
+                what = f"version {_short(one.get(name))}" if name == "version" else "another state of the files"
+                raise BadInput(
+                    f"{quoted(path)}: its games were played by {what} of program {number}, {other['command']}, weights "
+                    "included: expected the same or another journal"
+                )
 
 
 def _short(value: object) -> str:

@@ -1,0 +1,53 @@
+"""Exact scores for the referee from this program's own solver, a daemon that is started for them."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import Position, board_text
+
+from .engine_process import OWN_COMMAND, EngineFault, EngineProcess
+from .process_groups import ProcessGroups
+
+MOST_EMPTIES = 24
+"""Empty squares from which the solver takes seconds at most."""
+
+_LINE = re.compile(rb"[^\n]*\n")
+_PATIENCE_S = 3600.0
+
+
+class Adjudicator:
+    """`solve` may be called from any thread; the daemon is started by its first call and ended by `close`."""
+
+    def __init__(self, groups: ProcessGroups) -> None:
+        self._groups = groups
+        self._lock = threading.Lock()
+        self._process: EngineProcess | None = None
+        self._asked = 0
+
+    def solve(self, position: Position) -> int:
+        """The exact score for the side to move. Raises `BadInput` where the daemon fails."""
+        with self._lock:
+            self._asked += 1
+            args = {"board": board_text(position), "level": 60, "book": "ignore"}
+            try:
+                if self._process is None:
+                    self._process = EngineProcess([*OWN_COMMAND, "--protocol", "json"], groups=self._groups)
+                self._process.send(json.dumps({"v": 1, "id": self._asked, "op": "analyze", "args": args}))
+                while True:
+                    found, _ = self._process.until(_LINE, _PATIENCE_S)
+                    reply = json.loads(found[0])
+                    if reply["type"] == "error":
+                        raise BadInput(f"--adjudicate: {reply['error']['message']}: expected a position to solve")
+                    if reply["type"] != "partial" and reply["id"] == self._asked:
+                        return int(reply["data"]["moves"][0]["score"])
+            except EngineFault as fault:
+                raise BadInput(f"--adjudicate: the solver: {fault}: expected it to answer") from None
+
+    def close(self) -> None:
+        """End the daemon."""
+        if self._process:
+            self._process.close()

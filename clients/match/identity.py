@@ -1,0 +1,70 @@
+"""What a program is: its command, and a digest of the files behind it, so that a journal notices another version."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from .engine_process import OWN_COMMAND, command_text
+
+_LARGEST = 1 << 30
+_OWN_PARTS = ("desdaemon", "desdaemon.engine", "desdaemon.protocol")
+"""The packages that decide how this program plays."""
+
+
+def own_version() -> str:
+    """This program's version."""
+    return str(importlib.import_module("desdaemon").__version__)
+
+
+def identity(command: list[str]) -> dict[str, Any]:
+    """``command``, ``sha256`` of the program and of the files that its command line names, and our ``version``.
+
+    Of an installed program that is the file that is started; of this one its modules and weights. A file behind an
+    option whose name has ``log`` in it is written, not read, and does not count.
+    """
+    own = command[: len(OWN_COMMAND)] == OWN_COMMAND
+    digest = hashlib.sha256()
+    for path in _own_files() if own else _files(command[:1]):
+        _add(digest, path)
+    for path in _files(command[len(OWN_COMMAND) :] if own else command[1:]):
+        _add(digest, path)
+    found: dict[str, Any] = {"command": command_text(command), "sha256": digest.hexdigest()}
+    return {**found, "version": own_version()} if own else found
+
+
+def _own_files() -> list[Path]:
+    found = []
+    for part in _OWN_PARTS:
+        spec = importlib.util.find_spec(part)
+        for place in (spec.submodule_search_locations or []) if spec else []:
+            root = Path(place)
+            found += sorted(path for path in root.rglob("*") if path.suffix == ".py" or path.parent.name == "data")
+    return found
+
+
+def _files(words: list[str]) -> list[Path]:
+    """The regular files among some words; the first word of a command is looked for in PATH."""
+    found = []
+    before = ""
+    for word in words:
+        value = word.partition("=")[2] or word
+        path = Path(value if os.sep in value or Path(value).is_file() else shutil.which(value) or value)
+        if "log" not in f"{before} {word.partition('=')[0]}".lower() and path.is_file():
+            found.append(path)
+        before = word if word.startswith("-") else ""
+    return found
+
+
+def _add(digest: Any, path: Path) -> None:
+    try:
+        if path.is_file() and path.stat().st_size <= _LARGEST:
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    except OSError:
+        return

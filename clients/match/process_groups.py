@@ -1,0 +1,149 @@
+"""Process groups of started programs, and their end together with this process.
+
+Every program gets a group of its own, so that what it starts ends with it. A group is ended by whoever started it, by
+`ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process that holds the other
+end of a pipe, keeps the list of groups, and ends them when the pipe closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import IO, Any
+
+_GUARD = """
+import os, signal, sys
+for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+groups = set()
+for line in sys.stdin.buffer:
+    (groups.add if line[:1] == b"+" else groups.discard)(int(line[1:]))
+for group in groups:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+_GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", _GUARD)
+
+
+class Stopped(Exception):
+    """No program is started any more."""
+
+
+class ProcessGroups:
+    """The groups that are running. All methods may be called from any thread, `stop` from a signal handler too."""
+
+    def __init__(self) -> None:
+        # A signal handler may come between any two steps of the main thread, those under the lock included.
+        self._lock = threading.RLock()
+        self._running: set[int] = set()
+        self._stopped = False
+        self._guard: subprocess.Popen[bytes] | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` has been called."""
+        return self._stopped
+
+    def start(self, command: Sequence[str], error: IO[bytes] | int | None) -> subprocess.Popen[bytes]:
+        """Start a program with pipes for its input and output; raises `OSError`, and `Stopped` after `stop`."""
+        with self._lock:
+            if self._stopped:
+                raise Stopped
+            if self._guard is None:
+                self._guard = subprocess.Popen(
+                    _GUARD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+                )
+            try:
+                process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=error, start_new_session=True
+                )
+            except OSError:
+                self._dismiss_guard()
+                raise
+            self._running.add(process.pid)
+            # Killed before this, the process leaves a program that only sees the end of its input.
+            self._tell(f"+{process.pid}")
+            # The handler of a signal may have called `stop` since the first look.
+            if self._stopped:
+                _kill(process.pid)
+            return process
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """End a group now; whoever waits for its program sees the end of its output."""
+        with self._lock:
+            _kill(process.pid)
+            self._running.discard(process.pid)
+            self._tell(f"-{process.pid}")
+            self._dismiss_guard()
+
+    def stop(self) -> None:
+        """End all groups and start no more."""
+        self._stopped = True
+        with self._lock:
+            for group in tuple(self._running):
+                _kill(group)
+
+    def _dismiss_guard(self) -> None:
+        """End the guard when it has nothing to do."""
+        if not self._running and self._guard is not None:
+            guard, self._guard = self._guard, None
+            assert guard.stdin
+            with contextlib.suppress(OSError):
+                guard.stdin.close()
+            guard.wait()
+
+    def _tell(self, line: str) -> None:
+        if self._guard is not None:
+            assert self._guard.stdin
+            with contextlib.suppress(OSError):
+                self._guard.stdin.write(f"{line}\n".encode())
+                self._guard.stdin.flush()
+
+
+class StoppedBySignals:
+    """While it is entered, SIGINT, SIGTERM and SIGHUP end the programs of some groups and call `stop`.
+
+    ``number`` is the first signal that came, 0 before. A second one raises `KeyboardInterrupt`. A signal that was
+    ignored before stays so. Enter it in the main thread; in another one it does nothing.
+    """
+
+    def __init__(self, groups: ProcessGroups) -> None:
+        self.number = 0
+        self.stop: Callable[[], None] = lambda: None
+        self._groups = groups
+        self._before: dict[signal.Signals, Any] = {}
+
+    def _arrived(self, number: int, frame: object) -> None:
+        if self.number:
+            raise KeyboardInterrupt
+        self.number = number
+        self.stop()
+        self._groups.stop()
+
+    def __enter__(self) -> StoppedBySignals:
+        if threading.current_thread() is threading.main_thread():
+            for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(name) is not signal.SIG_IGN:
+                    self._before[name] = signal.signal(name, self._arrived)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for name, handler in self._before.items():
+            signal.signal(name, handler)
+        self._groups.stop()
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+GROUPS = ProcessGroups()
+"""Those of commands that never stop them all at once."""

@@ -1,0 +1,1 @@
+"""What matches come to: their journal, statistics, ratings and reports."""

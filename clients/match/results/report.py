@@ -1,0 +1,168 @@
+"""What a match came to, as a table for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from desdaemon.clients.match.referee import FAULTS, Finished
+from desdaemon.clients.match.schedule import Schedule
+
+from . import statistics
+from .ratings import Pairing, Ratings, ratings
+from .scores import Standing, Tally, pairing_tallies, standings
+
+
+class Outcome(NamedTuple):
+    """A match, reckoned: its accounts, and what follows from them where no program has failed (``failed`` is -1).
+
+    ``tallies`` are those of the schedule's pairings, ``standings`` and ``names`` those of the programs.
+    """
+
+    games: Mapping[int, Finished]
+    schedule: Schedule
+    names: list[str]
+    tallies: list[Tally]
+    standings: list[Standing]
+    failed: int
+    elo: list[statistics.Elo | None]
+    ratings: Ratings | None
+    test: statistics.Sequential | None
+
+    @property
+    def different(self) -> int:
+        """Games that repeat no other."""
+        return sum(one.different for one in self.tallies)
+
+
+def outcome(
+    games: Mapping[int, Finished],
+    schedule: Schedule,
+    names: list[str],
+    failed: int,
+    sprt: tuple[float, float] | None,
+) -> Outcome:
+    """The games reckoned up; Elo, ratings and the test of hypotheses only where every program has played."""
+    tallies = pairing_tallies(games, schedule)
+    elo: list[statistics.Elo | None] = [None] * len(tallies)
+    rated = test = None
+    if failed < 0:
+        elo = [statistics.elo(one.sample) for one in tallies]
+        met = [Pairing(*pair, one.clusters) for pair, one in zip(schedule.pairings, tallies, strict=True)]
+        rated = ratings(schedule.programs, met) if schedule.programs > 2 else None
+        test = statistics.sequential(tallies[0].paired_sample, *sprt) if sprt else None
+    return Outcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test)
+
+
+def report(found: Outcome, heading: str) -> str:
+    """The table, lines with their ends."""
+    lines = [heading, "", *(_two(found) if len(found.names) == 2 else _many(found))]
+    if found.different < len(found.games):
+        lines.append(
+            f"{len(found.games)} games, {found.different} different: those that repeat each other count as one in "
+            "the errors"
+        )
+    if found.failed >= 0:
+        name, one = found.names[found.failed], found.standings[found.failed]
+        lines.append(f"{name} failed in every game ({_faults(one.faults)}): no Elo")
+    for name, one in zip(found.names, found.standings, strict=True):
+        lines.append(f"{name} lost by fault: {_faults(one.faults)}")
+    for number, game in sorted(found.games.items()):
+        if game.faulty >= 0:
+            place = found.schedule.place(number)
+            name = found.names[(place.black, place.white)[game.faulty]]
+            side = ("Black", "White")[game.faulty]
+            lines.append(f"  game {number + 1}, {name} as {side}: {game.ending}: {game.note}")
+    return "\n".join(lines) + "\n"
+
+
+# Two programs
+
+
+def _two(found: Outcome) -> list[str]:
+    (account,) = found.tallies
+    width = max(12, *map(len, found.names))
+    lines = [f"{'':{width}}  games   won drawn  lost   score  as Black   as White   discs   s/move  longest"]
+    for name, side in zip(found.names, (account, account.seen_from_second()), strict=True):
+        wins, draws, losses = side.total
+        lines.append(
+            f"{name:{width}}  {side.games:5} {wins:5} {draws:5} {losses:5}  {100 * side.score:5.1f}%  "
+            f"{_record(side.black):9}  {_record(side.white):9}  {side.discs:+5.1f}  "
+            f"{side.mean_ms[0] / 1000:7.3f}  {side.longest_ms[0] / 1000:7.3f}"
+        )
+    lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
+    rating = found.elo[0]
+    if rating:
+        likely = 100 * rating.superiority
+        lines.append(f"Elo of {found.names[0]}: {_rating(rating)}; the stronger one with {likely:.1f} % probability")
+    if found.test:
+        test = found.test
+        decided = {-1: "undecided", 0: "the first hypothesis", 1: "the second hypothesis"}[test.accepted]
+        lines.append(f"SPRT {test.ratio:+.2f} between {test.lower:+.2f} and {test.upper:+.2f}: {decided}")
+    return lines
+
+
+# More of them
+
+
+def _many(found: Outcome) -> list[str]:
+    """The programs, the best first: their ratings and standings, then the points of each against each."""
+    order = ranking(found)
+    width = max(12, *map(len, found.names))
+    head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs   s/move  longest"
+    lines = [head]
+    for rank, at in enumerate(order, 1):
+        one = found.standings[at]
+        rated = f"{found.ratings.elo[at]:+6.1f} {found.ratings.error[at]:6.1f}" if found.ratings else f"{'':13}"
+        score = 100 * one.points / one.games if one.games else 50
+        lines.append(
+            f"{rank:3} {found.names[at]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} {one.losses:5}  "
+            f"{score:5.1f}%  {one.discs:+5.1f}  {one.mean_ms / 1000:7.3f}  {one.longest_ms / 1000:7.3f}"
+        )
+    cells = _cells(found)
+    column = max([8, *(len(cell) for cell in cells.values())])
+    lines += ["", f"{'':4}{'':{width}}  " + "  ".join(f"{rank:>{column}}" for rank in range(1, len(order) + 1))]
+    for rank, row in enumerate(order, 1):
+        points = "  ".join(f"{cells.get((row, other), '-' if row != other else 'x'):>{column}}" for other in order)
+        lines.append(f"{rank:3} {found.names[row]:{width}}  {points}".rstrip())
+    lines.append("")
+    if found.ratings:
+        lines.append("Elo: the likeliest for all games together, their mean 0, with 95 % errors")
+        if found.ratings.bounded:
+            lines.append("somebody has won or lost everything: each pairing counts a drawn game more in the ratings")
+    return lines
+
+
+def ranking(found: Outcome) -> list[int]:
+    """The programs from the best on, by rating or else by score."""
+
+    def worth(at: int) -> tuple[float, int]:
+        one = found.standings[at]
+        return found.ratings.elo[at] if found.ratings else one.points / max(1, one.games), -at
+
+    return sorted(range(len(found.names)), key=worth, reverse=True)
+
+
+def _cells(found: Outcome) -> dict[tuple[int, int], str]:
+    """The points of each program against each other."""
+    cells = {}
+    for (first, second), one in zip(found.schedule.pairings, found.tallies, strict=True):
+        cells[first, second] = f"{one.points:g}/{one.games}"
+        cells[second, first] = f"{one.games - one.points:g}/{one.games}"
+    return cells
+
+
+def _record(results: Sequence[int]) -> str:
+    return "+{} ={} -{}".format(*results)
+
+
+def _faults(faults: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {faults[kind]}" for kind in FAULTS if kind in faults) or "none"
+
+
+def _rating(rating: statistics.Elo) -> str:
+    if math.isinf(rating.difference):
+        edge = rating.low if rating.difference > 0 else rating.high
+        return f"{'above' if rating.difference > 0 else 'below'} {edge:+.0f} (95 %)"
+    return f"{rating.difference:+.1f}, 95 % from {rating.low:+.1f} to {rating.high:+.1f}"

@@ -1,0 +1,243 @@
+"""What the games of a match came to, in numbers: of two programs against each other, and of one against all."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from desdaemon.clients.match.referee import FAULTS, Finished
+from desdaemon.clients.match.schedule import Schedule
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.rules import canonical
+
+from . import statistics
+from .statistics import Cluster, Counts
+
+FAILED_GAMES = 4
+"""After so many games, all of them lost by faults of its own, a program is taken to be unusable."""
+
+
+class Tally(NamedTuple):
+    """The games of one pairing, seen from its first program. Game n was begun by program n % 2 with Black.
+
+    ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of the games that
+    were played out, empty squares to the winner; ``pairs`` are the complete pairs of games by their points, ``singles``
+    the points of games without a partner. ``different`` is the number of games that are no repetition of another, with
+    the same colours to the same final board, mirrored or not; ``clusters`` are all results, those that repeat each
+    other together. The rest holds a value for each program: ms used, moves, the longest move in ms, and how many games
+    each lost by each of the faults.
+    """
+
+    games: int
+    black: tuple[int, int, int]
+    white: tuple[int, int, int]
+    discs: float
+    pairs: Counts
+    singles: list[float]
+    different: int
+    clusters: list[Cluster]
+    used_ms: tuple[float, float]
+    moves: tuple[int, int]
+    longest_ms: tuple[float, float]
+    faults: tuple[dict[str, int], dict[str, int]]
+
+    @property
+    def total(self) -> tuple[int, int, int]:
+        """Wins, draws and losses with either colour."""
+        won, drawn, lost = (self.black[at] + self.white[at] for at in range(3))
+        return won, drawn, lost
+
+    @property
+    def points(self) -> float:
+        """A win is 1, a draw 0.5."""
+        return self.total[0] + 0.5 * self.total[1]
+
+    @property
+    def score(self) -> float:
+        """Points a game, 0 to 1."""
+        return self.points / self.games if self.games else 0.5
+
+    @property
+    def mean_ms(self) -> tuple[float, float]:
+        """Milliseconds a move."""
+        return self.used_ms[0] / max(1, self.moves[0]), self.used_ms[1] / max(1, self.moves[1])
+
+    @property
+    def sample(self) -> statistics.Sample:
+        """All results, for `statistics.elo`."""
+        return statistics.sample(self.clusters)
+
+    @property
+    def paired_sample(self) -> statistics.Sample:
+        """The complete pairs, for `statistics.sequential`."""
+        return statistics.sample([result for result in cluster if result[1] == 1.0] for cluster in self.clusters)
+
+    def seen_from_second(self) -> Tally:
+        """The same from the other program's side."""
+        return self._replace(
+            black=_reversed(self.white),
+            white=_reversed(self.black),
+            discs=0.0 - self.discs,
+            pairs=(self.pairs[4], self.pairs[3], self.pairs[2], self.pairs[1], self.pairs[0]),
+            singles=[1 - point for point in self.singles],
+            clusters=[[(1 - point, weight) for point, weight in cluster] for cluster in self.clusters],
+            used_ms=self.used_ms[::-1],
+            moves=self.moves[::-1],
+            longest_ms=self.longest_ms[::-1],
+            faults=self.faults[::-1],
+        )
+
+
+def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
+    return results[2], results[1], results[0]
+
+
+def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> Tally:
+    """The account of a pairing's games by number; ``opening_of`` gives the opening of a game's number."""
+    by_colour = ([0, 0, 0], [0, 0, 0])
+    points: dict[int, float] = {}
+    discs: list[int] = []
+    used, moves, longest = [0.0, 0.0], [0, 0], [0.0, 0.0]
+    faults: tuple[dict[str, int], dict[str, int]] = ({}, {})
+    for number, game in sorted(games.items()):
+        colour = number % 2
+        score = -game.score if colour else game.score
+        by_colour[colour][0 if score > 0 else 1 if score == 0 else 2] += 1
+        points[number] = 1.0 if score > 0 else 0.5 if score == 0 else 0.0
+        if game.faulty < 0:
+            discs.append(score)
+        else:
+            faulty = faults[game.faulty ^ colour]
+            faulty[game.ending] = faulty.get(game.ending, 0) + 1
+        for side in (0, 1):
+            program = side ^ colour
+            used[program] += game.used[side]
+            moves[program] += game.moves[side]
+            longest[program] = max(longest[program], game.longest[side])
+    pairs = [0] * 5
+    singles = []
+    for number, point in points.items():
+        if number % 2 == 0 and number + 1 in points:
+            pairs[round(2 * (point + points[number + 1]))] += 1
+        elif number ^ 1 not in points:
+            singles.append(point)
+    finals = {number: (number % 2, _final(game.record)) for number, game in games.items()}
+    return Tally(
+        len(games),
+        (by_colour[0][0], by_colour[0][1], by_colour[0][2]),
+        (by_colour[1][0], by_colour[1][1], by_colour[1][2]),
+        sum(discs) / len(discs) if discs else 0.0,
+        (pairs[0], pairs[1], pairs[2], pairs[3], pairs[4]),
+        singles,
+        len(set(finals.values())),
+        _clusters(points, finals, opening_of),
+        (used[0], used[1]),
+        (moves[0], moves[1]),
+        (longest[0], longest[1]),
+        faults,
+    )
+
+
+@functools.cache
+def _final(record: GameRecord) -> tuple[int, int]:
+    """The board a game ended on, turned to the image that its mirrored forms share."""
+    final = record.final
+    return canonical(final.black, final.white)
+
+
+def _clusters(
+    points: dict[int, float], finals: dict[int, tuple[int, tuple[int, int]]], opening_of: Callable[[int], int]
+) -> list[Cluster]:
+    """The results, together where they have the opening in common or, with the same colours, the end of a game."""
+    parents: dict[object, object] = {}
+
+    def root(key: object) -> object:
+        while parents.setdefault(key, key) != key:
+            key = parents[key]
+        return key
+
+    for number, final in finals.items():
+        parents[root(("opening", opening_of(number)))] = root(final)
+    found: dict[object, list[tuple[float, float]]] = {}
+    for number, point in points.items():
+        cluster = found.setdefault(root(finals[number]), [])
+        if number % 2 == 0 and number + 1 in points:
+            cluster.append(((point + points[number + 1]) / 2, 1.0))
+        elif number ^ 1 not in points:
+            cluster.append((point, 0.5))
+    return [cluster for cluster in found.values() if cluster]
+
+
+def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[Tally]:
+    """The accounts of the schedule's pairings, in their order."""
+    parts: list[dict[int, Finished]] = [{} for _ in schedule.pairings]
+    for number, game in games.items():
+        place = schedule.place(number)
+        parts[place.pairing][place.within] = game
+    return [tally(part, lambda within: within // 2 % schedule.openings) for part in parts]
+
+
+class Standing(NamedTuple):
+    """One program's games against all others."""
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    discs: float
+    mean_ms: float
+    longest_ms: float
+    faults: dict[str, int]
+
+    @property
+    def points(self) -> float:
+        """A win is 1, a draw 0.5."""
+        return self.wins + 0.5 * self.draws
+
+    @property
+    def failed(self) -> bool:
+        """Whether all of its games were lost by faults of its own; giving up is none."""
+        faults = sum(count for kind, count in self.faults.items() if kind != "resigned")
+        return self.games > 0 and faults == self.games
+
+
+def standings(tallies: list[Tally], schedule: Schedule) -> list[Standing]:
+    """The programs' standings, in their order."""
+    found = []
+    for program in range(schedule.programs):
+        sides = [
+            one if first == program else one.seen_from_second()
+            for (first, second), one in zip(schedule.pairings, tallies, strict=True)
+            if program in (first, second)
+        ]
+        games = sum(side.games for side in sides)
+        faults: dict[str, int] = {}
+        for side in sides:
+            for kind, count in side.faults[0].items():
+                faults[kind] = faults.get(kind, 0) + count
+        played = [(side, side.games - sum(map(_count, side.faults))) for side in sides]
+        won, drawn, lost = (sum(side.total[at] for side in sides) for at in range(3))
+        found.append(
+            Standing(
+                games,
+                won,
+                drawn,
+                lost,
+                sum(side.discs * count for side, count in played) / max(1, sum(count for _, count in played)),
+                sum(side.used_ms[0] for side in sides) / max(1, sum(side.moves[0] for side in sides)),
+                max((side.longest_ms[0] for side in sides), default=0.0),
+                {kind: faults[kind] for kind in FAULTS if kind in faults},
+            )
+        )
+    return found
+
+
+def _count(faults: dict[str, int]) -> int:
+    return sum(faults.values())
+
+
+def failed_program(found: list[Standing], *, ended: bool) -> int:
+    """A program that has failed in every game, from `FAILED_GAMES` games on or once the match has ended; or -1."""
+    least = 1 if ended else FAILED_GAMES
+    return next((at for at, one in enumerate(found) if one.failed and one.games >= least), -1)

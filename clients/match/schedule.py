@@ -1,0 +1,66 @@
+"""Who plays whom: the games of a match by number, so that a journal can name them and a longer match go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+KINDS = ("round-robin", "gauntlet")
+"""Everybody against everybody, or the first program against all others."""
+
+
+class Place(NamedTuple):
+    """A game's place: its pairing, its number there, the programs that are Black and White, and its opening."""
+
+    pairing: int
+    within: int
+    black: int
+    white: int
+    opening: int
+
+
+class Schedule(NamedTuple):
+    """All games of a match: ``games`` for each pairing, in pairs of games with the same opening and colours exchanged.
+
+    Game numbers count from 0: round after round, in each the two games of each pairing. They do not depend on
+    ``games``. There are ``openings`` different openings; where they are fewer than the rounds they come again.
+    """
+
+    programs: int
+    kind: str
+    games: int
+    openings: int
+
+    @property
+    def pairings(self) -> list[tuple[int, int]]:
+        """The programs that meet, the one that begins with Black first."""
+        others = range(1, self.programs)
+        if self.kind == "gauntlet":
+            return [(0, other) for other in others]
+        return [(first, second) for second in others for first in range(second)]
+
+    @property
+    def rounds(self) -> int:
+        """Openings that each pairing plays."""
+        return (self.games + 1) // 2
+
+    @property
+    def total(self) -> int:
+        """Games in all."""
+        return self.games * len(self.pairings)
+
+    def numbers(self) -> Iterator[int]:
+        """The games in the order in which they are begun."""
+        for number in range(2 * self.rounds * len(self.pairings)):
+            if self.place(number).within < self.games:
+                yield number
+
+    def place(self, number: int) -> Place:
+        """The place of a game."""
+        pairings = self.pairings
+        pair, second = divmod(number, 2)
+        turn, pairing = divmod(pair, len(pairings))
+        black, white = pairings[pairing]
+        if second:
+            black, white = white, black
+        return Place(pairing, 2 * turn + second, black, white, turn % self.openings)

@@ -1,0 +1,51 @@
+"""docs/match.md says what the program does."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT, SUPPORT
+
+from desdaemon.clients.match import command
+
+TEXT = (ROOT / "docs" / "match.md").read_text(encoding="utf-8")
+FAKE = str(SUPPORT / "fake_player.py")
+_SECONDS = re.compile(r" +\d+\.\d{3} +\d+\.\d{3}$", re.MULTILINE)
+
+
+def named(text: str) -> set[str]:
+    """The words in code of a paragraph."""
+    return set(re.findall(r"`(\w+)`", text))
+
+
+def test_the_tournament_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """Word by word, but for the times."""
+    found = re.search(r'^    \$ desdaemon match ("self -level 1" .*)\n((?:    .*\n|\n)+)', TEXT, re.MULTILINE)
+    assert found
+    assert command.main(shlex.split(found[1])) == 0
+    shown = "".join(line.removeprefix("    ") for line in found[2].rstrip("\n").splitlines(keepends=True)) + "\n"
+    assert _SECONDS.sub("", capsys.readouterr().out) == _SECONDS.sub("", shown)
+
+
+def test_the_json_of_the_document(tmp_path: Path) -> None:
+    """All keys there are, and no others."""
+    account = tmp_path / "account.json"
+    sides = [shlex.join([sys.executable, FAKE, "gtp", which]) for which in ("first", "last", "first")]
+    assert command.main([*sides, "self -level 1", "--games", "1", "--json", str(account)]) == 0
+    found = json.loads(account.read_text())
+    part = TEXT[TEXT.index("## As JSON") : TEXT.index("## Against gtp-rhino")]
+    table, origins, program, pairing = re.split(r"\n\n(?=`openings` has|A program has|A pairing has)", part)
+    rows = dict(re.findall(r"^\| (`[^|]*`) \|(.*)\|$", table, re.MULTILINE))
+    assert set().union(*map(named, rows)) == set(found)
+    assert set(found["settings"]) == named(rows["`settings`"])
+    assert set(found["machine"]) == named(rows["`machine`"])
+    assert set(found["ratings"]) == named(rows["`ratings`"])
+    ours = found["programs"][3]
+    assert set(ours) | set(ours["control"]) == named(program) - {"self"}
+    assert set(found["pairings"][0]) == named(pairing) - {"programs", "difference", "low", "high", "superiority"}
+    assert set(found["settings"]["openings"]) <= named(origins)

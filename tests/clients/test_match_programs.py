@@ -1,0 +1,166 @@
+"""Programs of a match that do not start, fail, or are to be ended: nothing of them is left, and why is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from checkout import IMPORT, SUPPORT
+
+from desdaemon.clients.match import command
+from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
+from desdaemon.clients.match.engine_protocols import NBoardPlayer, start_player
+from desdaemon.clients.match.process_groups import ProcessGroups, Stopped
+from desdaemon.clients.match.time_control import TimeControl
+from desdaemon.protocol.othello.notation import START
+
+FAKE = str(SUPPORT / "fake_player.py")
+RUN = IMPORT + "from desdaemon.clients.match import command; sys.exit(command.main(sys.argv[1:]))"
+
+
+def fake(*arguments: object) -> str:
+    """The command line of a player that pretends."""
+    return shlex.join([sys.executable, FAKE, *map(str, arguments)])
+
+
+def alive(mark: str) -> list[int]:
+    """The processes that have a word in their command line or environment, but for this one."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                text = (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue
+            if mark.encode() in text and state != "Z":
+                found.append(int(folder.name))
+    return found
+
+
+def gone(mark: str, seconds: float = 20) -> bool:
+    """Whether all of them have ended within that time."""
+    end = time.monotonic() + seconds
+    while alive(mark):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+STAGES = {
+    "detection": (["sh -c 'sleep 1000'", "sh -c 'sleep 1000'"], lambda folder, mark: len(alive(mark)) > 1),
+    "start": ([fake("gtp", "deaf"), fake("gtp", "deaf")], lambda folder, mark: len(alive(mark)) > 1),
+    "game": ([fake("gtp", "stubborn"), fake("gtp", "hang", 30)], lambda folder, mark: journal_lines(folder) > 1),
+}
+"""Two programs, and whether a match has come so far."""
+
+
+def journal_lines(folder: Path) -> int:
+    path = folder / "journal"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("stage", list(STAGES))
+def test_a_signal_leaves_no_program_behind(stage: str, number: signal.Signals, tmp_path: Path) -> None:
+    """At any stage; those that programs have started themselves neither, and a killed match none either."""
+    programs, reached = STAGES[stage]
+    mark = f"desdaemon-test-{os.getpid()}-{stage}-{number}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, *programs, "--concurrency", "2", "--journal", str(tmp_path / "journal")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "MARK": mark},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        end = time.monotonic() + 60
+        while not reached(tmp_path, mark):
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        if number == signal.SIGKILL:
+            # The guard has to have heard of the last program.
+            time.sleep(0.3)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        assert gone(mark)
+        assert b"Traceback" not in err
+        if number != signal.SIGKILL:
+            assert process.returncode == 128 + number
+            assert err == b""
+            assert (b"score" in out) == (stage != "detection")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_no_program_is_started_after_a_stop() -> None:
+    groups = ProcessGroups()
+    process = EngineProcess(command_of(fake("gtp")), groups=groups)
+    groups.stop()
+    with pytest.raises(EngineFault, match="SIGKILL"):
+        process.until(re.compile(b"never"), 20)
+    process.kill()
+    with pytest.raises(Stopped):
+        groups.start(["true"], None)
+    with pytest.raises(EngineFault, match="stopped"):
+        EngineProcess(["true"], groups=groups)
+
+
+def test_why_a_program_did_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last line of its standard error is in the message, without colours."""
+    assert command.main([fake("gtp", "broken"), fake("gtp")]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "it has ended with status 1: no such weights: /no/where: expected a program that speaks gtp" in err
+
+
+def test_a_program_that_fails_every_game_stops_the_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    account = tmp_path / "account.json"
+    sides = [fake("gtp", "crash", 3), fake("gtp", "first")]
+    assert command.main([*sides, "--games", "100", "--json", str(account), "--names", "A,B"]) == 1
+    out = capsys.readouterr().out
+    assert "A failed in every game (crash 4): no Elo" in out
+    assert "Elo of" not in out
+    assert "SPRT" not in out
+    found = json.loads(account.read_text())
+    assert (found["status"], found["failed"], found["games"]) == ("failed", "A", 4)
+    assert found["pairings"][0]["elo"] is None
+
+
+def test_a_short_match_of_nothing_but_faults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([fake("gtp", "illegal", 2), fake("gtp"), "--games", "2"]) == 1
+    assert "no Elo" in capsys.readouterr().out
+
+
+def test_a_program_that_gives_up_has_not_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([fake("gtp", "resign", 2), fake("gtp"), "--games", "6"]) == 0
+    assert "Elo of" in capsys.readouterr().out
+
+
+def test_nboard_programs_may_be_late_with_their_name() -> None:
+    """Some say nothing before they are told a depth, and print a page of text first."""
+    player = start_player(command_of(fake("nboard", "late-name")), "nboard")
+    assert isinstance(player, NBoardPlayer)
+    assert player.title == Path(sys.executable).name
+    player.begin(START, TimeControl(level=7))
+    assert player.title == "Late7"
+    player.close()
+
+
+def test_a_match_with_a_program_whose_name_comes_late(capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [fake("nboard", "late-name"), fake("nboard")]
+    assert command.main([*sides, "--protocol", "nboard", "--level", "5", "--games", "2"]) == 0
+    assert "Late5 against Fake" in capsys.readouterr().out

@@ -1,0 +1,411 @@
+"""What results of a match are worth: repeated games, ratings of many programs, schedules, openings, journals."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import shlex
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import referee
+from checkout import SUPPORT
+from hypothesis import given
+from hypothesis import strategies as st
+from random_games import OTHER_START
+
+from desdaemon.clients.match import adjudicator, command, workers
+from desdaemon.clients.match.identity import identity
+from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file
+from desdaemon.clients.match.referee import Finished, solve
+from desdaemon.clients.match.results import statistics
+from desdaemon.clients.match.results.ratings import Pairing, ratings
+from desdaemon.clients.match.results.scores import failed_program, pairing_tallies, standings, tally
+from desdaemon.clients.match.schedule import KINDS, Schedule
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.records import GameRecord, PlayedMove
+from desdaemon.protocol.othello.notation import START, Position, moves_text, parse_moves
+from desdaemon.protocol.othello.rules import transform, transform_move
+
+FAKE = str(SUPPORT / "fake_player.py")
+
+
+def fake(*arguments: object) -> str:
+    """The command line of a player that pretends."""
+    return shlex.join([sys.executable, FAKE, *map(str, arguments)])
+
+
+def finished(moves: str, score: int) -> Finished:
+    """A game that was played so far and ended with that score of Black."""
+    record = GameRecord(START, tuple(PlayedMove(move, 0.0) for move in parse_moves(moves)))
+    return Finished(record, score, "played", -1, "", (0.0, 0.0), (0.0, 0.0), (1, 1))
+
+
+# Games that repeat each other
+
+
+def test_a_repeated_opening_is_no_new_evidence() -> None:
+    """Twenty pairs of four openings are worth as much as those four."""
+    lines = ["f5d6", "f5f4", "f5f6", "f5d6c3d3"]
+    scores = [2, -4, 0, 8]
+    once = {
+        2 * at + side: finished(line, score)
+        for at, (line, score) in enumerate(zip(lines, scores, strict=True))
+        for side in (0, 1)
+    }
+    often = {number: once[number % 8] for number in range(40)}
+    few, many = tally(once), tally(often, lambda number: number // 2 % 4)
+    assert (few.different, many.different) == (8, 8)
+    assert len(many.clusters) == len(few.clusters) == 4
+    assert statistics.elo(many.sample) == statistics.elo(few.sample)
+    assert statistics.sequential(many.paired_sample, 0, 50).ratio == pytest.approx(
+        statistics.sequential(few.paired_sample, 0, 50).ratio
+    )
+
+
+def test_games_that_come_together_later_are_one_result() -> None:
+    """Mirrored and rotated games of different openings are one cluster."""
+    games = {0: finished("f5d6c3d3", 4), 1: finished("f5f6", 2), 2: finished("d3c5f6f5", 4), 3: finished("f5f4", 2)}
+    # Turned over the diagonal f5d6c3d3 is e6f4c3c4.
+    games[4], games[5] = finished("e6f4c3c4", 4), finished("c4e3", 2)
+    account = tally(games)
+    assert account.different == 4
+    assert sorted(len(cluster) for cluster in account.clusters) == [3]
+
+
+def test_games_without_a_partner_count_half() -> None:
+    account = tally({0: finished("f5d6", 4), 3: finished("f5f4", 4)})
+    assert [weight for cluster in account.clusters for _, weight in cluster] == [0.5, 0.5]
+    assert account.sample.mean == 0.5
+    assert statistics.sequential(account.paired_sample, 0, 50).accepted == -1
+
+
+# Ratings
+
+
+def clusters(points: list[float]) -> list[list[tuple[float, float]]]:
+    return [[(point, 1.0)] for point in points]
+
+
+def test_two_ratings_are_the_elo_difference() -> None:
+    results = clusters([1.0] * 30 + [0.5] * 40 + [0.25] * 10)
+    found = ratings(2, [Pairing(0, 1, results)])
+    pair = statistics.elo(statistics.sample(results))
+    assert found
+    assert pair
+    assert found.elo[0] - found.elo[1] == pytest.approx(pair.difference)
+    assert 2 * found.error[0] == pytest.approx((pair.high - pair.low) / 2, rel=0.02)
+    assert not found.bounded
+
+
+@given(st.integers(0, 10**6), st.integers(3, 6))
+def test_ratings_are_where_the_likelihood_is_greatest(seed: int, programs: int) -> None:
+    """Against the equations: everybody's points are those that the ratings make expected, and the mean is 0."""
+    chance = random.Random(seed)
+    pairings = [
+        Pairing(first, second, clusters([chance.choice((0.0, 0.25, 0.5, 0.75, 1.0)) for _ in range(8)] + [0.25, 0.75]))
+        for first, second in itertools.combinations(range(programs), 2)
+    ]
+    found = ratings(programs, pairings)
+    assert found
+    assert sum(found.elo) == pytest.approx(0, abs=1e-6)
+    points, expected = Counter[int](), Counter[int]()
+    for first, second, results in pairings:
+        for cluster in results:
+            for point, _ in cluster:
+                share = 1 / (1 + 10 ** ((found.elo[second] - found.elo[first]) / 400))
+                points.update({first: point, second: 1 - point})
+                expected.update({first: share, second: 1 - share})
+    for program in range(programs):
+        assert points[program] == pytest.approx(expected[program], abs=1e-6)
+
+
+def test_known_strengths_lie_within_the_errors() -> None:
+    """Simulated tournaments of three: the 95 % of each rating hold the truth, but for a few in a hundred."""
+    chance = random.Random(7)
+    true = [60.0, 0.0, -60.0]
+    inside = 0
+    for _ in range(100):
+        pairings = []
+        for first, second in itertools.combinations(range(3), 2):
+            share = statistics.expected_score(true[first] - true[second])
+            pairs = [(chance.random() < share) / 2 + (chance.random() < share) / 2 for _ in range(60)]
+            pairings.append(Pairing(first, second, clusters(pairs)))
+        found = ratings(3, pairings)
+        assert found
+        inside += sum(abs(found.elo[at] - true[at]) <= found.error[at] for at in range(3))
+    assert 270 <= inside <= 297
+
+
+def test_ratings_where_somebody_has_won_everything() -> None:
+    found = ratings(3, [Pairing(0, 1, clusters([1.0] * 5)), Pairing(1, 2, clusters([0.5] * 5))])
+    assert found
+    assert found.bounded
+    assert all(map(math.isfinite, found.elo))
+    assert found.elo[0] > found.elo[1] > found.elo[2] - 1e-6
+    assert ratings(3, [Pairing(0, 1, clusters([0.5]))]) is None
+
+
+# Schedules
+
+
+@given(st.integers(2, 6), st.sampled_from(KINDS), st.integers(1, 9), st.integers(1, 5))
+def test_a_schedule_is_fair(programs: int, kind: str, games: int, openings: int) -> None:
+    """Each two that meet play as often as they should, each opening with either colour, and no number comes twice."""
+    schedule = Schedule(programs, kind, games, openings)
+    numbers = list(schedule.numbers())
+    assert len(numbers) == len(set(numbers)) == schedule.total
+    met: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
+    for number in numbers:
+        place = schedule.place(number)
+        met.setdefault(tuple(sorted((place.black, place.white))), []).append((place.black, place.within, place.opening))
+    wanted = (
+        [(0, at) for at in range(1, programs)]
+        if kind == "gauntlet"
+        else list(itertools.combinations(range(programs), 2))
+    )
+    assert sorted(met) == wanted
+    for (first, _), found in met.items():
+        assert sorted(within for _, within, _ in found) == list(range(games))
+        for black, within, opening in found:
+            assert (black == first) == (within % 2 == 0)
+            assert opening == within // 2 % openings
+    longer = schedule._replace(games=games + 2)
+    assert [schedule.place(number) for number in numbers] == [longer.place(number) for number in numbers]
+
+
+# Openings
+
+
+def test_openings_that_coincide_are_played_once(tmp_path: Path) -> None:
+    """The same moves, another order of them, and mirrored ones lead to one position."""
+    file = tmp_path / "openings.txt"
+    file.write_text("f5d6c3d3c4\nf5d6c3d3c4f4\nf5d6c4d3c3\nd3c5f6f5e6\nc4e3f6e6f5\nf5f6e6f4\n")
+    found = openings_of_file(str(file), 5)
+    assert [moves_text([played.move for played in one.moves]) for one in found.openings] == ["f5d6c3d3c4", "f5f6e6f4"]
+    assert (found.coinciding, found.finished) == (4, 0)
+
+
+@given(st.integers(0, 999), st.integers(0, 7))
+def test_mirror_images_have_one_key(line: int, symmetry: int) -> None:
+    opening = listed_openings(1000).openings[line]
+    initial = Position(transform(START.player, symmetry), transform(START.opponent, symmetry), True)
+    moves = tuple(PlayedMove(transform_move(played.move, symmetry), 0.0) for played in opening.moves)
+    assert key_of(GameRecord(initial, moves)) == key_of(opening)
+
+
+def test_more_openings_than_are_listed() -> None:
+    found = listed_openings(2500)
+    assert (len(found.openings), found.drawn) == (2500, 1500)
+    assert len({key_of(opening) for opening in found.openings}) == 2500
+    assert found.openings[:1000] == listed_openings(1000).openings
+    assert found == listed_openings(2500)
+    for opening in found.openings[1000:]:
+        assert len(opening.moves) == 10
+        cells = referee.start()
+        for played in opening.moves:
+            assert min(played.move % 8, played.move // 8) >= 1
+            assert max(played.move % 8, played.move // 8) <= 6
+            cells = referee.play(cells, played.move)
+
+
+OBF = "--XXXXX--OOOXX-O-OOOXXOX-OXOXXXXOXXOXXXXOOXOXXX--OOOXO-----OOOO- X; A1:+18; B1:+12;"
+FEN = "8/8/8/3Pp3/3pP3/8/8/8 w - - 0 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"), [("a.obf", [OBF]), ("a.fen", [FEN]), ("a.txt", [OBF, OTHER_START]), ("a", [FEN])]
+)
+def test_openings_may_be_positions(name: str, lines: list[str], tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text("# a remark\n" + "\n".join([*lines, "", lines[0]]) + "\n")
+    found = openings_of_file(str(file))
+    assert [opening.moves for opening in found.openings] == [()] * len(lines)
+    assert found.coinciding == 1
+    assert found.openings[0].initial != START
+
+
+def test_a_bad_position_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.obf"
+    file.write_text(f"{OBF}\n{OBF[:50]}\n")
+    with pytest.raises(BadInput, match="line 2: "):
+        openings_of_file(str(file))
+
+
+def test_a_match_from_positions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.obf"
+    file.write_text(f"{OBF}\n{OBF}\n")
+    saved = tmp_path / "games.txt"
+    sides = [fake("gtp", "setup"), fake("gtp", "last", 0)]
+    assert command.main([*sides[:1] * 2, "--openings", str(file), "--save", str(saved)]) == 0
+    err = capsys.readouterr().err
+    assert "1 openings lead to the position of another one, mirrored or not: played once" in err
+    assert len(saved.read_text().splitlines()) == 2
+    assert saved.read_text().startswith(OBF[:64])
+    assert command.main([*sides, "--openings", str(file)]) == 1
+    assert "GTP has no word for another board" in capsys.readouterr().err
+
+
+def test_openings_that_come_again_are_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "openings.txt"
+    file.write_text("f5d6c3\nf5f6\n")
+    account = tmp_path / "account.json"
+    sides = [fake("gtp", "first"), fake("gtp", "last")]
+    assert command.main([*sides, "--openings", str(file), "--games", "8", "--json", str(account)]) == 0
+    out, err = capsys.readouterr()
+    assert "2 different openings for 4 pairs of games" in err
+    assert "8 games, 4 different" in out
+    found = json.loads(account.read_text())
+    assert (found["games"], found["different_games"]) == (8, 4)
+
+
+# Tournaments, journals, accounts
+
+
+def test_a_round_robin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    account, saved, journal = tmp_path / "account.json", tmp_path / "games.ggf", tmp_path / "journal"
+    sides = [fake("gtp", "first"), fake("gtp", "last"), fake("gtp", "resign", 0)]
+    assert command.main([*sides, "--games", "2", "--journal", str(journal), "--concurrency", "2"]) == 0
+    capsys.readouterr()
+    arguments = [*sides, "--games", "4", "--journal", str(journal), "--json", str(account), "--save", str(saved)]
+    assert command.main(arguments) == 0
+    out = capsys.readouterr().out
+    found = json.loads(account.read_text())
+    assert found["resumed_games"] == 6
+    assert found["games"] == 12
+    assert [(pair["first"], pair["second"], pair["games"]) for pair in found["pairings"]] == [
+        (0, 1, 4),
+        (0, 2, 4),
+        (1, 2, 4),
+    ]
+    assert [program["name"] for program in found["programs"]] == ["Fake first", "Fake last", "Fake resign"]
+    assert found["programs"][2]["losses"] == 8
+    assert min(found["ratings"]["elo"]) == found["ratings"]["elo"][2]
+    # The cross table: a row for each, the last one's without points.
+    assert sum("/4" in line for line in out.splitlines()) == 3
+    assert any(line.split()[:3] == ["3", "Fake", "resign"] and line.count("0/4") == 2 for line in out.splitlines())
+    assert len(saved.read_text().splitlines()) == 12
+
+
+def test_a_gauntlet(capsys: pytest.CaptureFixture[str]) -> None:
+    sides = [fake("gtp", "first"), fake("gtp", "last"), fake("gtp", "resign", 0)]
+    assert command.main([*sides, "--games", "2", "--tournament", "gauntlet", "--names", "A,B,C"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("A against B and C, no limit\n")
+    assert sum(line.count("/2") for line in out.splitlines()) == 4
+
+
+def test_the_journal_notices_another_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the program, of files that its command line names, and of what it calls itself."""
+    program, weights, journal = tmp_path / "program", tmp_path / "weights.dat", tmp_path / "journal"
+    weights.write_bytes(b"one")
+
+    def write(name: str) -> None:
+        program.write_text(f"#!/bin/sh\nexec {fake('gtp', name)}\n")
+        program.chmod(0o700)
+
+    def play(games: int) -> int:
+        sides = [f"{program} {weights}", fake("gtp")]
+        return command.main([*sides, "--protocol", "gtp", "--games", str(games), "--journal", str(journal)])
+
+    write("first")
+    assert play(2) == 0
+    weights.write_bytes(b"two")
+    kept = journal.read_bytes()
+    assert play(4) == 1
+    assert "its games were played by another state of the files of program 1" in capsys.readouterr().err
+    weights.write_bytes(b"one")
+    write("last")
+    assert play(4) == 1
+    assert "of program 1" in capsys.readouterr().err
+    assert journal.read_bytes() == kept
+    write("first")
+    assert play(4) == 0
+
+
+def test_a_program_that_calls_itself_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server's name tells its version where no file does."""
+    word, journal = tmp_path / "word", tmp_path / "journal"
+    word.write_text("first")
+    program = shlex.join(["sh", "-c", f"exec {sys.executable} {FAKE} gtp $(cat {word})"])
+    arguments = [program, fake("gtp"), "--protocol", "gtp", "--journal", str(journal)]
+    assert command.main([*arguments, "--games", "2"]) == 0
+    word.write_text("last")
+    capsys.readouterr()
+    assert command.main([*arguments, "--games", "4"]) == 1
+    assert 'program 1 calls itself "Fake last", in the games before "Fake first"' in capsys.readouterr().err
+
+
+def test_what_this_program_is(tmp_path: Path) -> None:
+    weights = tmp_path / "weights.dat"
+    weights.write_bytes(b"one")
+    own = command.command_of(f"self -eval-file {weights}")
+    one = identity(own)
+    assert one["command"] == f"self -gtp -eval-file {weights}"
+    assert one["version"]
+    weights.write_bytes(b"two")
+    assert identity(own)["sha256"] != one["sha256"]
+    assert identity(command.command_of("self"))["sha256"] == identity(command.command_of("self -level 3"))["sha256"]
+
+
+def test_concurrency_by_cores() -> None:
+    two = [command.command_of("self"), command.command_of("self -n 2")]
+    cores = command._cores()
+    assert command._concurrency("cores", two[:1]) == cores
+    assert command._concurrency("cores", two) == max(1, cores // 2)
+    assert command._concurrency("cores", [command.command_of("self --n-tasks=1000")]) == 1
+
+
+def test_the_line_of_progress_has_the_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(workers.Match, "_show", lambda self, text: shown.append(text))
+    sides = [fake("gtp", "first"), fake("gtp", "last")]
+    assert command.main([*sides, "--games", "4", "--sprt", "0,10"]) == 0
+    assert shown[0].startswith("0 of 4 games  +0 =0 -0  LLR +0.00 (-2.94, +2.94)  0:00")
+    assert shown[3].startswith("3 of 4 games  ")
+    assert "LLR +0.00 " not in shown[3]
+
+
+def test_games_are_ended_by_the_solver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With more empty squares than the referee counts out itself."""
+    asked: list[Position] = []
+
+    def answer(self: adjudicator.Adjudicator, position: Position) -> int:
+        asked.append(position)
+        return 6
+
+    monkeypatch.setattr(adjudicator.Adjudicator, "solve", answer)
+    saved = tmp_path / "games.txt"
+    sides = [fake("gtp", "first"), fake("gtp", "last")]
+    assert command.main([*sides, "--games", "2", "--adjudicate", "20", "--save", str(saved)]) == 0
+    assert [position.empties for position in asked] == [20, 20]
+
+
+@pytest.mark.slow
+def test_the_solver_is_right() -> None:
+    """Against the referee's own search, with ten empty squares."""
+    groups = command.ProcessGroups()
+    solver = adjudicator.Adjudicator(groups)
+    try:
+        for seed in range(5):
+            player, opponent = referee.to_bits(referee.random_position(seed, 50))
+            position = Position(player, opponent, True)
+            if not position.over:
+                assert solver.solve(position) == solve(player, opponent, -64, 64)
+    finally:
+        solver.close()
+
+
+def test_standings_are_sums_of_the_pairings() -> None:
+    schedule = Schedule(3, "round-robin", 2, 1)
+    games = {number: finished("f5d6", 10 if number % 2 else -4) for number in schedule.numbers()}
+    found = standings(pairing_tallies(games, schedule), schedule)
+    assert [one.games for one in found] == [4, 4, 4]
+    assert sum(one.points for one in found) == len(games)
+    assert failed_program(found, ended=True) == -1
