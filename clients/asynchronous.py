@@ -29,8 +29,18 @@ from . import results
 from .connection import CONNECTED, Link, Target, equip, find
 from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, from_reply
 from .handle import Handle
-from .requests import PROMPT, REPEATABLE, Limits, analyze_args, game_args, position_args
-from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
+from .requests import (
+    PROMPT,
+    REPEATABLE,
+    BatchItem,
+    BatchLimits,
+    Limits,
+    analyze_args,
+    batch_args,
+    game_args,
+    position_args,
+)
+from .results import Analysed, BatchPage, BatchResult, Data, Hello, JobDone, Legal, Look, Progress
 
 Analysis = Handle[Analysed, Analysed]
 GameAnalysis = Handle[Analysed, tuple[Analysed, ...]]
@@ -136,7 +146,7 @@ class AsyncClient:
         self,
         op: str,
         args: Data | None = None,
-        read_partial: Callable[[Data], P] = _as_it_is,  # type: ignore[assignment]
+        read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> Handle[P, F]:
         """Make a request; the readers turn the data of partials and final into what the handle gives out.
@@ -177,16 +187,22 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[Limits],
     ) -> GameAnalysis:
-        """Analyse plies of a game, by default all: a partial for each as it is done, then all of them."""
-        return self.start("analyze", game_args(board, moves, plies, limits), results.analysed, results.game_analysed)
+        """Analyse plies of a game, by default all: a partial for each as it is done, then all of them.
+
+        With ``partial_ms`` also partials that tell how each goes, whose ``done`` is false.
+        """
+        wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
+        return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
 
     async def legal(self, board: str | None = None, moves: str = "") -> Legal:
         """The legal moves, the board, whether the game is over, and the discs."""
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
-    async def book_get(self, board: str | None = None, moves: str = "") -> Look:
-        """What the book has about a position."""
-        return await self.start("book.get", position_args(board, moves), _as_it_is, results.look)
+    async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> Look:
+        """What the book has about a position, with ``children`` about each legal move too."""
+        args = position_args(board, moves)
+        args |= {"children": True} if children else {}
+        return await self.start("book.get", args, _as_it_is, results.look)
 
     async def look_up(self, lines: Iterable[str]) -> list[Look]:
         """What the book has after each of these lines, all in flight together."""
@@ -201,12 +217,46 @@ class AsyncClient:
         named = {name.replace("_", "-"): value for name, value in args.items()}
         return self.start(f"book.{command}", named, results.progress, results.job_done)
 
+    async def analyze_batch(
+        self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
+    ) -> int:
+        """Have many positions analysed as a job of the lowest priority; its number, which outlives both sides.
+
+        ``file`` names one in the daemon's data folder instead. What is found is kept until `batch_forget`.
+        """
+        return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
+
+    async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
+        """Results of a batch after a cursor, as they were found; 0 is the beginning."""
+        args = {"job": job, "after": after, "limit": limit}
+        return await self.start("batch.results", args, _as_it_is, results.batch_page)
+
+    async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
+        """All results of a batch, each as soon as it is known, until the batch is over."""
+        while True:
+            page = await self.batch_results(job, after)
+            for result in page.results:
+                yield result
+            after = page.cursor
+            if page.done:
+                return
+            if not page.results:
+                await asyncio.sleep(poll_s)
+
+    async def batch_forget(self, job: int) -> bool:
+        """End a batch if need be and have its results removed."""
+        return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
+
+    async def cache_clear(self) -> int:
+        """Have the daemon forget the analyses that it keeps, and say how many; wants the role admin."""
+        return int((await self.request("cache.clear"))["forgotten"])
+
     async def jobs(self) -> list[Data]:
-        """The book jobs that the daemon knows of."""
+        """The book jobs and batches that the daemon knows of."""
         return list((await self.request("jobs"))["jobs"])
 
     async def cancel_job(self, job: int) -> bool:
-        """Cancel a book job, whoever started it."""
+        """Cancel a book job or a batch, whoever started it."""
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
@@ -282,11 +332,12 @@ class AsyncClient:
         for found in (self._open, self._prompt_waiting, self._waiting):
             found.clear()
 
-    async def _withdraw(self, handle: Handle[Any, Any]) -> bool:
+    async def _withdraw(self, handle: Handle[Any, Any], keep: bool) -> bool:
         if not handle.sent:
             handle.fail(Cancelled("the request was cancelled before it was sent"))
             return True
-        return bool((await self.request("cancel", {"target": handle.id}))["cancelled"])
+        args: Data = {"target": handle.id, **({"keep": True} if keep else {})}
+        return bool((await self.request("cancel", args))["cancelled"])
 
     def _receive(self, link: Link) -> None:
         if link is not self._link:

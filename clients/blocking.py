@@ -19,8 +19,8 @@ from typing import Any, Generic, TypeVar, Unpack
 from . import handle as asynchronous_handle
 from .asynchronous import AsyncClient
 from .errors import ConnectionLost
-from .requests import Limits
-from .results import Analysed, Data, Hello, JobDone, Legal, Look, Progress
+from .requests import BatchItem, BatchLimits, Limits
+from .results import Analysed, BatchPage, BatchResult, Data, Hello, JobDone, Legal, Look, Progress
 
 P = TypeVar("P")
 F = TypeVar("F")
@@ -89,9 +89,13 @@ class Handle(Generic[P, F]):
         """The daemon's warnings so far."""
         return list(self._handle.warnings)
 
-    def cancel(self) -> bool:
-        """Ask the daemon to end it; true when it was still running. `result` then raises `Cancelled`."""
-        return self._loop.run(self._handle.cancel())
+    def cancel(self, *, keep: bool = False) -> bool:
+        """Ask the daemon to end it; true when it was still running.
+
+        `result` then raises `Cancelled`, whose ``found`` is what was found; with ``keep`` that is the result, where an
+        analysis has found anything.
+        """
+        return self._loop.run(self._handle.cancel(keep=keep))
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the final or an error, without asking for either; false when the time is over first."""
@@ -197,9 +201,9 @@ class Client:
         """The legal moves, the board, whether the game is over, and the discs."""
         return self._loop.run(self._client.legal(board, moves))
 
-    def book_get(self, board: str | None = None, moves: str = "") -> Look:
-        """What the book has about a position."""
-        return self._loop.run(self._client.book_get(board, moves))
+    def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> Look:
+        """What the book has about a position, with ``children`` about each legal move too."""
+        return self._loop.run(self._client.book_get(board, moves, children=children))
 
     def look_up(self, lines: Iterable[str]) -> list[Look]:
         """What the book has after each of these lines, all in flight together."""
@@ -209,12 +213,34 @@ class Client:
         """Run a book command by its name as a job; partials are its progress."""
         return Handle(self._loop, self._loop.call(lambda: self._client.book(command, **args)))
 
+    def analyze_batch(
+        self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
+    ) -> int:
+        """Have many positions analysed as a job of the lowest priority; its number, which outlives both sides."""
+        return self._loop.run(self._client.analyze_batch(items, file=file, **limits))
+
+    def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
+        """Results of a batch after a cursor, as they were found; 0 is the beginning."""
+        return self._loop.run(self._client.batch_results(job, after, limit))
+
+    def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> Iterator[BatchResult]:
+        """All results of a batch, each as soon as it is known, until the batch is over."""
+        return _iterate(self._loop, self._client.batch(job, after=after, poll_s=poll_s))
+
+    def batch_forget(self, job: int) -> bool:
+        """End a batch if need be and have its results removed."""
+        return self._loop.run(self._client.batch_forget(job))
+
+    def cache_clear(self) -> int:
+        """Have the daemon forget the analyses that it keeps, and say how many; wants the role admin."""
+        return self._loop.run(self._client.cache_clear())
+
     def jobs(self) -> list[Data]:
-        """The book jobs that the daemon knows of."""
+        """The book jobs and batches that the daemon knows of."""
         return self._loop.run(self._client.jobs())
 
     def cancel_job(self, job: int) -> bool:
-        """Cancel a book job, whoever started it."""
+        """Cancel a book job or a batch, whoever started it."""
         return self._loop.run(self._client.cancel_job(job))
 
     def text(self, line: str) -> tuple[str, str]:

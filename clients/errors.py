@@ -9,15 +9,22 @@ DaemonError             an error reply; `code` is one of the codes of the wire p
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class DaemonError(Exception):
-    """A request that has no result. ``code`` says why in a word, ``field`` names the argument to blame or is ""."""
+    """A request that has no result. ``code`` says why in a word, ``field`` names the argument to blame or is "".
+
+    ``found`` is what an analysis that was cancelled, or that the end of the daemon ended, had found until then, in the
+    form of its result; None where that is nothing, and with every other request.
+    """
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
         super().__init__(f"{code}: {message}" + (f" ({field})" if field else ""))
         self.code = code
         self.message = message
         self.field = field
+        self.found: Any = None
 
 
 class Cancelled(DaemonError):

@@ -27,9 +27,9 @@ class Handle(Generic[P, F]):
         number: int,
         op: str,
         body: bytes,
-        read_partial: Callable[[Data], P],
+        read_partial: Callable[[Data], P | None],
         read_final: Callable[[Data], F],
-        withdraw: Callable[[Handle[Any, Any]], Awaitable[bool]],
+        withdraw: Callable[[Handle[Any, Any], bool], Awaitable[bool]],
     ) -> None:
         self.id = number
         self.op = op
@@ -38,6 +38,7 @@ class Handle(Generic[P, F]):
         self.deadline = 0.0
         self.warnings: list[str] = []
         self._read_partial = read_partial
+        """What it makes None of is left out."""
         self._read_final = read_final
         self._withdraw = withdraw
         self._partials: deque[P] = deque(maxlen=_MOST_PARTIALS_KEPT)
@@ -59,9 +60,13 @@ class Handle(Generic[P, F]):
         """Have ``tell`` called soon after the final or an error has come."""
         self._final.add_done_callback(lambda future: tell())
 
-    async def cancel(self) -> bool:
-        """Ask the daemon to end it; true when it was still running. `result` then raises `Cancelled`."""
-        return not self.done and await self._withdraw(self)
+    async def cancel(self, *, keep: bool = False) -> bool:
+        """Ask the daemon to end it; true when it was still running.
+
+        `result` then raises `Cancelled`, whose ``found`` is what was found; with ``keep`` that is the result, where an
+        analysis has found anything.
+        """
+        return not self.done and await self._withdraw(self, keep)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the final or an error, without asking for either; false when the time is over first."""
@@ -108,12 +113,17 @@ class Handle(Generic[P, F]):
         data = reply.get("data")
         try:
             if reply.get("type") == "error":
-                self.fail(from_reply(reply.get("error")))
+                failure = from_reply(reply.get("error"))
+                if isinstance(data, dict):
+                    failure.found = self._read_final(data)
+                self.fail(failure)
             elif reply.get("type") == "final":
                 self._end(self._read_final(data if isinstance(data, dict) else {}))
             else:
-                self._partials.append(self._read_partial(data if isinstance(data, dict) else {}))
-                self._changed.set()
+                partial = self._read_partial(data if isinstance(data, dict) else {})
+                if partial is not None:
+                    self._partials.append(partial)
+                    self._changed.set()
         except (KeyError, TypeError, ValueError) as error:
             self.fail(DaemonError("internal", f"the reply to {self.op} cannot be understood: {error!r}"))
         return self.done

@@ -9,7 +9,7 @@ from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 
 # Sent again after a lost connection: they change nothing, neither in the book nor in the client's own game.
-REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs"))
+REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs", "batch.results"))
 
 # Answered at once, whatever the daemon is doing: they wait behind their like only.
 PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
@@ -20,7 +20,8 @@ class Limits(TypedDict, total=False):
 
     One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` says how long;
     ``multipv`` how many moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore``
-    or ``only``; ``partial_ms`` asks for a partial at most that often; a higher ``priority`` goes first.
+    or ``only``; ``partial_ms`` asks for a partial at most that often; a higher ``priority`` goes first. Without any
+    other limit ``until="cancelled"`` searches ever deeper; ``game_nodes`` is for all plies of a game together.
     """
 
     level: int
@@ -34,6 +35,36 @@ class Limits(TypedDict, total=False):
     book: str
     partial_ms: int
     priority: int
+    until: str
+    game_nodes: int
+
+
+class BatchLimits(TypedDict, total=False):
+    """How to analyse each item of a batch: the `Limits` that make sense there, and ``plies`` of every item."""
+
+    level: int
+    depth: int
+    selectivity: int
+    nodes: int
+    time_ms: int
+    multipv: int
+    allow: list[str]
+    avoid: list[str]
+    book: str
+    game_nodes: int
+    plies: list[int]
+
+
+BatchItem = str | Mapping[str, str | int]
+"""A position of a batch: moves from the standard start, or a map of ``id``, ``board`` and ``moves``."""
+
+
+def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `analyze.batch`."""
+    found: dict[str, Any] = dict(limits)
+    if items is not None:
+        found["items"] = [{"moves": item} if isinstance(item, str) else dict(item) for item in items]
+    return {**found, "file": file} if file is not None else found
 
 
 def position_args(board: str | None, moves: str) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Hello(NamedTuple):
 class Move(NamedTuple):
     """A move (``f5``, ``pa``) with its score, the bounds known for it, and how it was found.
 
-    ``depth`` is in plies, ``selectivity`` in percent; ``source`` is ``book`` or ``search``; ``pv`` is the expected
-    line with this move first, ``f5d6c3``.
+    ``depth`` is in plies, ``selectivity`` in percent; ``source`` is ``book`` or ``search``, and ``level`` that of the
+    book's score, None for a search; ``pv`` is the expected line with this move first, ``f5d6c3``.
     """
 
     move: str
@@ -40,10 +40,15 @@ class Move(NamedTuple):
     source: str = "search"
     pv: str = ""
     nodes: int = 0
+    level: int | None = None
 
 
 class Analysed(NamedTuple):
-    """A position and its best moves, best first. ``ply`` counts the moves played before it, where plies were asked."""
+    """A position and its best moves, best first. ``ply`` counts the moves played before it, where plies were asked.
+
+    ``done`` is false in partials, ``finished`` where the search was cancelled, ``stopped`` is true where nodes or time
+    ended it. Where the game is ``over`` there are no moves, and ``score`` is the final one.
+    """
 
     board: str
     moves: tuple[Move, ...]
@@ -52,6 +57,11 @@ class Analysed(NamedTuple):
     canonical: str = ""
     ply: int | None = None
     done: bool = True
+    finished: bool = True
+    stopped: bool = False
+    cached: bool = False
+    over: bool = False
+    score: int | None = None
 
     @property
     def best(self) -> Move | None:
@@ -83,8 +93,31 @@ class Leaf(NamedTuple):
     level: int
 
 
+class Child(NamedTuple):
+    """A legal move that the book knows, seen by the side that plays it; numbers as in `Look`.
+
+    ``kind`` is ``link`` where it leads into the book, ``leaf`` for the best of the others.
+    """
+
+    move: str
+    kind: str = "link"
+    score: int | None = None
+    lower: int | None = None
+    upper: int | None = None
+    grade: str = ""
+    lines: int = 0
+    level: int = -1
+    human: bool = False
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+
+
 class Look(NamedTuple):
-    """What the book has about a position; all else is empty unless ``found``."""
+    """What the book has about a position; all else is empty unless ``found``.
+
+    ``children`` is empty unless they were asked for.
+    """
 
     found: bool
     level: int = 0
@@ -98,6 +131,36 @@ class Look(NamedTuple):
     grade: str = ""
     links: tuple[Link, ...] = ()
     leaf: Leaf | None = None
+    children: tuple[Child, ...] = ()
+
+
+class BatchResult(NamedTuple):
+    """The answer to an item of a batch: ``item`` is its place, ``id`` its own or its place.
+
+    ``found`` is the position, ``plies`` are those that were asked for instead; where there is neither, ``code`` and
+    ``message`` say why.
+    """
+
+    item: int
+    id: str | int
+    found: Analysed | None = None
+    plies: tuple[Analysed, ...] = ()
+    code: str = ""
+    message: str = ""
+
+
+class BatchPage(NamedTuple):
+    """Results of a batch after a cursor, and the ``cursor`` after them; ``done`` when there will be no more.
+
+    ``answered`` of ``items`` have results by now.
+    """
+
+    results: tuple[BatchResult, ...]
+    cursor: int
+    done: bool
+    state: str = ""
+    items: int = 0
+    answered: int = 0
 
 
 class Progress(NamedTuple):
@@ -140,6 +203,11 @@ def analysed(data: Data) -> Analysed:
     return found
 
 
+def analysed_and_done(data: Data) -> Analysed | None:
+    """A partial of `analyze` about a ply of a game; None for one that is still being searched."""
+    return analysed(data) if data.get("done", True) else None
+
+
 def game_analysed(data: Data) -> tuple[Analysed, ...]:
     """The final of `analyze` about plies of a game."""
     return tuple(map(analysed, data["plies"]))
@@ -155,8 +223,25 @@ def look(data: Data) -> Look:
     """The reply to `book.get`."""
     links = tuple(_of(Link, link) for link in data.get("links") or ())
     leaf = data.get("leaf")
-    found: Look = _of(Look, data, links=links, leaf=_of(Leaf, leaf) if leaf else None)
+    children = tuple(_of(Child, child) for child in data.get("children") or ())
+    found: Look = _of(Look, data, links=links, leaf=_of(Leaf, leaf) if leaf else None, children=children)
     return found
+
+
+def batch_page(data: Data) -> BatchPage:
+    """The reply to `batch.results`."""
+    found: BatchPage = _of(BatchPage, data, results=tuple(map(_batch_result, data["results"])))
+    return found
+
+
+def _batch_result(data: Data) -> BatchResult:
+    error, answer = data.get("error"), data.get("data")
+    if error is not None or answer is None:
+        error = error or {}
+        return BatchResult(data["item"], data["id"], code=str(error.get("code")), message=str(error.get("message")))
+    if "plies" in answer:
+        return BatchResult(data["item"], data["id"], plies=game_analysed(answer))
+    return BatchResult(data["item"], data["id"], analysed(answer))
 
 
 def progress(data: Data) -> Progress:

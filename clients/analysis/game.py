@@ -134,8 +134,9 @@ def analyze_game(
 
     def count(data: Data) -> None:
         nonlocal done
-        done += 1
-        tell(done, len(asked))
+        if data.get("done", True):
+            done += 1
+            tell(done, len(asked))
 
     moves = moves_text([played.move for played in record.moves])
     question = {"board": board_text(record.initial), "moves": moves, "plies": asked, **effort}

@@ -1,7 +1,9 @@
-"""Has the daemon learn the opening, and shows how far it is; an interrupt cancels the job, a second one just leaves.
+"""Shows how far the daemon's jobs are: work on the book, and batches of positions.
 
-python watch_job.py 2 4           as `book deviate 2 4` would
-python watch_job.py --follow 3    watches job 3, which somebody else has started
+python watch_job.py                    watches what runs now, whoever has started it
+python watch_job.py --follow 3         watches job 3
+python watch_job.py --deviate 2 4      adds to the daemon's book as `book deviate 2 4` would, and watches that;
+                                       an interrupt cancels it, a second one just leaves
 """
 
 # ruff: noqa: T201
@@ -11,8 +13,10 @@ import argparse
 
 from desdaemon.clients import Client, DaemonError, connect
 
+RUNNING = ("queued", "running")
 
-def run(client: Client, relative: int, absolute: int) -> None:
+
+def deviate(client: Client, relative: int, absolute: int) -> None:
     """Start a job and watch it by its own replies."""
     job = client.book("deviate", relative=relative, absolute=absolute)
     try:
@@ -28,25 +32,32 @@ def follow(client: Client, number: int) -> None:
     """Watch a job by its events, which every client can hear."""
     for _, data in client.events(f"job.{number}"):
         print(data, flush=True)
-        if all(job["job"] != number or job["state"] not in ("queued", "running") for job in client.jobs()):
+        if all(job["job"] != number or job["state"] not in RUNNING for job in client.jobs()):
             return
 
 
 def main() -> None:
     """See the module."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("relative", type=int, nargs="?", default=2)
-    parser.add_argument("absolute", type=int, nargs="?", default=4)
-    parser.add_argument("--follow", type=int)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--follow", type=int, metavar="JOB")
+    parser.add_argument("--deviate", type=int, nargs=2, metavar=("RELATIVE", "ABSOLUTE"))
     parser.add_argument("--endpoint")
     parser.add_argument("--key")
     named = parser.parse_args()
     try:
         with connect(named.endpoint, key=named.key) as client:
-            if named.follow is None:
-                run(client, named.relative, named.absolute)
+            if named.deviate is not None:
+                deviate(client, *named.deviate)
+                return
+            jobs = client.jobs()
+            running = [job["job"] for job in jobs if job["state"] in RUNNING]
+            for job in jobs:
+                print(f"{job['job']}: {job['op']} of {job['client']}, {job['state']}, {job['done']} of {job['total']}")
+            number = named.follow if named.follow is not None else running[0] if running else None
+            if number is None:
+                print("no job is running")
             else:
-                follow(client, named.follow)
+                follow(client, number)
     except DaemonError as error:
         raise SystemExit(str(error)) from None
 

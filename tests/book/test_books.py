@@ -105,7 +105,7 @@ def test_remote_callers_stay_in_their_folder(books: Books, tmp_path: Path) -> No
     done(books, "new 1 6")
     with pytest.raises(Forbidden, match="no data folder"):
         done(books, "save b.book", remote)
-    books.data_folder = str(inside)
+    books.files.data_folder = str(inside)
     for name in (str(outside), "../outside.book", "/etc/passwd"):
         with pytest.raises(Forbidden, match="data folder"):
             done(books, f"save {name}", remote)

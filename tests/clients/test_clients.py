@@ -311,3 +311,86 @@ def test_closing_fails_what_is_in_flight_and_leaves_nothing(daemon: PretendedDae
     until(lambda: threading.active_count() == before)
     until(lambda: len(list(Path("/proc/self/fd").iterdir())) <= descriptors + 4)
     until(lambda: daemon.operations().count("cancel") >= 1)
+
+
+def test_what_a_cancelled_analysis_had_found(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["cancel"] = lambda request: {"cancelled": True}
+    for verb, data in (
+        (lambda: client.analyze(moves="f5"), ANALYSED),
+        (lambda: client.analyze_game("f5", plies=[0]), {"plies": [ANALYSED], "nodes": 1, "time_ms": 1}),
+    ):
+        handle = verb()
+        until(lambda: daemon.held)
+        identity, request = daemon.held.pop()
+        assert handle.cancel(keep=True)
+        assert daemon.seen[-1]["args"] == {"target": request["id"], "keep": True}
+        error = {"code": "cancelled", "message": "the request was cancelled"}
+        daemon.reply((identity, request), "error", error=error, data={**data, "finished": False})
+        with pytest.raises(Cancelled) as raised:
+            handle.result(5)
+        found = raised.value.found
+        first = found[0] if isinstance(found, tuple) and not isinstance(found, Analysed) else found
+        assert first.best.move == "f5"
+        assert first.finished is (first is not found)
+
+
+def test_an_error_without_anything_found(daemon: PretendedDaemon, client: Client) -> None:
+    handle = client.analyze(moves="f5")
+    until(lambda: daemon.held)
+    identity, request = daemon.held.pop()
+    daemon.reply((identity, request), "error", error={"code": "cancelled", "message": "gone"})
+    with pytest.raises(Cancelled) as raised:
+        handle.result(5)
+    assert raised.value.found is None
+
+
+def test_a_game_gives_out_what_is_done(daemon: PretendedDaemon, client: Client) -> None:
+    for limits, expected in (({}, [True]), ({"partial_ms": 5}, [False, True])):
+        handle = client.analyze_game("f5", plies=[0], **limits)  # type: ignore[arg-type]
+        until(lambda: daemon.held)
+        identity, request = daemon.held.pop()
+        for done in (False, True):
+            daemon.reply((identity, request), "partial", data={**ANALYSED, "ply": 0, "done": done})
+        daemon.reply((identity, request), "final", data={"plies": [ANALYSED], "nodes": 1, "time_ms": 1})
+        assert [found.done for found in handle] == expected
+
+
+def test_batches(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["analyze.batch"] = lambda request: {"job": 7, "items": 2}
+    daemon.answers["batch.forget"] = lambda request: {"forgotten": True}
+    daemon.answers["cache.clear"] = lambda request: {"forgotten": 3}
+    results = [
+        {"item": 1, "id": "b", "data": ANALYSED},
+        {"item": 0, "id": 0, "error": {"code": "bad_position", "message": "no board"}},
+        {"item": 2, "id": 2, "data": {"plies": [ANALYSED], "nodes": 1, "time_ms": 1}},
+    ]
+
+    def page(request: dict[str, Any]) -> dict[str, Any]:
+        after = request["args"]["after"]
+        return {"results": results[after : after + 1], "cursor": min(3, after + 1), "done": after >= 2, "items": 3}
+
+    daemon.answers["batch.results"] = page
+    job = client.analyze_batch(["f5", {"id": "b", "board": "x"}], level=3)
+    assert daemon.seen[-1]["args"] == {"items": [{"moves": "f5"}, {"id": "b", "board": "x"}], "level": 3}
+    found = list(client.batch(job, poll_s=0))
+    assert [(result.item, result.id, result.code) for result in found] == [
+        (1, "b", ""),
+        (0, 0, "bad_position"),
+        (2, 2, ""),
+    ]
+    assert found[0].found is not None
+    assert found[0].found.best == found[2].plies[0].best
+    assert client.batch_results(job, 2).done
+    assert client.batch_forget(job)
+    assert client.cache_clear() == 3
+    client.analyze_batch(file="games.txt")
+    assert daemon.seen[-1]["args"] == {"file": "games.txt"}
+
+
+def test_children_of_a_position(daemon: PretendedDaemon, client: Client) -> None:
+    child = {"move": "d6", "score": -1, "grade": "A", "lines": 2, "level": 21, "wins": 1, "draws": 0, "losses": 3}
+    daemon.answers["book.get"] = lambda request: {"found": True, "children": [child]}
+    assert client.book_get(moves="f5", children=True).children[0].losses == 3
+    assert daemon.seen[-1]["args"] == {"moves": "f5", "children": True}
+    client.book_get(moves="f5")
+    assert daemon.seen[-1]["args"] == {"moves": "f5"}

@@ -148,4 +148,21 @@ def test_the_examples_run(reader: Reader) -> None:
     reader.run(".venv/bin/desdaemon shell -c 'book new 1 8' -c 'play f5d6' -c 'book store'")
     assert "ply 2: 4 positions" in reader.run(f"{sys.executable} {examples}/book_lines.py 2")
     assert "positions in all" not in reader.run(f"{sys.executable} {examples}/book_lines.py 0")
-    assert "positions added in" in reader.run(f"{sys.executable} {examples}/watch_job.py 0 0")
+    before = reader.run(f"{sys.executable} {examples}/book_lines.py 2")
+    assert "book.store" in reader.run(f"{sys.executable} {examples}/watch_job.py")
+    assert reader.run(f"{sys.executable} {examples}/book_lines.py 2") == before
+    assert "positions added in" in reader.run(f"{sys.executable} {examples}/watch_job.py --deviate 0 0")
+
+
+def test_the_python_programs_have_the_types_that_they_need(tmp_path: Path) -> None:
+    """What is shown, and the examples, under `mypy --strict`."""
+    mypy = pytest.importorskip("mypy.api")
+    programs = [tmp_path / f"program{number}.py" for number in range(len(blocks("python")))]
+    for program, block in zip(programs, blocks("python"), strict=True):
+        program.write_text(block)
+    examples = sorted((ROOT / "clients" / "examples").glob("*.py"))
+    for program in (*programs, *examples):
+        printed, complained, status = mypy.run(
+            ["--strict", "--follow-imports=silent", f"--cache-dir={tmp_path / 'cache'}", str(program)]
+        )
+        assert (status, complained) == (0, ""), (program.name, printed)
