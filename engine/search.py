@@ -134,6 +134,7 @@ class _Job:
         self.empties = 64 - (player | opponent).bit_count()
         self.limits = limits
         self.control = control
+        self.attempt: Callable[[Line], None] | None = None
         self.begun = time.perf_counter()
 
     def milliseconds(self) -> float:
@@ -288,12 +289,14 @@ class Searcher:
         beta: int = 64,
         control: Control | None = None,
         progress: Progress | None = None,
+        attempts: Progress | None = None,
     ) -> Result:
         """The ``multipv`` best moves of the side to move among the squares ``allow``, best first.
 
         ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
-        ``progress`` is told (rank of the line from 0, line). Without a legal move the line of the forced pass is
-        answered, or no line when the game is over. Raises ValueError for a board that is none.
+        ``progress`` is told (rank of the line from 0, line), and ``attempts`` of each search of a part of the window
+        that gave a bound only. Without a legal move the line of the forced pass is answered, or no line when the game
+        is over. Raises ValueError for a board that is none.
         """
         if player & opponent or (player | opponent) >> 64:
             raise ValueError("the sides' discs overlap or are outside the board")
@@ -307,7 +310,7 @@ class Searcher:
             timer.daemon = True
             timer.start()
         try:
-            return self._search(job, symmetry, multipv, allow, (alpha, beta), progress)
+            return self._search(job, symmetry, multipv, allow, (alpha, beta), progress, attempts)
         finally:
             if timer is not None:
                 timer.cancel()
@@ -320,6 +323,7 @@ class Searcher:
         allow: int,
         window: tuple[int, int],
         progress: Progress | None,
+        attempts: Progress | None,
     ) -> Result:
         back = _inverse(symmetry)
         image = self._engine.board_symmetric
@@ -357,6 +361,8 @@ class Searcher:
             rest = legal
             for rank in range(count):
                 guess = lines[rank] if rank < len(lines) else None
+                if attempts is not None:
+                    job.attempt = lambda line, rank=rank: attempts(rank, turned(line))
                 line, done = self._line(job, step, rest, guess, window)
                 if line is not None:
                     found.append(line)
@@ -402,9 +408,11 @@ class Searcher:
                 break
             if lowest < low >= score:
                 failed |= 1
+                self._bound(job, step, move, score, -64, score)
                 low, high = max(lowest, score - width), score + 1
             elif highest > high <= score:
                 failed |= 2
+                self._bound(job, step, move, score, score, 64)
                 low, high = score - 1, min(highest, score + width)
             else:
                 break
@@ -427,6 +435,14 @@ class Searcher:
         elapsed = 1e3 * (time.perf_counter() - begun)
         percent = SELECTIVITIES[step.selectivity]
         return Line(move, score, lower, upper, step.depth, percent, pv, nodes, elapsed, job.empties), done
+
+    def _bound(self, job: _Job, step: _Step, move: int, score: int, lower: int, upper: int) -> None:
+        """Tell who wants to know of it that a score lies outside the part of the window that was searched."""
+        if job.attempt is not None and move != _NONE:
+            percent = SELECTIVITIES[step.selectivity]
+            nodes = sum(context.nodes for context in self._contexts)
+            ms = job.milliseconds()
+            job.attempt(Line(move, score, lower, upper, step.depth, percent, (move,), nodes, ms, job.empties))
 
     def _root(self, job: _Job, low: int, high: int, step: _Step, allowed: int, hint: int) -> tuple[int, int]:
         """One call of the compiled search, by all threads where sharing is exact and pays."""

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from desdaemon.protocol.dialects import edax
@@ -130,21 +131,21 @@ def _solve(text: TextDialect, problem: Problem, tally: _Tally) -> bool:
     detailed = session.settings.verbose >= 2
     if detailed:
         text.say(f"\n*** problem # {number} ***\n\n{edax.compact_board(position)}\n")
-        text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
-    table = SearchTable(text, position.black_to_move, 0 if detailed else number)
+        text.say(f"{edax.TABLE_HEADER}\n{edax.DETAILED_RULE}")
+    form = edax.detailed_line if detailed else partial(edax.solve_line, number)
+    table = SearchTable(text, position.black_to_move, form)
     if position.over:
         score = rules.final_score(position.player, position.opponent)
         fault = tally.check(problem, PASS, score)
-        table.row(edax.Row(position.empties, 100, edax.EXACT, score, 0, 0, (), position.black_to_move), fault)
+        row = edax.Row(position.empties, 100, edax.EXACT, score, 0, 0, (), position.black_to_move)
+        table.row(row, "" if detailed else fault)
     else:
         session.engine().searcher.clear()
-        result = session.search(position, session.limits(position), progress=table.progress)
+        result = session.search(position, session.limits(position), progress=table.progress, attempts=table.attempts)
         tally.nodes += result.nodes
         fault = tally.check(problem, result.lines[0].move, result.lines[0].score)
-        # The clients of the detailed form take the line two above the closing rule for the result.
-        table.finish(result, again=True, note="" if detailed else fault)
+        table.finish(result, again=not detailed, note="" if detailed else fault)
     if detailed:
-        text.say(edax.TABLE_RULE)
-        if fault:
-            text.say(fault)
+        # Programs take the line two above the closing rule for the result: what is wrong with it lies between.
+        text.say(f"{fault and f' {fault}'}\n{edax.DETAILED_RULE}")
     return bool(fault)

@@ -15,6 +15,7 @@ from desdaemon.protocol.othello.notation import move_text
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
     from desdaemon.engine.result import Line, Result
+    from desdaemon.session.session import Progress
 
 MOST_HINTS = 60
 
@@ -35,12 +36,14 @@ def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.R
 class SearchTable:
     """Prints the lines of a search as they come, as far as the verbosity asks for."""
 
-    def __init__(self, text: TextDialect, black_to_move: bool, number: int = 0) -> None:
-        """``number`` is that of the problem in a table of problems, 0 elsewhere."""
+    def __init__(
+        self, text: TextDialect, black_to_move: bool, form: Callable[[edax.Row, int], str] = edax.table_line
+    ) -> None:
+        """``form`` makes a line of a row and the width of the table."""
         self._text = text
         self._black = black_to_move
         self._settings = text.session.settings
-        self._number = number
+        self._form = form
         self._shown: dict[int, Line] = {}
         self._spent: dict[int, tuple[int, float]] = {}
 
@@ -51,6 +54,15 @@ class SearchTable:
         line = self._summed(index, line)
         if self._settings.verbose >= 2 and line.depth >= self._settings.noise:
             self._shown[index] = line
+            self.row(search_row(line, self._black))
+
+    @property
+    def attempts(self) -> Progress | None:
+        """What is told of bounds, where the verbosity asks for them."""
+        return self._attempt if self._settings.verbose >= 3 else None
+
+    def _attempt(self, index: int, line: Line) -> None:
+        if line.depth >= self._settings.noise:
             self.row(search_row(line, self._black))
 
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
@@ -69,8 +81,7 @@ class SearchTable:
 
     def row(self, row: edax.Row, note: str = "") -> None:
         """Print a row, and a remark behind it."""
-        width = self._settings.width
-        line = edax.solve_line(self._number, row, width) if self._number else edax.table_line(row, width)
+        line = self._form(row, self._settings.width)
         self._text.say(f"{line} {note}" if note else line)
 
 
@@ -87,7 +98,7 @@ def _go(text: TextDialect, argument: str) -> None:
         if show:
             text.say(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
 
-    move, result = session.choose(table.progress, on_search)
+    move, result = session.choose(table.progress, on_search, table.attempts)
     if show and result:
         table.finish(result)
         text.say(edax.TABLE_RULE)
@@ -118,6 +129,7 @@ def _hint(text: TextDialect, argument: str) -> None:
                 multipv=min(wanted, max(1, rest.bit_count()), MOST_HINTS),
                 allow=rest if known else rules.FULL,
                 progress=table.progress,
+                attempts=table.attempts,
             )
             table.finish(result)
     if show:

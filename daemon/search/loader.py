@@ -38,6 +38,7 @@ class Searcher(Protocol):
         beta: int = ...,
         control: Any = ...,
         progress: Callable[[int, Line], None] | None = ...,
+        attempts: Callable[[int, Line], None] | None = ...,
     ) -> Result:
         """Search a position; ``control`` comes from the engine's ``new_control``."""
 

@@ -257,6 +257,7 @@ class Session:
         multipv: int = 1,
         allow: int = rules.FULL,
         progress: Progress | None = None,
+        attempts: Progress | None = None,
         window: tuple[int, int] | None = None,
         patient: bool = True,
         idle: bool = False,
@@ -291,6 +292,7 @@ class Session:
                     beta=beta,
                     control=control,
                     progress=progress,
+                    attempts=attempts,
                 )
 
     def _patience_ms(self, position: Position, time_ms: int) -> int:
@@ -370,7 +372,10 @@ class Session:
         return stopgap_move(position) if _nothing_found(result) else result.lines[0].move
 
     def choose(
-        self, progress: Progress | None = None, on_search: Callable[[], None] | None = None
+        self,
+        progress: Progress | None = None,
+        on_search: Callable[[], None] | None = None,
+        attempts: Progress | None = None,
     ) -> tuple[int, Result | None]:
         """The engine's move on the board, and the search behind it if there was one; its time is charged.
 
@@ -395,17 +400,17 @@ class Session:
                 return booked
             if on_search is not None:
                 on_search()
-            return self._searched_move(position, limits, begun, progress)
+            return self._searched_move(position, limits, begun, progress, attempts)
 
     def _searched_move(
-        self, position: Position, limits: Limits, begun: float, progress: Progress | None
+        self, position: Position, limits: Limits, begun: float, progress: Progress | None, attempts: Progress | None
     ) -> tuple[int, Result | None]:
         planned = limits.time_ms
         timed = self.settings.timed or position.black_to_move in self.clocks
         if timed and position.moves.bit_count() == 1:
             limits = limits._replace(depth=min(1, limits.depth))
         try:
-            result = self.search(position, limits, progress=progress, patient=False)
+            result = self.search(position, limits, progress=progress, attempts=attempts, patient=False)
         except TooLate:
             return stopgap_move(position), None
         finally:

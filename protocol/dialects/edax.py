@@ -13,6 +13,8 @@ from desdaemon.protocol.othello.notation import Position, move_text
 
 TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 TABLE_RULE = "------+-----+--------------+-------------+----------+----------------------"
+DETAILED_RULE = "------+-----+--------------+-------------+----------+---------------------"
+"""The rule around the searches of a problem, whose lines are as long as those of `SOLVE_RULE`."""
 SOLVE_HEADER = " # | depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 SOLVE_RULE = "---+------+-----+--------------+-------------+----------+---------------------"
 ANALYSIS_HEADER = """
@@ -77,9 +79,13 @@ def book_line(score: int, pv: tuple[int, ...], black_to_move: bool, width: int =
 
 
 def solve_line(number: int, row: Row, width: int = 80) -> str:
-    """A line of the table of `solve`: as `table_line` behind the number of the problem, two moves shorter."""
-    shown = max(0, width - _PV_COLUMN) // 3 - 2
-    return f"{number:3d}|{_table_columns(row, max(1, shown))}"
+    """A line of the table of `solve`: as `detailed_line` behind the number of the problem."""
+    return f"{number:3d}|{detailed_line(row, width)}"
+
+
+def detailed_line(row: Row, width: int = 80) -> str:
+    """A line of the search of a problem: as `table_line`, two moves shorter."""
+    return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
 def _table_columns(row: Row, shown: int) -> str:
@@ -112,10 +118,19 @@ def board_diagram(
 
 
 def compact_board(position: Position) -> str:
-    """The board alone, ten lines, with the side to move beside it."""
+    """The board alone, ten lines, with what is known of it beside rows 2, 4, 5 and 6: scripts look for these."""
+    player, opponent = ("*", "O") if position.black_to_move else ("O", "*")
     rows = [f"{rank + 1} {row} {rank + 1}" for rank, row in enumerate(_disc_rows(position))]
-    rows[3] += f"    {_turn(position)}"
+    rows[1] += f" {player} to move"
+    rows[3] += _side(player, position.player, position.opponent)
+    rows[4] += _side(opponent, position.opponent, position.player)
+    rows[5] += f"  empties = {position.empties:2d}      ply = {61 - position.empties:2d}"
     return "\n".join([_FILES, *rows, _FILES])
+
+
+def _side(mark: str, own: int, other: int) -> str:
+    moves = rules.legal_moves(own, other).bit_count()
+    return f" {mark}: discs = {own.bit_count():2d}    moves = {moves:2d}"
 
 
 def _disc_rows(position: Position) -> list[str]:

@@ -1,0 +1,137 @@
+"""`solve` and the dialogue at each verbosity, line by line as Edax writes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import referee
+from dialogue import Dialogue
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello.notation import Position, parse_board
+from desdaemon.search.loader import EngineSource, build_engine
+
+PROBLEM = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X"
+BOARD = """\
+  A B C D E F G H
+1 - . * * * * * . 1
+2 . O O O * * . O 2 * to move
+3 . O O O * * O * 3
+4 . O * O * O * * 4 *: discs = 27    moves =  8
+5 O * * * O * * * 5 O: discs = 23    moves =  6
+6 - - * O * O * * 6  empties = 14      ply = 47
+7 - * * * O O O . 7
+8 - O O O O O . - 8
+  A B C D E F G H"""
+
+HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
+RULE = "------+-----+--------------+-------------+----------+---------------------"
+ROW = re.compile(
+    r"(?:[ \d]\d@\d\d% |   [ \d]\d  )[<> ?][+-]\d\d +\d+:\d\d\.\d{3} [\d ]{13} [\d ]{10} \S\S(?: \S\S| {3}){6}"
+)
+
+
+def test_the_board_of_a_problem() -> None:
+    assert edax.compact_board(parse_board(PROBLEM)) == BOARD
+    start = edax.compact_board(parse_board("8/8/8/3Pp3/3pP3/8/8/8 b")).split("\n")
+    assert start[2] == "2 - - - - - - - - 2 * to move"
+    assert start[6] == "6 - - - - . - - - 6  empties = 60      ply =  1"
+
+
+@given(st.integers(0, 10**6), st.integers(0, 60), st.booleans())
+def test_the_fields_beside_any_board(seed: int, plies: int, black: bool) -> None:
+    cells = referee.random_position(seed, plies)
+    rows = edax.compact_board(Position(*referee.to_bits(cells), black)).split("\n")
+    player, opponent = ("*", "O") if black else ("O", "*")
+    assert rows[2][19:] == f" {player} to move"
+    counts = [sum(row.count(kind) for row in cells) for kind in (referee.MINE, referee.THEIRS)]
+    moves = [len(referee.legal_moves(board)) for board in (cells, referee.passed(cells))]
+    assert rows[4][19:] == f" {player}: discs = {counts[0]:2d}    moves = {moves[0]:2d}"
+    assert rows[5][19:] == f" {opponent}: discs = {counts[1]:2d}    moves = {moves[1]:2d}"
+    empties = referee.empties(cells)
+    assert rows[6][19:] == f"  empties = {empties:2d}      ply = {61 - empties:2d}"
+
+
+@pytest.fixture
+def problems(tmp_path: Path) -> Path:
+    path = tmp_path / "problems.obf"
+    path.write_text(f"{PROBLEM}; G8:+18; H1:+12;\n{PROBLEM}; H1:+20; G8:+14;\n")
+    return path
+
+
+def solved(problems: Path, verbose: int) -> list[str]:
+    dialogue = Dialogue(verbose=verbose, level=60)
+    dialogue.session.engines = EngineSource(build_engine)
+    return dialogue.say(f"solve {problems}").split("\n")
+
+
+@pytest.mark.parametrize("verbose", [2, 3])
+def test_a_problem_with_all_its_iterations(problems: Path, verbose: int) -> None:
+    lines = solved(problems, verbose)
+    first = lines.index("*** problem # 2 ***")
+    assert lines[:2] == ["", "*** problem # 1 ***"]
+    assert lines[2 : 2 + 13] == ["", *BOARD.split("\n"), "", HEADER]
+    assert lines[15] == RULE
+    *rows, blank, rule = lines[16 : first - 1]
+    assert (blank, rule, lines[first - 1]) == ("", RULE, "")
+    assert all(ROW.fullmatch(row) for row in rows), rows
+    # What programs take for the result: two lines above the rule.
+    assert rows[-1].startswith("   14   +18 ")
+    assert rows[-1][53:].strip().startswith("g8 ")
+    bounds = [row for row in rows if row[7] in "<>"]
+    assert bool(bounds) == (verbose == 3)
+    # Every iteration once, and never the last one again.
+    kept = [row[:11] for row in rows if row not in bounds]
+    assert len(kept) == len(set(kept))
+    remark = lines[lines.index(RULE, lines.index(RULE, first) + 1) - 1]
+    assert remark == " Erroneous move: H1 expected, with score +20, error = +6"
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_a_line_a_problem(problems: Path, verbose: int) -> None:
+    lines = solved(problems, verbose)
+    head = [" #" + " |" + HEADER, "---+" + RULE] if verbose else []
+    assert lines[: len(head)] == head
+    right, wrong = lines[len(head) : len(head) + 2]
+    assert right.startswith("  1|   14   +18 ")
+    assert ROW.fullmatch(right[4:])
+    assert wrong.startswith("  2|   14   +18 ")
+    assert wrong[4:].endswith(" Erroneous move: H1 expected, with score +20, error = +6")
+    rest = lines[len(head) + 2 :]
+    assert rest[: 1 if verbose else 0] == (["---+" + RULE] if verbose else [])
+    assert re.fullmatch(
+        r".{1,30}: \d+ nodes in +\d+:\d\d\.\d{3} \(cpu = +\d+:\d\d\.\d{3}\)(?: \(\d+ nodes/s\))?\.", rest[-3]
+    )
+    assert rest[-2] == (
+        "2 positions; 1 erroneous move; 1 erroneous score; mean absolute score error = 1.000; "
+        "mean absolute move error = 3.000"
+    )
+
+
+def test_the_window_s_edges_are_marked(problems: Path) -> None:
+    dialogue = Dialogue(verbose=0, level=60, alpha=-2, beta=6)
+    dialogue.session.engines = EngineSource(build_engine)
+    assert dialogue.say(f"solve {problems}").startswith("  1|   14  >+06 ")
+
+
+@pytest.mark.parametrize("verbose", [0, 1, 2, 3])
+def test_a_move_at_each_verbosity(verbose: int) -> None:
+    dialogue = Dialogue(verbose=verbose, level=6, edax_compatible=True)
+    dialogue.session.engines = EngineSource(build_engine)
+    dialogue.say(f"setboard {PROBLEM}")
+    *table, blank, played, end = dialogue.say("go").split("\n")
+    assert (blank, end) == ("", "")
+    assert re.fullmatch(r"Edax plays [A-H][1-8]", played)
+    if verbose == 0:
+        assert table == []
+        return
+    assert table[:2] == [HEADER, RULE + "-"]
+    assert table[-1] == RULE + "-"
+    rows = table[2:-1]
+    assert all(len(row) == 79 for row in rows)
+    assert (len(rows) == 1) == (verbose == 1)
+    assert any(row[7] in "<>" for row in rows) == (verbose == 3)
