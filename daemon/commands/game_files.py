@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -54,6 +55,59 @@ def read_game(path: str, format: str = "") -> GameRecord:
         raise BadInput(f"{quoted(path)}: {error}") from None
 
 
+class GameFile:
+    """Adds the finished games of a session to a file, each once, in the format of the file's name.
+
+    A file that cannot be written is named once to ``warn``.
+    """
+
+    def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:
+        """Raises `BadInput` for a name that says no format."""
+        if _extension(path) not in (*FORMATS, "edx"):
+            expected = ", .".join((*FORMATS, "edx"))
+            raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{expected}")
+        self._path = path
+        self._session = session
+        self._warn = warn
+        self._last: tuple[object, ...] = ()
+        self._lost = False
+
+    def add(self) -> None:
+        """The game on the board is over."""
+        game = self._session.game
+        found = (game.initial, *game.moves)
+        if found == self._last or self._lost:
+            return
+        self._last = found
+        try:
+            self._append(_record(self._session))
+        except (BadInput, OSError, ValueError) as error:
+            self._lost = True
+            reason = _reason(error) if isinstance(error, OSError) else str(error)
+            self._warn(f"game-file {quoted(self._path)}: {reason}: games are not kept")
+
+    def _append(self, record: GameRecord) -> None:
+        if _extension(self._path) == "edx":
+            from desdaemon.protocol.games.bases import FileGame, write_games
+
+            game = FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))
+            write_games(self._path, [game], append=os.path.exists(self._path))  # noqa: PTH110
+            return
+        text = game_text(record, _extension(self._path), time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
+        with open(self._path, "a", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
+            file.write(text)
+
+
+def _record(session: Session) -> GameRecord:
+    game, settings = session.game, session.settings
+    return GameRecord(
+        game.initial,
+        tuple(PlayedMove(move, 0.0) for move in game.moves),
+        settings.engine_name if settings.mode in (1, 2) else "",
+        settings.engine_name if settings.mode in (0, 2) else "",
+    )
+
+
 def write_game(path: str, session: Session) -> None:
     """Write the session's game in the format of the file's name, replacing a file; raises `BadInput`."""
     if not path:
@@ -61,13 +115,7 @@ def write_game(path: str, session: Session) -> None:
     format = _extension(path)
     if format not in (*FORMATS, *DIAGRAMS, "edx"):
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *DIAGRAMS, 'edx'))}")
-    game, settings = session.game, session.settings
-    record = GameRecord(
-        game.initial,
-        tuple(PlayedMove(move, 0.0) for move in game.moves),
-        settings.engine_name if settings.mode in (1, 2) else "",
-        settings.engine_name if settings.mode in (0, 2) else "",
-    )
+    record = _record(session)
     if format == "edx":
         from desdaemon.protocol.games.bases import FileGame, write_games
 
@@ -76,7 +124,7 @@ def write_game(path: str, session: Session) -> None:
     if format in DIAGRAMS:
         from desdaemon.protocol.othello.diagrams import eps_text, svg_text
 
-        text = svg_text(game.position) if format == "svg" else eps_text(game.position)
+        text = svg_text(record.final) if format == "svg" else eps_text(record.final)
     else:
         text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
     try:

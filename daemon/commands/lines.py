@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -15,8 +16,13 @@ if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
     from desdaemon.session.interrupt import Search
 
-MOST_POSITIONS = 2_000_000
-"""Looked at by `seek` before it gives up."""
+SEEK_S = 10.0
+"""How long `seek` looks before it gives up."""
+
+_TOLD_S = 1.0
+_A_FILE, _H_FILE = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+_CORNERS = 0x8100_0000_0000_0081
+_DIRECTIONS = [(right, down) for right in (-1, 0, 1) for down in (-1, 0, 1) if right or down]
 
 
 def _play(text: TextDialect, argument: str) -> None:
@@ -53,26 +59,63 @@ def _seek(text: TextDialect, argument: str) -> None:
     game = text.session.game
     if (game.initial.player | game.initial.opponent) & ~(target.player | target.opponent):
         raise BadInput(f"seek {quoted(argument)}: expected a board on which the first discs lie")
+    if not _can_come_about(game.initial, target):
+        text.say("no line leads to that board")
+        return
     with text.session.interrupt.searching(bounded=True) as search:
-        seeker = _Seeker(target, search)
+        seeker = _Seeker(target, search, text.say)
         found = seeker.seek(game.initial)
     if found is not None:
         text.say(moves_text(found) if found else "the initial position")
-    elif seeker.left <= 0 or search.stopped:
-        text.say(f"no line found among {len(seeker.failed)} positions; there may be one")
+    elif seeker.given_up:
+        text.say(f"no line found among {seeker.looked_at} positions; there may be one")
     else:
         text.say("no line leads to that board")
+
+
+def _can_come_about(initial: Position, target: Position) -> bool:
+    """False where no play can lead to a board: discs apart from the others, or no move that can have been the last."""
+    occupied, joined = target.player | target.opponent, initial.player | initial.opponent
+    while True:
+        grown = (joined | _neighbours(joined)) & occupied
+        if grown == joined:
+            break
+        joined = grown
+    return joined == occupied and (target == initial or any(_last_moves(initial, target)))
+
+
+def _neighbours(squares: int) -> int:
+    sideways = squares | (squares & ~_H_FILE) << 1 | (squares & ~_A_FILE) >> 1
+    return (sideways | sideways << 8 | sideways >> 8) & rules.FULL
+
+
+def _last_moves(initial: Position, target: Position) -> Iterator[int]:
+    """The squares whose discs can have been the last ones, played by either side: each turned a disc beside it."""
+    first = initial.player | initial.opponent
+    for own in (target.player, target.opponent):
+        for square in rules.squares(own & ~first):
+            file, rank = square % 8, square // 8
+            for right, down in _DIRECTIONS:
+                far = file + 2 * right, rank + 2 * down
+                beside = square + right + 8 * down
+                if all(0 <= at < 8 for at in far) and own >> beside & own >> beside + right + 8 * down & 1:
+                    yield square
+                    break
 
 
 class _Seeker:
     """Looks for a line to a board, deepest first, moves that leave the most squares as they have to be first."""
 
-    def __init__(self, target: Position, search: Search) -> None:
+    def __init__(self, target: Position, search: Search, tell: Callable[[str], None]) -> None:
         self._target = target
         self._occupied = target.player | target.opponent
         self._search = search
-        self.left = MOST_POSITIONS
-        self.failed: set[Position] = set()
+        self._tell = tell
+        self._until = time.monotonic() + SEEK_S
+        self._told = time.monotonic()
+        self.looked_at = 0
+        self.given_up = False
+        self._failed: set[Position] = set()
 
     def seek(self, position: Position) -> list[int] | None:
         """A line from ``position``, or None."""
@@ -81,17 +124,31 @@ class _Seeker:
         discs = position.player | position.opponent
         if discs == self._occupied and not position.must_pass:
             return None
-        if position in self.failed or self.left <= 0 or self._search.stopped:
+        if position in self._failed or self._gives_up() or self._lost(position):
             return None
-        self.left -= 1
+        self.looked_at += 1
         moves = [PASS] if position.must_pass else rules.squares(position.moves & self._occupied)
         after = [(position.after(move), move) for move in moves]
         for child, move in sorted(after, key=lambda pair: self._wrong(pair[0])):
             rest = self.seek(child)
             if rest is not None:
                 return [move, *rest]
-        self.failed.add(position)
+        if not self.given_up:
+            self._failed.add(position)
         return None
+
+    def _gives_up(self) -> bool:
+        now = time.monotonic()
+        if now - self._told >= _TOLD_S:
+            self._told = now
+            self._tell(f"Seek...{self.looked_at} positions looked at")
+        self.given_up = self.given_up or self._search.stopped or now >= self._until
+        return self.given_up
+
+    def _lost(self, position: Position) -> bool:
+        """Whether a corner, which nothing turns, has the wrong disc."""
+        wrong = position.black & self._target.white | position.white & self._target.black
+        return bool(wrong & _CORNERS)
 
     def _wrong(self, position: Position) -> int:
         return ((position.black & self._target.white) | (position.white & self._target.black)).bit_count()

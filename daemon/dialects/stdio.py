@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
-from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.search.loader import EngineFailure, EngineSource
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
@@ -185,6 +185,8 @@ def serve(
 
         transcript = Transcript(settings.ui_log_file)
         output, source = WrittenOutput(output, transcript), WrittenSource(lines, transcript)
+    if not keep_files(session, output):
+        return UNUSABLE
     end_other = beside(session, books) if beside else None
 
     def converse(protocol: str, first: Item | None = None) -> int:
@@ -226,12 +228,36 @@ def serve(
     return run_beside_signals(dialogue, session.interrupt, engines, output)
 
 
+def keep_files(session: Session, output: Output) -> bool:
+    """Begin the files that the options want searches and finished games in; False where a name is no good.
+
+    Raises `OSError` for a file that cannot be opened.
+    """
+    settings = session.settings
+    if settings.search_log_file:
+        from desdaemon.commands.search_log import SearchLog
+
+        session.search_log = SearchLog(settings.search_log_file)
+    if settings.game_file:
+        from desdaemon.commands.game_files import GameFile
+
+        try:
+            kept = GameFile(settings.game_file, session, lambda message: output.error(f"WARNING: {message}"))
+        except BadInput as error:
+            output.error(f"desdaemon: -{error}")
+            return False
+        session.on_game_over = kept.add
+    return True
+
+
 def solve(settings: Settings, engines: EngineSource, path: str) -> int:
     """Solve a file of problems and leave; returns the exit status."""
     from desdaemon.commands.problems import solve_file
 
     output = Descriptors(guard_stdout(), 2)
     session = Session(settings, engines)
+    if not keep_files(session, output):
+        return UNUSABLE
     dialect = TextDialect(session, output)
 
     def work() -> int:
@@ -254,6 +280,8 @@ def carry_out(settings: Settings, engines: EngineSource, line: str) -> int:
     """Carry out a line of the text protocol and leave; returns the exit status."""
     output = Counted(Descriptors(guard_stdout(), 2))
     session = Session(settings, engines)
+    if not keep_files(session, output):
+        return UNUSABLE
     dialect = TextDialect(session, output)
 
     def work() -> int:

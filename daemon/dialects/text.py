@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from desdaemon.protocol.commands.options import Option, find_option
+from desdaemon.protocol.commands.options import STARTING, Option, find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, quoted
@@ -107,8 +107,8 @@ class TextDialect:
         if not value and option.kind != "flag":
             self.say(f"{option.name} = {self.session.settings.text(option)}")
             return
-        if option.name == "ui-log-file":
-            raise BadInput(f"ui-log-file {quoted(value)}: expected on the command line or in an option file")
+        if option.name in STARTING:
+            raise BadInput(f"{option.name} {quoted(value)}: expected on the command line or in an option file")
         if option.name == "eval-file":
             self._change_weights(option, value)
             return

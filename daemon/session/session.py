@@ -21,6 +21,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books, Look
+    from desdaemon.commands.search_log import SearchLog
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
     from desdaemon.protocol.games.records import GameRecord
@@ -93,6 +94,10 @@ class Session:
         self.game = Game()
         self.interrupt = Interrupt()
         self.engine_ready = False
+        self.on_game_over: Callable[[], None] = lambda: None
+        """Called when a move has ended the game."""
+        self.search_log: SearchLog | None = None
+        """Where searches are written down."""
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
         self.clocks: dict[bool, Clock] = {}
@@ -134,6 +139,8 @@ class Session:
             self.game.play(move)
         except rules.IllegalMove:
             raise BadInput(illegal_move(self.game.position, move)) from None
+        if self.game.position.over:
+            self.on_game_over()
 
     def undo(self) -> bool:
         """Take back a ply, in modes 0 and 1 two; False when there was none."""
@@ -282,7 +289,8 @@ class Session:
                 if limits.time_ms:
                     waited = int((time.monotonic() - begun) * 1000)
                     limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
-                return engine.searcher.search(
+                entry = self.search_log.begin(position, limits, progress, attempts) if self.search_log else None
+                result = engine.searcher.search(
                     position.player,
                     position.opponent,
                     limits,
@@ -291,9 +299,12 @@ class Session:
                     alpha=alpha,
                     beta=beta,
                     control=control,
-                    progress=progress,
-                    attempts=attempts,
+                    progress=entry.progress if entry else progress,
+                    attempts=entry.attempt if entry else attempts,
                 )
+                if entry:
+                    entry.finish(result)
+                return result
 
     def _patience_ms(self, position: Position, time_ms: int) -> int:
         """How much of the time for a move to wait for an engine that is being loaded.

@@ -42,6 +42,8 @@ class Settings:
         self.ponder = False
         self.name = ""
         self.ui_log_file = ""
+        self.game_file = ""
+        self.search_log_file = ""
         self.book_usage = True
         self.book_file = ""
         self.book_randomness = 0

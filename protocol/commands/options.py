@@ -95,6 +95,8 @@ OPTIONS = (
     Option("auto-quit", (), "bool", "Leave when a game is over."),
     Option("name", (), "text", "Name told to XBoard."),
     Option("ui-log-file", (), "path", "Write down the dialogue, at the end of this file (not as a command)."),
+    Option("game-file", (), "path", "Add finished games to this file, .ggf .txt .sgf .pgn .edx (not as a command)."),
+    Option("search-log-file", (), "path", "Write down all searches, at the end of this file (not as a command)."),
     Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in GTP, NBoard and XBoard."),
     Option("book-usage", (), "bool", "Play from the book."),
     Option("book-file", (), "path", "Opening book, of any format; opened once the first prompt is there."),
@@ -126,8 +128,6 @@ OPTIONS = (
     _idle("inc-pvnode-sort-depth", "int", "Search tuning.", -60, 60),
     _idle("inc-cutnode-sort-depth", "int", "Search tuning.", -60, 60),
     _idle("inc-allnode-sort-depth", "int", "Search tuning.", -60, 60),
-    _idle("game-file", "path", "Games from a server."),
-    _idle("search-log-file", "path", "Log of searches."),
     _idle("ggs-log-file", "path", "Log of a server's dialogue."),
     _idle("ggs-host", "text", "Game server."),
     _idle("ggs-login", "text", "Game server."),
@@ -137,6 +137,9 @@ OPTIONS = (
     _idle("debug-cassio", "flag", "Cassio protocol."),
     _idle("follow-cassio", "flag", "Cassio protocol."),
 )
+
+STARTING = ("ui-log-file", "game-file", "search-log-file")
+"""Options that open a file at the start: they are set on the command line or in an option file."""
 
 _BY_NAME = {name: option for option in OPTIONS for name in (option.name, *option.aliases)}
 

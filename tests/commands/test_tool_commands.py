@@ -6,11 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+import referee
 from dialogue import Dialogue
+from hypothesis import given
+from hypothesis import strategies as st
 
+from desdaemon.commands import lines
 from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import START, moves_text, parse_board
+from desdaemon.protocol.othello.notation import START, moves_text, parse_board, play_moves
 from desdaemon.protocol.othello.obf import parse_problem
 from desdaemon.protocol.othello.rules import PASS
 
@@ -97,3 +101,39 @@ def test_theoretical_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["wtest", "wtest /nowhere.wtb", "bench 0", "mobility now", "estimate -1"])
 def test_bad_lines(line: str) -> None:
     assert "expected" in Dialogue().refused(line)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 60))
+def test_no_board_that_a_game_leads_to_is_said_to_be_out_of_reach(seed: int, plies: int) -> None:
+    position = START
+    for move in play_moves(START, referee.random_moves(seed, plies)):
+        position = position.after(move)
+        assert lines._can_come_about(START, position)
+
+
+def test_seek_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "SEEK_S", 0.2)
+    monkeypatch.setattr(lines, "_TOLD_S", 0.05)
+    dialogue = Dialogue()
+    dialogue.say(f"play {moves_text(referee.random_moves(3, 44))}")
+    board = list(dialogue.board)
+    # Another colour in the middle of the board, which cannot be told from one that play leads to.
+    at = next(at for at in (27, 28, 35, 36) if board[at] in "XO")
+    board[at] = "O" if board[at] == "X" else "X"
+    told = dialogue.say(f"seek {''.join(board)}").splitlines()
+    assert re.fullmatch(r"no line found among \d+ positions; there may be one", told[-1])
+    assert all(re.fullmatch(r"Seek\.\.\.\d+ positions looked at", line) for line in told[:-1])
+    assert len(told) > 1
+
+
+@pytest.mark.parametrize(
+    "board",
+    [
+        # A disc apart from the others.
+        "X" + "-" * 26 + "OX------XO" + "-" * 27 + " O",
+        # Joined, but no disc can have been the last one: none has turned another.
+        "-" * 18 + "X" + "-" * 8 + "OX------XO" + "-" * 27 + " O",
+    ],
+)
+def test_seek_knows_at_once_what_no_play_leads_to(board: str) -> None:
+    assert Dialogue().say(f"seek {board}") == "no line leads to that board\n"

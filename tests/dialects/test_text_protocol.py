@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from desdaemon import __version__
 from desdaemon.dialects.text import HANDLER_MODULES, find_handler
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
-from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.protocol.commands.options import OPTIONS, STARTING
 from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello import rules
@@ -244,7 +244,7 @@ def test_every_option_of_edax_can_be_named() -> None:
     values = {"bool": "on", "flag": "on", "time": "1:00", "selectivity": "1", "path": "x", "text": "x"}
     values["choice"] = "value"
     for option in OPTIONS:
-        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose", "ui-log-file"):
+        if option.name in ("q", "vv", "echo", "eval-file", "book-file", "mode", "verbose", *STARTING):
             continue
         number = option.low if option.name == "alpha" else option.high
         dialogue.say(f"{option.name} {number if option.kind == 'int' else values[option.kind]}")
@@ -252,8 +252,9 @@ def test_every_option_of_edax_can_be_named() -> None:
 
 def test_a_dialogue_that_goes_on_is_not_written_down_from_then_on() -> None:
     dialogue = Dialogue()
-    assert "on the command line" in dialogue.refused("ui-log-file here")
-    assert dialogue.say("ui-log-file") == "ui-log-file = \n"
+    for name in STARTING:
+        assert "on the command line" in dialogue.refused(f"{name} here")
+        assert dialogue.say(name) == f"{name} = \n"
 
 
 def test_level_reaches_the_search() -> None:

@@ -52,10 +52,9 @@ REASONS = {
     "info": "Debugging output of Edax; accepted without effect.",
     "cpu": "Threads are left to the system; accepted without effect.",
     "nps": "Clocks count time, not nodes; `nodes` limits a search by nodes. Accepted without effect.",
-    "search-log-file": "`verbose 2` shows what a search does, `ui-log-file` keeps it. Accepted without effect.",
     "debug-cassio": "The dialogue can be written down by `ui-log-file`; accepted without effect.",
     "follow-cassio": "The depth that Cassio asks for is always followed; accepted without effect.",
-    **dict.fromkeys(_words("game-file ggs-log-file ggs-host ggs-login ggs-password ggs-port ggs-open"), _GGS),
+    **dict.fromkeys(_words("ggs-log-file ggs-host ggs-login ggs-password ggs-port ggs-open"), _GGS),
     **dict.fromkeys(_words("all-best probcut-d pv-debug pv-check pv-guess"), _TUNING),
     **dict.fromkeys(_words("inc-pvnode-sort-depth inc-cutnode-sort-depth inc-allnode-sort-depth"), _TUNING),
 }

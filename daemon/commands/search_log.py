@@ -1,0 +1,77 @@
+"""A file in which every search of a session is written down: what was asked, each iteration, and the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.dialects import edax
+from desdaemon.protocol.othello.notation import Position, board_text
+
+from .search import search_row
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line, Result
+    from desdaemon.session.session import Progress
+
+_WIDTH = 120
+
+
+class SearchLog:
+    """The file, added to at its end. One search at a time; used by the thread that searches.
+
+    Raises `OSError` when it cannot be opened; one that cannot be written any more is given up.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
+
+    def write(self, text: str) -> None:
+        """A line, or several."""
+        try:
+            self._file.write(f"{text}\n")
+            self._file.flush()
+        except (OSError, ValueError):
+            self._file.close()
+
+    def begin(self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None) -> Entry:
+        """A search of ``position`` begins; what the entry hears of it goes on to ``progress`` and ``attempts``."""
+        percent = f"@{limits.selectivity}%" if limits.selectivity < 100 else ""
+        bounds = f"{limits.nodes} nodes" if limits.nodes else ""
+        bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
+        self.write(f"\n{board_text(position)}; depth {limits.depth}{percent}{bounds and f', {bounds}'}")
+        self.write(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
+        return Entry(self, position.black_to_move, progress, attempts)
+
+
+class Entry:
+    """A search that is being written down."""
+
+    def __init__(
+        self, log: SearchLog, black_to_move: bool, progress: Progress | None, attempts: Progress | None
+    ) -> None:
+        self._log = log
+        self._black = black_to_move
+        self._progress, self._attempts = progress, attempts
+
+    def progress(self, index: int, line: Line) -> None:
+        """A finished iteration."""
+        self._row(line)
+        if self._progress is not None:
+            self._progress(index, line)
+
+    def attempt(self, index: int, line: Line) -> None:
+        """A search of a part of the window that gave a bound only."""
+        self._row(line)
+        if self._attempts is not None:
+            self._attempts(index, line)
+
+    def finish(self, result: Result) -> None:
+        """The search is over."""
+        for line in result.lines:
+            line = line._replace(nodes=result.nodes, time_ms=result.time_ms)
+            self._row(line, result.complete)
+        self._log.write(edax.TABLE_RULE)
+
+    def _row(self, line: Line, complete: bool = True) -> None:
+        self._log.write(edax.table_line(search_row(line, self._black, complete), _WIDTH).rstrip())

@@ -1,0 +1,92 @@
+"""Files that a dialogue is written into: finished games, searches."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import referee
+from live import converse
+
+from desdaemon.protocol.games.bases import read_games
+
+SHORT_GAME = "e6f4e3f6g5d6e7f5c5"
+"""Black leaves White no disc with its fifth move."""
+
+
+@pytest.mark.parametrize("format", ["ggf", "txt", "sgf", "pgn", "edx"])
+def test_every_finished_game_is_added(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"games.{format}"
+    lines = f"play {SHORT_GAME}\ninit\nplay f5d6\ninit\nmode 2\n"
+    for _ in range(2):
+        done = converse(lines.encode(), "-q", "-level", "1", "-game-file", str(path))
+        assert (done.returncode, done.stderr) == (0, b"")
+    games = [found.record for found in read_games(str(path))]
+    assert len(games) == 4
+    assert all(game.final.over for game in games)
+    assert [len(game.moves) for game in games[::2]] == [9, 9]
+    assert games[1].moves != games[0].moves
+
+
+@pytest.mark.parametrize(
+    ("protocol", "lines"),
+    [
+        ("gtp", [f"play {'bw'[at % 2]} {move}" for at, move in enumerate(re.findall("..", SHORT_GAME))]),
+        ("nboard", [f"move {move}" for move in re.findall("..", SHORT_GAME)]),
+        ("xboard", ["new", "force", *(f"usermove {move}" for move in re.findall("..", SHORT_GAME))]),
+    ],
+)
+def test_in_the_languages_of_guis_too(tmp_path: Path, protocol: str, lines: list[str]) -> None:
+    path = tmp_path / "games.ggf"
+    done = converse("\n".join([*lines, ""]).encode(), f"-{protocol}", "-game-file", str(path))
+    assert done.returncode == 0
+    (game,) = read_games(str(path))
+    assert [played.move for played in game.record.moves] == list(map(referee.square, re.findall("..", SHORT_GAME)))
+
+
+def test_a_game_that_nboard_sends_again_is_added_once(tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    moves = re.findall("..", SHORT_GAME.upper())
+    ggf = "".join(f"{'BW'[at % 2]}[{move}]" for at, move in enumerate(moves))
+    again = f"set game (;GM[Othello]{ggf};)\n"
+    assert converse(again.encode() * 3, "-nboard", "-game-file", str(path)).returncode == 0
+    assert len(list(read_games(str(path)))) == 1
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    done = converse(b"", "-q", "-game-file", "games.xyz")
+    assert done.returncode == 1
+    assert b'-game-file "games.xyz": expected a file name that ends in .txt' in done.stderr
+    done = converse(b"", "-q", "-search-log-file", str(tmp_path / "no" / "log"))
+    assert done.returncode == 1
+    assert done.stderr.count(b"\n") == 1
+    lines = f"play {SHORT_GAME}\ninit\nplay {SHORT_GAME}\nmoves\n".encode()
+    done = converse(lines, "-q", "-game-file", str(tmp_path / "no" / "games.txt"))
+    assert done.returncode == 0
+    assert done.stderr.count(b"games are not kept") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines", "searches"),
+    [
+        (["-q"], b"hint 2\ngo\nplay nonsense\n", 2),
+        (["-gtp"], b"genmove b\nreg_genmove w\nquit\n", 2),
+        (["-nboard"], b"set depth 4\nhint 1\nquit\n", 1),
+    ],
+)
+def test_every_search_is_written_down(tmp_path: Path, arguments: list[str], lines: bytes, searches: int) -> None:
+    path = tmp_path / "searches.log"
+    plain = converse(lines, *arguments, "-level", "4")
+    done = converse(lines, *arguments, "-level", "4", "-search-log-file", str(path))
+    if arguments == ["-q"]:
+        assert done.stdout == plain.stdout
+    parts = path.read_text(encoding="utf-8").split("\n\n")
+    assert len(parts) == searches
+    for part in parts:
+        head, names, rule, *rows, last = part.strip().splitlines()
+        assert re.fullmatch(r"[-XO]{64} [XO]; depth 4", head)
+        assert names.startswith(" depth|score|")
+        assert rule == last
+        assert rows[-1].startswith("    4   +")
+        assert len(rows) >= 2
