@@ -35,7 +35,7 @@ _POLL_S = 0.005
 TOO_LONG = "a line of "
 """How the reader's complaint about a long line begins."""
 
-LIMITS = ServerLimits(in_flight=10_000, queue=10_000)
+LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
 """One client has the process to itself."""
 
 

@@ -63,8 +63,6 @@ class Analyses:
         self.health = health
         self.tools = Tools(scheduler, workers, cache, health)
         self.level = level
-        self.preparing = 0
-        """Positions of games that will wait for a search thread soon."""
         self._preparer = ThreadPoolExecutor(1, "questions")
         self._with_partials: set[Analysis] = set()
         self._pulsing = False
@@ -77,11 +75,9 @@ class Analyses:
             self._begin(request, admit)
             return
         admit()
-        with self._lock:
-            self.preparing += plies
-        self._preparer.submit(self._prepare, request, plies)
+        self._preparer.submit(self._prepare, request)
 
-    def _prepare(self, request: Request, plies: int) -> None:
+    def _prepare(self, request: Request) -> None:
         """Begin to answer what takes some milliseconds alone to be understood."""
         try:
             if not request.over:
@@ -92,9 +88,6 @@ class Analyses:
         except Exception:
             self.health.mistake("analyze")
             request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
-        finally:
-            with self._lock:
-                self.preparing -= plies
 
     def _begin(self, request: Request, admit: Callable[[], None]) -> None:
         values = request.values

@@ -24,6 +24,8 @@ from desdaemon.protocol.wire.positions import read_line
 from desdaemon.search.accounts import account_of
 from desdaemon.server.metrics import Health
 
+from .admission import Admission
+
 if TYPE_CHECKING:
     from desdaemon.books.wire import BookOperations
     from desdaemon.server.text_sessions import Texts
@@ -44,7 +46,9 @@ class ServerLimits(NamedTuple):
     """What a client may ask for at once and how much is kept for it; see docs/server.md."""
 
     in_flight: int = 64
-    queue: int = 1024
+    queue: int = 8192
+    key_queue: int = 4096
+    key_share: int = 100
     backlog: int = 1000
     backlog_bytes: int = 1 << 20
     grace_s: int = 15
@@ -89,6 +93,7 @@ class Request:
         "endless",
         "found",
         "id",
+        "leave",
         "outlives",
         "over",
         "values",
@@ -110,6 +115,8 @@ class Request:
         """Whether nothing but a cancel may ever end it."""
         self.outlives = False
         """Whether what is done for it goes on when the client has gone: it is a job on the book."""
+        self.leave: Callable[[], None] | None = None
+        """Counts it out of what is in flight."""
         self._reply = reply
         self._seq = 0
         self._lock = threading.Lock()
@@ -136,6 +143,8 @@ class Request:
             # Before the reply goes out: whoever has it may use the id again.
             if self.client.requests.get(self.id) is self:
                 del self.client.requests[self.id]
+            if self.leave is not None:
+                self.leave()
             try:
                 self._send(kind, key, data, found)
             finally:
@@ -180,6 +189,8 @@ class Operations:
         self.texts = texts
         self.batches = batches
         self.closing = False
+        self._admission = Admission(limits)
+        self._accounts = analyses.scheduler.accounts
         self._shut_down = shut_down
         self._handlers: dict[str, Callable[[Request], None]] = {
             "ping": self._ping,
@@ -211,6 +222,7 @@ class Operations:
             self.health.refused(error.code)
             reply(refusal(identity, error))
             return
+        self._accounts.asked(client.account)
         request = Request(client, identity, reply)
         request.warnings = messages.unknown_keys(message)
         try:
@@ -234,11 +246,11 @@ class Operations:
             error = message.get("error")
             reply(f"WARNING: {error['message']}\n" if error else message["data"]["all"])
 
+        self._accounts.asked(client.account)
         request = Request(client, -1 - number, answer)
         try:
             request.values = {"line": line}
-            self.admit(request)
-            self.texts.request(request)
+            self._text(request)
         except RequestError as error:
             self._fail(request, error)
         self.health.handled("line", time.perf_counter() - request.arrived)
@@ -258,6 +270,7 @@ class Operations:
         if handler is not None:
             handler(request)
         else:
+            self._check_jobs()
             self.admit(request)
             self.books.command(request, operation)
 
@@ -265,17 +278,22 @@ class Operations:
         self.health.refused(error.code)
         request.fail(error)
 
-    def admit(self, request: Request) -> None:
-        """Let a request take its time; raises `RequestError` where there is no room for it."""
+    def admit(self, request: Request, positions: int = 1) -> None:
+        """Let a request about so many positions take its time; raises `RequestError` where there is no room for it."""
         if self.closing:
             raise RequestError("shutting_down", _ENDINGS["shutting_down"])
         client = request.client
         if len(client.requests) >= self.limits.in_flight:
             raise RequestError("busy", f"{self.limits.in_flight} requests of this client are in flight: try later")
-        searches = self.analyses.scheduler.queued + self.analyses.preparing
-        if searches + self.texts.waiting + self.books.waiting >= self.limits.queue:
-            raise RequestError("busy", f"{self.limits.queue} requests wait for their turn: try later")
+        key = client.account
+        self._admission.enter(client, positions)
+        request.leave = lambda: self._admission.leave(client.number, key, positions)
         client.requests[request.id] = request
+
+    def _check_jobs(self) -> None:
+        """Raise `RequestError` where no more jobs are taken: they outlive their clients, and their requests."""
+        if self.books.waiting >= self.limits.queue:
+            raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
     def drop(self, client: Client) -> None:
         """End all that a client has in flight, because it has gone; book jobs go on."""
@@ -339,7 +357,19 @@ class Operations:
         request.final({"text": self.health.open_metrics(self.analyses.scheduler, self.status())})
 
     def _status(self, request: Request) -> None:
-        request.final(self.status())
+        data = self.status()
+        if messages.allows(request.client.role, messages.ADMIN):
+            data["accounts"] = [
+                {
+                    "key": name,
+                    "requests": account.requests,
+                    "nodes": account.nodes,
+                    "seconds": round(account.seconds, 3),
+                    "in_flight": self._admission.in_flight(name),
+                }
+                for name, account in self._accounts.listed()
+            ]
+        request.final(data)
 
     def status(self) -> Data:
         """How the daemon is."""
@@ -363,11 +393,14 @@ class Operations:
         return data
 
     def _text(self, request: Request) -> None:
+        if request.values["line"].lstrip().lower().startswith("book"):
+            self._check_jobs()
         self.admit(request)
         self.texts.request(request)
 
     def _analyze(self, request: Request) -> None:
-        self.analyses.ask(request, lambda: self.admit(request))
+        positions = max(1, len(request.values.get("plies") or ()))
+        self.analyses.ask(request, lambda: self.admit(request, positions))
 
     def _legal(self, request: Request) -> None:
         position = read_line(request.values).last

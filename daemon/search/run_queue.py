@@ -43,12 +43,12 @@ class RunQueue:
     """See the module. For one thread at a time."""
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
-        """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but one."""
+        """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but always one."""
         self.slots = slots
         self.free = slots
         self.waiting = 0
         self.running: dict[Task, None] = {}
-        self._most = max(1, slots * key_share // 100)
+        self._most = min(slots, max(1, slots * key_share // 100))
         self._root = Share("", None)
         self._order = 0
         self._coming = 0

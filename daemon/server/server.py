@@ -209,7 +209,7 @@ def main(arguments: list[str]) -> int:
     try:
         os.chdir(made_folder(options.data_folder))
         jobs = Jobs()
-        scheduler = Scheduler(options.slots)
+        scheduler = Scheduler(options.slots, options.limits.key_share)
         books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
         server = _opened(settings, options, log, scheduler, books)
         if settings.book_file:
@@ -237,7 +237,7 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
     options = serve_options(given, insecure, max(session.settings.n_tasks, processors()))
     log = Log(options.log_level, options.log_format)
     ending = _Signals()
-    scheduler = Scheduler(options.slots)
+    scheduler = Scheduler(options.slots, options.limits.key_share)
     settings = copy.deepcopy(session.settings)
     settings.n_tasks = 1
     books.scheduler, books.files.data_folder = scheduler, options.data_folder

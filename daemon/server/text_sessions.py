@@ -151,7 +151,6 @@ class Texts:
         hidden: Hidden,
     ) -> None:
         """``settings`` are what each client begins with; ``hidden`` is what remote ones are not told."""
-        self.waiting = 0
         self._settings = settings
         self._engines = engines
         self._scheduler = scheduler
@@ -214,7 +213,6 @@ class Texts:
             room.number += 2
             item = _Line(line, room.number, done)
             room.lines.append(item)
-            self.waiting += 1
             room.busy = True
         command = find_command(split_line(line)[0])
         if command is not None and command.name == "stop":
@@ -242,7 +240,6 @@ class Texts:
         with self._lock:
             while room.lines and room.lines[0].cancelled:
                 room.lines.popleft()
-                self.waiting -= 1
             room.busy = bool(room.lines)
             if not room.busy:
                 return
@@ -262,7 +259,6 @@ class Texts:
     def _carry_out(self, client: Client, room: _Room) -> None:
         with self._lock:
             item = room.lines.popleft()
-            self.waiting -= 1
         dialect, session = room.dialect, room.dialect.session
         room.line = item.text
         if not allows(client.role, EDITOR):

@@ -39,6 +39,7 @@ _MOST_SHOWN = 3
 _KEYS = frozenset(("v", "id", "op", "args"))
 
 FEATURES = (
+    "accounts",
     "analyze.plies",
     "analyze.cache",
     "analyze.until",

@@ -130,7 +130,7 @@ def test_an_id_is_free_again_once_its_request_is_over(daemon: Operated) -> None:
 
 
 def test_too_much_is_busy(tmp_path: Path) -> None:
-    daemon = Operated(tmp_path, limits=ServerLimits(in_flight=3, queue=4))
+    daemon = Operated(tmp_path, limits=ServerLimits(in_flight=3))
     for _ in range(3):
         daemon.request("analyze", ENDLESS)
     assert daemon.code("analyze", ENDLESS) == "busy"
@@ -138,7 +138,6 @@ def test_too_much_is_busy(tmp_path: Path) -> None:
     others = [Client(str(number), "reader") for number in range(4)]
     for other in others[:2]:
         daemon.request("analyze", ENDLESS, other)
-    assert daemon.code("analyze", ENDLESS, others[2]) == "busy"
     for client in (daemon.client, *others):
         daemon.services.operations.drop(client)
     until(lambda: daemon.services.scheduler.running == 0)

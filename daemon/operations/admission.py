@@ -1,0 +1,61 @@
+"""How much may be in flight: bounds by client, by key and for all, in positions that have no answer yet.
+
+A client may take half of what its key has left, a key half of what is left for all, so that no number of greedy ones
+shuts others out; and whoever has nothing in flight gets a small request in whatever the others do. For one thread at a
+time, but for `Admission.left`.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.wire.messages import RequestError
+
+if TYPE_CHECKING:
+    from .registry import Client, ServerLimits
+
+SMALL = 4
+"""Positions of a request that a client with nothing in flight may always make."""
+
+
+class Admission:
+    """See the module."""
+
+    def __init__(self, limits: ServerLimits) -> None:
+        self._limits = limits
+        self._total = 0
+        self._keys: dict[str, int] = {}
+        self._clients: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def enter(self, client: Client, positions: int) -> None:
+        """Count a request in; raises `RequestError` where there is no room for it."""
+        limits, key, number = self._limits, client.account, client.number
+        with self._lock:
+            mine, ours = self._clients.get(number, 0), self._keys.get(key, 0)
+            if mine or positions > SMALL:
+                left = limits.queue - self._total
+                if mine + positions > min(left, limits.key_queue - ours) or ours + positions > left:
+                    raise RequestError(
+                        "busy",
+                        f"{mine} positions of this client, {ours} of {key} and {self._total} of all are in flight: "
+                        "try later",
+                    )
+            self._clients[number] = mine + positions
+            self._keys[key] = ours + positions
+            self._total += positions
+
+    def leave(self, number: int, key: str, positions: int) -> None:
+        """Count a request of the client ``number`` and its key out that is over. Any thread."""
+        with self._lock:
+            self._total -= positions
+            mine, ours = self._clients.pop(number) - positions, self._keys.pop(key) - positions
+            if mine:
+                self._clients[number] = mine
+            if ours:
+                self._keys[key] = ours
+
+    def in_flight(self, key: str) -> int:
+        """Positions of a key."""
+        return self._keys.get(key, 0)
