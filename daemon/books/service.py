@@ -464,10 +464,12 @@ class Books:
                 try:
                     with scheduler.turn_of(item, lambda: job.cancelled):
                         answer = None if item.interrupted else searches(player, opponent, level, excluded, control)
+                        item.again = answer is None and item.interrupted
                 except Abandoned:
                     return None
-                if answer is not None or not item.interrupted:
+                if answer is not None or not (item.waiting or item.running):
                     return answer
+            scheduler.drop(item)
             return None
 
         return search

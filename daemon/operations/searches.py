@@ -114,6 +114,8 @@ class Search:
         self._lock = threading.Lock()
         self._control: Stoppable | None = None
         self._again = False
+        self._interrupted = False
+        """Whether this turn has been told to end; late calls for the last one are taken for this."""
         self._lines: dict[int, Line] = {}
         self._nodes = 0
         self._ms = 0.0
@@ -134,6 +136,7 @@ class Search:
 
     def _stop(self) -> None:
         with self._lock:
+            self._interrupted = True
             control = self._control
         if control is not None:
             control.stop()
@@ -166,9 +169,10 @@ class Search:
         control = engine.new_control()
         with self._lock:
             self._control = control
+            self._interrupted = self._item.interrupted
         used, goes_on = 0, False
         try:
-            if self._asker.cancelled or self._item.interrupted:
+            if self._asker.cancelled or self._interrupted:
                 goes_on = not self._asker.cancelled
                 return goes_on
             result = engine.searcher.search(
@@ -189,7 +193,7 @@ class Search:
             self._tools.scheduler.accounts.searched(self._item.key, used)
             if self._asker.cancelled:
                 return False
-            if self._item.interrupted and not result.complete:
+            if self._interrupted and not result.complete:
                 left = what_is_left(self._limits, result)
                 if left:
                     self._limits = left

@@ -113,7 +113,6 @@ class LentSearcher:
         )
         last = 0
         while True:
-            attempt.begin()
             try:
                 with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
                     # As many threads as it was given this time: the others search for somebody else.
@@ -123,6 +122,9 @@ class LentSearcher:
                     before = attempt.nodes
                     try:
                         finished = attempt.run(engine, player, opponent, options)
+                        if not finished:
+                            attempt.begin()
+                            item.again = True
                     finally:
                         self._engines.give_back(engine, granted)
                         self._scheduler.accounts.searched(self._key, attempt.nodes - before)

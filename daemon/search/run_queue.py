@@ -82,7 +82,7 @@ class RunQueue:
         lane.put(task)
         for share in reversed(lane.chain):
             assert share.parent is not None
-            if not share.active:
+            if not share.entered:
                 share.parent.enter(share, now)
             share.waiting[ALL] += 1
             share.waiting[SHORT] += task.short
@@ -135,13 +135,16 @@ class RunQueue:
 
     def _leave(self, lane: Lane, now: float) -> None:
         for share in reversed(lane.chain):
-            if share.active:
+            if share.active or not share.entered:
                 break
             assert share.parent is not None
             share.parent.leave(share, now)
 
-    def release(self, task: Task, now: float) -> float:
-        """A task that ran is over, or has been interrupted; the thread time of this turn. 0 when it does not run."""
+    def release(self, task: Task, now: float, *, again: bool = False) -> float:
+        """A task that ran is over, or has been interrupted; the thread time of this turn. 0 when it does not run.
+
+        With ``again`` it waits from now on for its next turn, and its client is not taken for one that comes back.
+        """
         if not task.running:
             return 0.0
         ran = max(0.0, now - task.began)
@@ -159,13 +162,16 @@ class RunQueue:
                 if task.short:
                     share.short_running -= 1
                     share.charge_short(charge * max(0.0, short_s), now)
-            self._leave(lane, now)
             if lane.key.capped:
                 lane.key.capped = False
                 self._list_again(lane.key, now)
         task.used_s += ran * task.granted
         # What was short has had no turn yet.
         task.turn_s = 0.0 if task.short else task.turn_s + ran
+        if again:
+            self.add(task, now)
+        if task.purpose is not Purpose.IDLE and lane is not None:
+            self._leave(lane, now)
         return ran * task.granted
 
     def _part(self, task: Task) -> None:

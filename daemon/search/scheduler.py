@@ -54,6 +54,8 @@ class Item(Task):
         )
         self.start = start
         self.interrupt = interrupt
+        self.again = False
+        """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
 
 
 class Scheduler:
@@ -98,17 +100,17 @@ class Scheduler:
         return True
 
     def release(self, item: Item, *, again: bool = False) -> None:
-        """Take the threads of an item back, and with ``again`` let it wait for its next turn.
-
-        More than once does no harm.
-        """
+        """Take the threads of an item back, if it has any, and with ``again`` let it wait for its next turn."""
         with self._lock:
             now = time.monotonic()
-            self.accounts.ran(item.key, self._queue.release(item, now))
-            if again and not item.waiting:
-                self._queue.add(item, now)
+            self.accounts.ran(item.key, self._queue.release(item, now, again=again))
             decision = self._decide(now)
         _carry_out(decision)
+
+    def drop(self, item: Item) -> None:
+        """Forget an item, waiting or running."""
+        self.withdraw(item)
+        self.release(item)
 
     def _decide(self, now: float) -> Decision:
         decision = self._queue.decide(now)
@@ -154,13 +156,14 @@ class Scheduler:
     def turn_of(
         self, item: Item, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
     ) -> Iterator[None]:
-        """`lease` for an item that may have had turns before; its ``start`` is replaced.
+        """`lease` for an item that may have had turns before, the next of them begun by `Item.again`.
 
-        ``abandoned`` is asked again whenever ``news`` is set; without it, now and then.
+        Its ``start`` is replaced. ``abandoned`` is asked again whenever ``news`` is set; without it, now and then.
         """
         turn = news or threading.Event()
         item.start = turn.set
-        self.add(item)
+        if not (item.waiting or item.running):
+            self.add(item)
         try:
             while not item.running:
                 if abandoned() and self.withdraw(item):
@@ -169,8 +172,9 @@ class Scheduler:
                 turn.clear()
             yield
         finally:
+            again, item.again = item.again, False
             self.withdraw(item)
-            self.release(item)
+            self.release(item, again=again)
 
 
 def _carry_out(decision: Decision) -> None:

@@ -147,6 +147,8 @@ class Share:
         self.waiting = [0, 0]
         """Tasks: all, and the short ones among them; those that were promised a thread do not count."""
         self.promised = 0
+        self.entered = False
+        """Whether it counts among its parent's active children."""
         self.capped = False
         """Whether they have as many threads as they may, so that `least` leaves them out."""
         self.children: dict[Hashable, Share] = {}
@@ -162,7 +164,7 @@ class Share:
 
     @property
     def active(self) -> bool:
-        """Whether anything of theirs waits or runs."""
+        """Whether anything of theirs waits or runs now."""
         return self.threads > 0 or self.waiting[ALL] > 0 or self.promised > 0
 
     def charged_at(self, now: float) -> float:
@@ -190,6 +192,7 @@ class Share:
         """A child becomes active."""
         child.charged = max(child.charged_at(now), self.average(now) - CREDIT_S)
         child.at = now
+        child.entered = True
         self._settle_total(now)
         self._total += child.charged
         self._active += 1
@@ -200,6 +203,7 @@ class Share:
         charged = child.charged_at(now)
         self._total -= charged
         self._active -= 1
+        child.entered = False
         self._clock = self.average(now) if self._active else charged
         if not self._active:
             self._total = self._total_rate = 0.0

@@ -7,8 +7,10 @@ the threads are free, and costs `RESUME_S` of the work done.
 from __future__ import annotations
 
 import heapq
+import json
 import random
 import statistics
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
@@ -101,10 +103,10 @@ class Simulation:
         self.by_client[task.client] += spent
         self.by_purpose[task.purpose] += spent
 
-    def _release(self, task: Task) -> float:
+    def _release(self, task: Task, *, again: bool = False) -> float:
         self._count(task)
         ran = (self.now - task.began) * task.granted
-        self.queue.release(task, self.now)
+        self.queue.release(task, self.now, again=again)
         return ran
 
     def _end(self, task: Task, turn: int) -> None:
@@ -117,11 +119,10 @@ class Simulation:
 
     def _interrupted(self, task: Task, turn: int) -> None:
         if task.running and self._turn[task] == turn:
-            ran = self._release(task)
+            ran = self._release(task, again=True)
             lost = ran if task.restarts else min(ran, RESUME_S)
             self.lost_s += lost
             self._left[task] -= ran - lost
-            self.queue.add(task, self.now)
             self._decide()
 
 
@@ -180,6 +181,13 @@ class Figure(NamedTuple):
         low = self.at_least is None or self.value >= self.at_least
         return low and (self.at_most is None or self.value <= self.at_most)
 
+    @property
+    def aim(self) -> str:
+        """What it should be, as text."""
+        if self.at_most is not None:
+            return f"<= {self.at_most:g} {self.unit}"
+        return f">= {self.at_least:g} {self.unit}" if self.at_least is not None else ""
+
 
 def percentile(values: list[float], percent: float) -> float:
     """The smallest value that is not less than so many percent of them."""
@@ -193,7 +201,7 @@ def _spread(shares: list[float]) -> float:
 
 
 def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> list[Figure]:
-    """All threads search for others, without end; somebody new asks something short every second."""
+    """All threads search for others, without end; somebody new asks something short now and then."""
     load = Load(slots)
     for number in range(clients):
         load.endless("k", f"busy {number}")
@@ -201,11 +209,11 @@ def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> 
         load.stream("short", "k", f"new {newcomer}", lambda: 0.005, pause_s=20.0, start_s=10.0)
     load.machine.run(seconds)
     waits = [1000 * wait for wait in load.waits["short"]]
-    name = f"{slots} threads, {clients} endless searches: short question"
+    name = f"{slots} threads, {clients} endless searches of others"
     return [
-        Figure(f"{name}, p95", percentile(waits, 95), "ms", at_most=100),
-        Figure(f"{name}, longest", max(waits), "ms", at_most=100),
-        Figure(f"{name}, work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%"),
+        Figure(f"{name}: question of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
+        Figure(f"{name}: question of 5 ms, longest", max(waits), "ms", at_most=100),
+        Figure(f"{name}: work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%", at_most=5),
     ]
 
 
@@ -217,7 +225,33 @@ def connections(slots: int = 2, seconds: float = 300) -> list[Figure]:
             load.stream(key, key, f"{key} {client}", lambda: load.dice.uniform(0.002, 0.4), in_flight=20)
     load.machine.run(seconds)
     shares = [load.machine.by_key[key] for key in ("one", "few", "many")]
-    return [Figure(f"{slots} threads, keys with 1, 8 and 40 connections: shares differ by", _spread(shares), "%", 10)]
+    return [Figure(f"{slots} threads, keys with 1, 8, 40 connections: shares differ by", _spread(shares), "%", 10)]
+
+
+def text_swarm(slots: int = 2, seconds: float = 120) -> list[Figure]:
+    """Six text sessions search without end on all threads; another client analyses positions one after the other."""
+    load = Load(slots)
+    for number in range(6):
+        load.machine.submit(Task(Purpose.INTERACTIVE, "k", f"text {number}", threads=slots), ENDLESS_S)
+    load.stream("analysis", "k", "other", lambda: 0.005, pause_s=0.5, start_s=2)
+    load.machine.run(seconds)
+    waits = [1000 * wait for wait in load.waits["analysis"]]
+    name = f"{slots} threads, 6 endless searches by text"
+    return [
+        Figure(f"{name}: analysis of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
+        Figure(f"{name}: analysis of 5 ms, longest", max(waits), "ms", at_most=100),
+    ]
+
+
+def throttled(slots: int = 2, seconds: float = 120) -> list[Figure]:
+    """Nine clients search without end; a tenth asks short questions all the time, and gets its tenth and no more."""
+    load = Load(slots)
+    for number in range(9):
+        load.endless("k", f"busy {number}")
+    load.stream("flood", "k", "flood", lambda: 0.005, in_flight=60)
+    load.machine.run(seconds)
+    share = 100 * load.machine.by_client["flood"] / load.machine.busy_s
+    return [Figure(f"{slots} threads, 9 endless searches, 60 short questions in flight: these get", share, "%", 12, 9)]
 
 
 def book_job(slots: int = 2, seconds: float = 120) -> list[Figure]:
@@ -248,7 +282,9 @@ def purposes(slots: int = 2, seconds: float = 600) -> list[Figure]:
     load.machine.run(seconds)
     machine = load.machine
     return [
-        Figure(f"{slots} threads, one key: {name}", 100 * machine.by_purpose[purpose] / machine.busy_s, "% of the time")
+        Figure(
+            f"{slots} threads, one key, all at once: {name}", 100 * machine.by_purpose[purpose] / machine.busy_s, "%"
+        )
         for purpose, name in names.items()
     ]
 
@@ -278,4 +314,32 @@ def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float =
     ]
 
 
-SCENARIOS: tuple[Callable[[], list[Figure]], ...] = (short_questions, connections, book_job, purposes, crowd)
+SCENARIOS: tuple[Callable[[], list[Figure]], ...] = (
+    short_questions,
+    connections,
+    text_swarm,
+    throttled,
+    book_job,
+    purposes,
+    crowd,
+)
+
+
+def main(arguments: list[str]) -> int:
+    """`desdaemon bench scheduler`; returns the exit status: 0, or 1 when an aim was missed."""
+    from desdaemon.clients.arguments import Parser
+
+    parser = Parser("desdaemon bench scheduler", description="Simulate how searches share the threads.")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    named = parser.parse_args(arguments)
+    figures = [figure for scenario in SCENARIOS for figure in scenario()]
+    if named.json:
+        sys.stdout.write(json.dumps({"figures": [figure._asdict() for figure in figures]}) + "\n")
+    else:
+        sys.stdout.write(f"{'simulated':<86}{'figure':>10}  aim\n")
+        for figure in figures:
+            missed = "" if figure.reached else "  missed"
+            sys.stdout.write(
+                f"{figure.name:<86}{figure.value:>7.1f} {figure.unit:<2}  {figure.aim}{missed}".rstrip() + "\n"
+            )
+    return int(not all(figure.reached for figure in figures))

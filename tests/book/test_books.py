@@ -82,6 +82,7 @@ class OneSlot:
                 assert item.interrupt is not None
                 item.interrupt()
             yield
+            item.waiting, item.again = item.again, False
 
 
 def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:

@@ -78,7 +78,6 @@ def test_released_items_wait_again_and_are_accounted_for() -> None:
     time.sleep(0.01)
     scheduler.release(item, again=True)
     scheduler.release(item)
-    scheduler.release(item)
     assert len(turns) == 2
     ((name, account),) = scheduler.accounts.listed()
     assert name == "k"
