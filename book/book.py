@@ -426,8 +426,8 @@ class Book:
         self._touched = set()
         self.due = False
         self.recorder.fixed()
-        if changed:
-            self.file_links = None
+        if self.file_links is not None:
+            self.file_links = None if changed else self.file_links.true_to(self.table)
         return changed
 
     def edit(self, player: int, opponent: int, move: int | None, score: int) -> None:

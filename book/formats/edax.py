@@ -2,7 +2,8 @@
 
 Edax keeps the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Here
 links are computed, so `read` keeps, beside the table, the links of those records that computing would write
-otherwise; `write` uses them as long as the book has not changed.
+otherwise; `write` uses them as long as the book has not changed. A negamax leaves of them what differs in its order
+alone.
 """
 
 from __future__ import annotations
@@ -60,6 +61,14 @@ class Links(NamedTuple):
     def addresses(self) -> npt.NDArray[np.uint64]:
         """(row, address) pairs for the writer."""
         return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
+
+    def true_to(self, table: Table) -> Links | None:
+        """Those that differ from what computing gives in their order alone; None without any."""
+        same: npt.NDArray[np.uint8] = np.zeros(len(self.rows), np.uint8)
+        special, empties = self.addresses(), table.by_empties()
+        kernels().dat_same_links(table.context, address(special), len(special), address(same), address(empties))
+        kept = np.flatnonzero(same)
+        return Links(self.rows[kept], self.offsets[kept], self.data) if len(kept) else None
 
 
 class Loaded(NamedTuple):

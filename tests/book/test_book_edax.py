@@ -88,6 +88,36 @@ def test_links_of_another_order_and_stale_scores_are_kept_until_the_book_changes
     assert content[42 + 40 : 42 + 48] == b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
 
 
+def test_stale_links_are_gone_after_a_negamax_that_changed_counts_alone(tmp_path: Path) -> None:
+    """The scores are right, but two links to a position that is there are missing."""
+    records = dat_record(*START, links=b"\xff\x2c\xff\x13", leaf=b"\x81\x41") + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
+    loaded = edax.read(dat_file(tmp_path / "b.dat", records, 2))
+    book = Book(loaded.options, loaded.table, loaded.links)
+    root, after = (book.entry(*key) for key in (START, AFTER_ONE))
+    book.table.write(book.table.find(*AFTER_ONE), after._replace(score=1, lower=-1, upper=3, lines=1))
+    book.table.write(book.table.find(*START), root._replace(score=-1, lower=-3, upper=1, lines=2))
+    assert book.negamax() == 0
+    assert book.entry(*START).lines == 4
+    edax.write(tmp_path / "c.dat", book.table, book.options, book.file_links)
+    content = (tmp_path / "c.dat").read_bytes()
+    assert content[42 + 38] == 4
+    assert content[42 + 40 : 42 + 48] == b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
+
+
+def test_links_of_another_order_alone_outlive_a_negamax(tmp_path: Path) -> None:
+    links = b"\xff\x2c\xff\x13\xff\x25\xff\x1a"
+    records = dat_record(*START, links=links) + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
+    loaded = edax.read(dat_file(tmp_path / "b.dat", records, 2))
+    book = Book(loaded.options, loaded.table, loaded.links)
+    book.negamax()
+    book.file_links = loaded.links
+    assert book.negamax() == 0
+    book.forget_state()
+    assert book.negamax() == 0
+    edax.write(tmp_path / "c.dat", book.table, book.options, book.file_links)
+    assert (tmp_path / "c.dat").read_bytes()[42 + 40 : 42 + 48] == links
+
+
 def test_duplicates_are_dropped(tmp_path: Path) -> None:
     record = dat_record(*START, leaf=b"\x01\x13")
     loaded = edax.read(dat_file(tmp_path / "b.dat", record + record[:39] + b"\x02" + record[40:], 2))
