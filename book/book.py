@@ -22,7 +22,7 @@ from .errors import within
 from .negamax import negamax, negamax_from
 from .options import Options
 from .progress import Going, Stopped, silent, slices
-from .record import HUMAN, HUMAN_LEVEL, PASS, Entry, mirror_move, unmirror_move
+from .record import HUMAN, HUMAN_LEVEL, NO_SCORE, PASS, Entry, mirror_move, unmirror_move
 from .table import Table
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
@@ -66,6 +66,15 @@ class Removed(NamedTuple):
     rows: Rows
 
 
+class Edit(NamedTuple):
+    """A score set by hand: for which canonical position, and its entry before, None where there was none: then with the
+    entries of the positions that lead there, whose leaf it may have been."""
+
+    key: tuple[int, int]
+    before: Entry | None
+    above: tuple[Entry, ...] = ()
+
+
 class Move(NamedTuple):
     """A move that the book knows in some position, with its score seen from the side to move there.
 
@@ -80,6 +89,16 @@ class Move(NamedTuple):
     def linked(self) -> bool:
         """Whether the move leads into the book."""
         return self.row >= 0
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score: a position that waits for its search has none."""
+        return -64 <= self.score <= 64
+
+
+def best_first(moves: Iterable[Move]) -> list[Move]:
+    """Moves by falling score, then by square; those without a score last."""
+    return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
 
 def final_score(player: int, opponent: int) -> int:
@@ -112,6 +131,8 @@ class Book:
         """Whether anything was changed since the last `negamax` that came to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}
         """Searches done for a command that was stopped before it could use them."""
+        self.edits: list[Edit] = []
+        """The scores set by hand since the book was opened, in order."""
         self.steps: dict[int, int] = {}
         """How many steps of a schedule were done before it was stopped."""
 
@@ -152,7 +173,7 @@ class Book:
         linked = {known.move for known in found}
         if entry.has_leaf and entry.leaf_move not in linked:
             found.append(Move(entry.leaf_move, entry.leaf_score, -1))
-        return sorted(found, key=lambda known: (-known.score, known.move))
+        return best_first(found)
 
     def moves_on(self, player: int, opponent: int) -> list[Move]:
         """What `known_moves` says of a position in any orientation, in that orientation; empty outside the book."""
@@ -163,7 +184,7 @@ class Book:
                 return []
             known_moves = self.known_moves(self.table.entry(row))
         moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
-        return sorted(moves, key=lambda known: (-known.score, known.move))
+        return best_first(moves)
 
     def scan_faults(self, going: Going = silent) -> Iterator[Rows]:
         """What `faults` gives, some thousand rows at a time, as arrays of shape (n, 2): row and kind."""
@@ -309,6 +330,15 @@ class Book:
         self.table.set_results_of(rows, sums)
         self.recorder.changed_many(rows)
 
+    def scale_results(self, rows: Rows, won: npt.NDArray[np.float64], lost: npt.NDArray[np.float64]) -> None:
+        """Multiply the games won and lost of rows, none of them twice, by factors."""
+        self._begin_change()
+        results = self.table.results_of(rows)
+        results["won"] *= won
+        results["lost"] *= lost
+        self.table.set_results_of(rows, results)
+        self.recorder.changed_many(rows)
+
     def _lost_links(self, marked: npt.NDArray[np.bool_], going: Going) -> Rows:
         """Every row that stays though it has a link to a marked one, and the best of the links that it loses where that
         is better than its leaf: an array of shape (n, 4), row, move (`_KEEPS_LEAF` where it is not), score, level."""
@@ -445,8 +475,58 @@ class Book:
             score = -score
         p, o, _ = self.table.canonical(player, opponent)
         row = self.table.find_canonical(p, o)
-        entry = self.table.entry(row) if row >= 0 else Entry(p, o)
-        self.put(entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN))
+        before = self.table.entry(row) if row >= 0 else None
+        entry = before or Entry(p, o)
+        row = self.put(
+            entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN)
+        )
+        above = () if before else tuple(self.table.entry(parent) for parent in self.table.parents(row) or ())
+        self.edits.append(Edit((p, o), before, above))
+
+    def edited(self, going: Going = silent) -> Iterator[Entry]:
+        """The positions whose score was set by hand, in the order of rows."""
+        for number, chunk in enumerate(self.table.chunks()):
+            first = number * CHUNK_ROWS
+            going("scan", first, len(self))
+            for place in np.flatnonzero(chunk["flags"] & HUMAN).tolist():
+                yield self.table.entry(first + place)
+
+    def unedit(self, player: int, opponent: int) -> None:
+        """Take back the score that was set by hand last in a position.
+
+        Where that was done since the book was opened, the score is what it was before, and a position that was not
+        there goes unless others follow it by now. Otherwise the score follows from leaf and links again, and has to be
+        searched where there are none. A negamax is due. Raises ValueError where no score was set.
+        """
+        p, o, _ = self.table.canonical(player, opponent)
+        row = self.table.find_canonical(p, o)
+        entry = self.table.entry(row) if row >= 0 else None
+        if entry is None or not entry.human:
+            raise ValueError("no score was set by hand there")
+        last = next((edit for edit in reversed(self.edits) if edit.key == (p, o)), None)
+        if last is not None:
+            self.edits.remove(last)
+        before = last.before if last is not None else None
+        links = any(child >= 0 for _, child in self.table.links(p, o))
+        if last is not None and before is None and not links:
+            self.remove(np.arange(len(self)) == row, leaves=False)
+            for old in last.above:
+                now = self.entry(*old[:2])
+                if now is not None and old.has_leaf and old.leaf_level >= now.leaf_level:
+                    leaf = {"leaf_move": old.leaf_move, "leaf_score": old.leaf_score, "leaf_level": old.leaf_level}
+                    self.put(now._replace(**leaf))
+        elif before is not None:
+            self.put(
+                entry._replace(
+                    score=before.score, lower=before.lower, upper=before.upper, level=before.level, flags=before.flags
+                )
+            )
+        else:
+            level = entry.leaf_level if entry.has_leaf else self._options.level
+            bare = entry._replace(score=NO_SCORE, lower=NO_SCORE, upper=-NO_SCORE, level=level)
+            if entry.has_leaf:
+                bare = bare._replace(score=entry.leaf_score, lower=entry.leaf_score, upper=entry.leaf_score)
+            self.put(bare._replace(flags=entry.flags & ~HUMAN))
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
         """``move`` on the canonical board of a position."""

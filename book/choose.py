@@ -29,13 +29,15 @@ class Settings(NamedTuple):
     """How to choose.
 
     ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
-    book on purpose, for learning; ``least_level`` the lowest level of a score that is trusted.
+    book on purpose, for learning; ``least_level`` the lowest level of a score that is trusted. ``registered_only``
+    leaves out the leaf: only moves into the book are chosen.
     """
 
     choice: Choice = Choice.VALUE
     randomness: int = 0
     reject: float = 0.0
     least_level: int = -1
+    registered_only: bool = False
 
 
 def caution(won: float, drawn: float, lost: float) -> float:
@@ -66,7 +68,8 @@ def candidates(book: Book, player: int, opponent: int, settings: Settings) -> li
     moves = [
         move
         for move in book.moves_on(player, opponent)
-        if -64 <= move.score <= 64 and (not move.linked or book.table.entry(move.row).level >= settings.least_level)
+        if -64 <= move.score <= 64
+        and (book.table.entry(move.row).level >= settings.least_level if move.linked else not settings.registered_only)
     ]
     if not moves:
         return []

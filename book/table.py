@@ -269,6 +269,12 @@ class Table:
             arrays = [*self._chunks, *self._segments, *self._results, self._pointers, self._descriptors, self._wide]
             return sum(array.nbytes for array in arrays)
 
+    @property
+    def balance(self) -> tuple[int, int, int]:
+        """The fewest, the mean and the most positions in a segment of the index."""
+        used = self._descriptors[:, 3]
+        return int(used.min()), round(float(used.mean())), int(used.max())
+
     # ------------------------------------------------------------------------------------------------ positions
 
     def __len__(self) -> int:

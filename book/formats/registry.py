@@ -16,11 +16,12 @@ from desdaemon.book.storage.store import Store, journal_path, open_store
 from desdaemon.book.table import FINISHED
 
 from . import edax, egaroucid, text
+from .losses import EDAX as EDAX
+from .losses import EGAROUCID as EGAROUCID
+from .losses import TEXT as TEXT
+from .losses import assumed_by_reading, lost_by_writing
 
 NATIVE = "native"
-EDAX = "edax"
-EGAROUCID = "egaroucid"
-TEXT = "text"
 
 _NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
 
@@ -53,11 +54,12 @@ def format_by_content(path: Path) -> str:
 
 
 class Loaded(NamedTuple):
-    """A book in memory, its file's format, and what its reader remarked."""
+    """A book in memory, its file's format, what its reader remarked, and what was assumed (see `losses`)."""
 
     book: Book
     format: str
     notes: list[str]
+    assumed: str = ""
 
 
 def load(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
@@ -80,20 +82,22 @@ def load(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
             notes.append(f"{path}: {other.duplicates} repeated positions were merged")
         if other.passes:
             notes.append(f"{path}: {other.passes} forced passes were made positions")
-        return Loaded(other.book, kind, notes)
+        return Loaded(other.book, kind, notes, assumed_by_reading(other.book.options, kind))
     imported = text.read(path, going)
     if imported.duplicates:
         notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
-    return Loaded(imported.book, kind, notes)
+    return Loaded(imported.book, kind, notes, assumed_by_reading(imported.book.options, kind))
 
 
 class Opened(NamedTuple):
-    """A book to work on: with a store when the file is our own, in memory alone otherwise."""
+    """A book to work on: with a store when the file is our own, in memory alone otherwise. ``assumed`` is as in
+    `Loaded`."""
 
     book: Book
     store: Store | None
     format: str
     notes: list[str]
+    assumed: str = ""
 
 
 def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
@@ -103,7 +107,7 @@ def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, going=going)
-        return Opened(loaded.book, None, loaded.format, loaded.notes)
+        return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed)
     store = open_store(path, read_only=None, going=going)
     notes = list(store.notes)
     if store.read_only:
@@ -112,21 +116,26 @@ def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
 
 
 class Saved(NamedTuple):
-    """The format that was written, and what its users should know about the file."""
+    """The format that was written, what its users should know about the file, and what it does not keep."""
 
     format: str
     notes: list[str]
+    lost: str = ""
 
 
-def save(path: Path, book: Book, going: Going = silent) -> Saved:
-    """Write a book in the format of the file's name, replacing what is there only when it is whole.
+def save(path: Path, book: Book, going: Going = silent, *, unnamed: str = NATIVE) -> Saved:
+    """Write a book in the format of the file's name (``unnamed`` where that says none), replacing what is there only
+    when it is whole.
 
     A native file gets one backup and no journal. Raises WriteFailed.
     """
     kind = format_by_name(path)
+    if kind == NATIVE:
+        kind = unnamed
+    # Counted first: what is written is not to be undone by a stop.
+    lost = lost_by_writing(book, kind, going)
     notes: list[str] = []
     if kind == EDAX:
-        # Counted first: what is written is not to be undone by a stop.
         rows = book.faults(going)
         rows = rows[rows[:, 1] == OPEN, 0]
         missing = int(np.count_nonzero(book.table.kinds(going)[rows] != FINISHED)) if len(rows) else 0
@@ -139,7 +148,7 @@ def save(path: Path, book: Book, going: Going = silent) -> Saved:
         text.write(path, book, going)
     else:
         write_native(path, book, going)
-    return Saved(kind, notes)
+    return Saved(kind, notes, lost)
 
 
 def write_native(path: Path, book: Book, going: Going = silent) -> None:

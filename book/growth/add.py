@@ -16,13 +16,15 @@ from desdaemon.book.options import Options
 from desdaemon.book.progress import Going, Stopped, silent
 from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, RESULT, START
 
+from .game_results import GROW, SHRINK
 from .rounds import Job, Outcome, Position, Worker
 
+_OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
 _UNKNOWN = 3
 
 
-def _canonical(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
+def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
     """The canonical forms of positions that are not deeper than the book goes."""
     least = book.options.min_empties - 1
     for player, opponent in positions:
@@ -37,7 +39,7 @@ def add_positions(book: Book, positions: Iterable[Position], worker: Worker, com
     afterwards. Positions once added stay after a stop.
     """
     job = Job(book, worker, command)
-    return job.run(begin=lambda: job.add((position, NO_SCORE) for position in _canonical(book, positions)))
+    return job.run(begin=lambda: job.add((position, NO_SCORE) for position in kept_positions(book, positions)))
 
 
 def new_book(options: Options, evaluate: Evaluate) -> Book:
@@ -56,14 +58,22 @@ class Game(NamedTuple):
 
 
 def add_games(
-    book: Book, games: Iterable[Game], worker: Worker, *, keep_results: bool = False, search: bool = True
+    book: Book,
+    games: Iterable[Game],
+    worker: Worker,
+    *,
+    keep_results: bool = False,
+    adjusting: bool = False,
+    search: bool = True,
 ) -> tuple[Outcome, list[str]]:
     """Add the positions of many games down to the book's depth, then search what is open (unless told not to) and
     negamax.
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
-    command that was stopped and given again counts them once; ``games`` is then gone through a second time. The
-    second answer names the games with an illegal move, which are used up to it.
+    command that was stopped and given again counts them once; ``games`` is then gone through a second time.
+    ``adjusting`` makes each lost game's line less attractive to its loser too (`game_results.adjust`), after all were
+    counted, so that their order does not matter. The second answer names the games with an illegal move, which are
+    used up to it.
     """
     job = Job(book, worker, "add")
     problems: list[str] = []
@@ -78,7 +88,7 @@ def add_games(
     outcome = job.run(begin=begin) if search else job.outcome(begin)
     if outcome.finished and keep_results:
         try:
-            _count_results(job, games)
+            _count_results(job, games, adjusting=adjusting)
         except Stopped:
             outcome = outcome._replace(finished=False)
     return outcome, problems
@@ -116,10 +126,11 @@ def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> 
     job.added += len(book) - before
 
 
-def _count_results(job: Job, games: Iterable[Game]) -> None:
-    """Count the results of games, all at once at the end."""
+def _count_results(job: Job, games: Iterable[Game], *, adjusting: bool) -> None:
+    """Count the results of games, and adjust them, all at once at the end."""
     book = job.book
     found = [np.empty(0, np.int64)]
+    shares = [np.empty(0, np.float64)]
     counted = 0
     for batch in _batches(games):
         replayed, _ = _replayed(book, batch)
@@ -128,15 +139,32 @@ def _count_results(job: Job, games: Iterable[Game]) -> None:
         rows = book.table.find_many(np.concatenate(replayed))
         known = (own < _UNKNOWN) & (rows >= 0)
         found.append(3 * rows[known] + own[known])
+        if adjusting:
+            shares.append(_shares(rows, [len(played) for played in replayed])[known])
         counted += len(batch)
         job.going("results", counted, 0)
-    outcomes, times = np.unique(np.concatenate(found), return_counts=True)
+    outcomes = np.concatenate(found)
     rows, places = np.unique(outcomes // 3, return_inverse=True)
     results = np.zeros(len(rows), RESULT)
-    for outcome, name in enumerate(("won", "drawn", "lost")):
+    for outcome, name in enumerate(_OUTCOMES):
         here = outcomes % 3 == outcome
-        results[name][places[here]] = times[here]
+        results[name] = np.bincount(places[here], minlength=len(rows))
     book.add_results(rows, results)
+    if not adjusting:
+        return
+    share = np.concatenate(shares)
+    won, lost = (np.bincount(places[here], share[here], len(rows)) for here in (outcomes % 3 == 0, outcomes % 3 == 2))
+    book.scale_results(rows, GROW**won * SHRINK**lost, SHRINK**won * GROW**lost)
+
+
+def _shares(rows: npt.NDArray[np.int64], lengths: list[int]) -> npt.NDArray[np.float64]:
+    """`game_results.weight` of every position of games of so many positions; ``rows`` -1 are not in the book."""
+    found = []
+    for game in np.split(rows, np.cumsum(lengths)[:-1]):
+        known = np.flatnonzero(game >= 0)
+        last = int(known[-1]) if len(known) else 0
+        found.append(np.arange(len(game)) / last if last else np.ones(len(game)))
+    return np.concatenate(found)
 
 
 def _signs(score: int | None, positions: int) -> npt.NDArray[np.int64]:

@@ -64,32 +64,33 @@ def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> 
     return counted
 
 
-def weight(ply: int, plies: int) -> float:
-    """How much of the blame for a lost game falls on the position after ``ply`` of ``plies`` moves.
+def weight(ply: int, last: int) -> float:
+    """How much of the blame for a lost game falls on the position after ``ply`` moves, ``last`` being the line's last
+    position in the book: 0 at the start, 1 there, rising evenly, so that it is felt in the opening of any book."""
+    return ply / last if last else 1.0
 
-    0 at the start, 1 at the end, rising with the square.
-    """
-    return (ply / plies) ** 2 if plies else 1.0
+
+def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ply and row of those positions of a game that are in the book."""
+    found = ((ply, book.table.find(*position)) for ply, position in enumerate(positions))
+    return [(ply, row) for ply, row in found if row >= 0]
 
 
 def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
     """Make the line of a lost game less attractive to its loser; answers how many positions changed.
 
-    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position the
-    loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight never
-    becomes 0, so that a line can come back. Raises OutOfRange.
+    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position in the
+    book the loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight
+    never becomes 0, so that a line can come back. Raises OutOfRange.
     """
     within("loser", loser, 0, 1)
     changed = 0
-    last = len(positions) - 1
-    for ply, (player, opponent) in enumerate(positions):
-        row = book.table.find(player, opponent)
-        if row < 0:
-            continue
+    line = _line(book, positions)
+    for ply, row in line:
         won, drawn, lost = book.table.results(row)
         if not (won or lost):
             continue
-        share = weight(ply, last)
+        share = weight(ply, line[-1][0])
         if ply % 2 == loser:
             scaled = won * SHRINK**share, drawn, lost * GROW**share
         else:
@@ -98,3 +99,13 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
             book.set_results(row, scaled)
             changed += 1
     return changed
+
+
+def learn_result(book: Book, positions: Sequence[tuple[int, int]], score: int, *, adjusting: bool) -> int:
+    """Count a game (see `add_result`), and then, ``adjusting``, make its line less attractive to its loser, in one step
+    for the journal. Answers how many positions counted it."""
+    with book.together():
+        counted = add_result(book, positions, score)
+        if adjusting and score:
+            adjust(book, positions, 0 if score < 0 else 1)
+    return counted

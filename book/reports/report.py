@@ -11,10 +11,15 @@ import numpy as np
 from desdaemon.book.book import Book, Move
 from desdaemon.book.chunks import CHUNK_ROWS, address
 from desdaemon.book.compiled import kernels
+from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import board_text, move_name
+from desdaemon.book.growth.game_results import results_of
 from desdaemon.book.negamax import reach
+from desdaemon.book.options import Rule
 from desdaemon.book.progress import Going, silent, slices
 from desdaemon.book.record import START, Entry
+
+from .children import LEAF, LINK, Child
 
 _SLICE = 1 << 15
 _GROUPS = 65
@@ -94,12 +99,19 @@ def moves_text(moves: Iterable[Move]) -> str:
     """Moves as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
     parts = []
     for move in moves:
-        text = f"{move_name(move.move).lower()}:{move.score:+d}"
+        text = f"{move_name(move.move).lower()}:{score_text(move.score)}"
         parts.append(f"[{text}]" if move.linked else f"<{text}>")
     return " ".join(parts)
 
 
-def _score_text(entry: Entry) -> str:
+def score_text(score: int | None) -> str:
+    """A score with its sign, ? where there is none."""
+    return f"{score:+d}" if score is not None and -64 <= score <= 64 else "?"
+
+
+def _scores_text(entry: Entry) -> str:
+    if not -64 <= entry.score <= 64:
+        return "?"
     return f"{entry.score:+d} [{entry.lower:+d}, {entry.upper:+d}]"
 
 
@@ -107,26 +119,52 @@ def entry_text(book: Book, entry: Entry) -> str:
     """An entry in a line."""
     board = board_text(entry.player, entry.opponent)
     moves = moves_text(book.known_moves(entry))
-    return f"{{board:{board} X; level:{entry.level}; best: {_score_text(entry)};moves: {moves}}}"
+    return f"{{board:{board} X; level:{entry.level}; best: {_scores_text(entry)};moves: {moves}}}"
 
 
 def show_lines(book: Book, player: int, opponent: int) -> list[str]:
-    """What Edax shows of a position, under its board: level, score, moves on this board, lines; empty outside."""
+    """What Edax shows of a position, under its board: level, score, moves on this board, lines; then the results of
+    games where there are any. Empty outside."""
     entry = book.entry(player, opponent)
     if entry is None:
         return []
     shown = [
         f"Level: {entry.level}" + (" (set by hand)" if entry.human else ""),
-        f"Best score: {_score_text(entry)}",
+        f"Best score: {_scores_text(entry)}",
         f"Moves: {moves_text(book.moves_on(player, opponent))}",
     ]
     solved = entry.wins + entry.draws + entry.losses
     if solved:
         shares = [f"{100 * count / solved:.2f}% {name}" for count, name in zip(entry[2:5], _OUTCOMES, strict=True)]
         shown.append(f"Lines: {solved} full games with {', '.join(shares)}")
-    if entry.lines > solved:
+    if book.options.rule is Rule.EGAROUCID:
+        shown.append(f"Lines: {entry.lines} positions by all paths from here.")
+    elif entry.lines > solved:
         shown.append(f"       {entry.lines - solved} incomplete lines.")
+    results = results_of(book, book.table.find(player, opponent))
+    if results.games:
+        shown.append(f"Games: {results}")
     return shown
+
+
+_COLUMNS = " move   score  bounds      grade         lines  level"
+
+
+def children_lines(found: Sequence[Child]) -> list[str]:
+    """A table of all legal moves of a position of the book: those that the book does not know without anything."""
+    games = any(child.results.games for child in found)
+    lines = [_COLUMNS + ("  games" if games else "")]
+    for child in found:
+        name = move_name(child.move).lower()
+        name = f"[{name}]" if child.kind is LINK else f"<{name}>" if child.kind is LEAF else f" {name} "
+        if not child.kind:
+            lines.append(f" {name}")
+            continue
+        bounds = f"[{child.lower:+d}, {child.upper:+d}]" if child.lower is not None else ""
+        level = "hand" if child.human else str(child.level) if child.level >= 0 else "?"
+        line = f" {name} {score_text(child.score):>6}  {bounds:<10}  {child.grade:<5} {child.lines:>13} {level:>6}"
+        lines.append(f"{line}  {child.results}" if child.results.games else line)
+    return lines
 
 
 def info_lines(found: Summary) -> list[str]:
@@ -137,6 +175,18 @@ def info_lines(found: Summary) -> list[str]:
         f"Depth: {found.depth}",
         f"Memory occupation: {found.memory} ({found.bytes_per_position:.1f} bytes a position)",
     ]
+
+
+def more_lines(book: Book) -> list[str]:
+    """What `info_lines` does not tell: the rule, the games that were counted, and how even the index is."""
+    rule = book.options.rule
+    lines = [f"Rule: {rule.name.lower()}: {RULES[rule]}"]
+    start = book.table.find(*START)
+    if book.table.keeps_results:
+        results = results_of(book, start) if start >= 0 else None
+        lines.append(f"Games: Black {results}" if results else "Games: counted, none from the initial position")
+    least, mean, most = book.table.balance
+    return [*lines, f"Hash balance: {least} < {mean} < {most}"]
 
 
 class Checked(NamedTuple):

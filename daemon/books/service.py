@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from random import Random
 
     from desdaemon.book.book import Book, Evaluate
+    from desdaemon.book.choose import Settings as ChoiceSettings
     from desdaemon.book.formats.registry import Opened
     from desdaemon.book.growth.game_results import Results
     from desdaemon.book.growth.rounds import Worker
     from desdaemon.book.progress import Going
+    from desdaemon.book.reports.children import Child
     from desdaemon.books.commands.context import Run
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.protocol.commands.book import BookCommand, BookValues
@@ -56,7 +58,8 @@ class Caller(NamedTuple):
     """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
     The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
-    ``show`` for those who want to see, from any thread, what `book verbose` asks for.
+    ``show`` for those who want to see, from any thread, what `book verbose` asks for; ``counted`` says of a dialogue's
+    game whether its result was counted before, and notes that it is.
     """
 
     client: str
@@ -66,6 +69,7 @@ class Caller(NamedTuple):
     remote: bool = False
     engine: Callable[[], Engine] | None = None
     show: Callable[[str], None] | None = None
+    counted: Callable[[], bool] | None = None
 
     @property
     def positions(self) -> list[Position]:
@@ -305,6 +309,20 @@ class Books:
                 time.sleep(_POLL_S)
         return ""
 
+    def children(self, player: int, opponent: int, going: Going | None = None) -> list[Child]:
+        """Every legal move with what the book knows of it, graded, so it may take a while; empty outside the book."""
+        from desdaemon.book.progress import silent
+        from desdaemon.book.reports.children import children
+        from desdaemon.book.reports.grade import Stale
+
+        while (book := self.book) is not None:
+            try:
+                return children(book, player, opponent, going=going or silent)
+            except (Stale, IndexError):
+                # Positions came or went meanwhile.
+                time.sleep(_POLL_S)
+        return []
+
     def line(self, player: int, opponent: int) -> list[int]:
         """The best line through the book from a position; empty outside it."""
         from desdaemon.book.choose import line
@@ -314,18 +332,12 @@ class Books:
 
     def choose(self, player: int, opponent: int, settings: Settings) -> BookMove | None:
         """A move of the book by the options of ``settings``; None when the book is not to be followed here."""
-        from desdaemon.book.choose import Choice, choose
-        from desdaemon.book.choose import Settings as ChoiceSettings
+        from desdaemon.book.choose import choose
 
         book = self.book
         if book is None or not settings.book_usage:
             return None
-        wanted = ChoiceSettings(
-            Choice(settings.book_choice),
-            settings.book_randomness,
-            settings.book_reject / 100,
-            settings.book_least_level,
-        )
+        wanted = choice_settings(settings)
         with book.table.lock:
             chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
         return BookMove(chosen.move, chosen.score) if chosen is not None else None
@@ -484,6 +496,20 @@ class Books:
                 except WeightsError as error:
                     raise BadInput(str(error)) from None
             return self._weights[eval_file]
+
+
+def choice_settings(settings: Settings) -> ChoiceSettings:
+    """How a dialogue's options want moves of the book to be chosen."""
+    from desdaemon.book.choose import Choice
+    from desdaemon.book.choose import Settings as ChoiceSettings
+
+    return ChoiceSettings(
+        Choice(settings.book_choice),
+        settings.book_randomness,
+        settings.book_reject / 100,
+        settings.book_least_level,
+        settings.book_registered_only,
+    )
 
 
 def processors() -> int:

@@ -34,7 +34,15 @@ def books_of(session: Session) -> Books:
 def caller_of(session: Session) -> Caller:
     """The session as one who gives book commands."""
     game = session.game
-    return Caller(session.name, session.settings, game.initial, tuple(game.moves), session.remote, session.engine)
+    return Caller(
+        session.name,
+        session.settings,
+        game.initial,
+        tuple(game.moves),
+        session.remote,
+        session.engine,
+        counted=game.counted,
+    )
 
 
 def book_help() -> list[str]:

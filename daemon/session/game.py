@@ -14,6 +14,7 @@ class Game:
         self.position: Position = START
         self.moves: list[int] = []
         self._undone: list[int] = []
+        self._counted: list[int] = []
         self.black_ms = 0.0
         self.white_ms = 0.0
 
@@ -27,6 +28,7 @@ class Game:
         self.position = self.initial
         self.moves = []
         self._undone = []
+        self._counted = []
         self.black_ms = self.white_ms = 0.0
 
     def play(self, move: int) -> None:
@@ -53,6 +55,12 @@ class Game:
         self.position = self.position.after(move)
         self.moves.append(move)
         return True
+
+    def counted(self) -> bool:
+        """Whether the result of the game, with these moves, was counted before; from now on it was."""
+        before = self._counted == self.moves
+        self._counted = list(self.moves)
+        return before
 
     def positions(self) -> list[Position]:
         """The positions before each move, and the one on the board."""

@@ -51,6 +51,8 @@ class Settings:
         self.book_seed = 0
         self.book_reject = 0
         self.book_least_level = -1
+        self.book_registered_only = False
+        self.book_learn_results = False
         self.book_check = False
         self.book_tasks = 0
         self.auto_store = False

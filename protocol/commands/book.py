@@ -203,19 +203,57 @@ BOOK_COMMANDS = (
     BookCommand(
         "randomness",
         (),
-        (_int("discs", 0, 128, "Below the best score.", 0),),
+        (_int("discs", 0, 128, "Below the best score; without it the value is shown."),),
         "How much worse than the best a move may be.",
     ),
-    _editor("depth", (_int("depth", 0, 61, "Moves.", 36),), "How deep positions are added from now on.", long=False),
-    _editor("level", (_int("level", 0, 60, "Level.", 21),), "The level of positions added from now on.", long=False),
+    _editor(
+        "depth",
+        (_int("depth", 0, 61, "Moves; without it the value is shown."),),
+        "How deep positions are added from now on.",
+        long=False,
+    ),
+    _editor(
+        "level",
+        (_int("level", 0, 60, "Level; without it the value is shown."),),
+        "The level of positions added from now on.",
+        long=False,
+    ),
     _editor(
         "verbose",
-        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board.", 1),),
+        (_int("verbosity", 0, 4, "From 2 on every search is shown with its board; without it the value is shown."),),
         "What the book's commands show; kept in its file.",
         long=False,
     ),
+    _editor(
+        "rule",
+        (
+            Parameter(
+                "rule",
+                "choice",
+                "edax: leaves count in scores; egaroucid: they do not, lines count positions, levels are Egaroucid's; "
+                "without it the rule is shown.",
+                None,
+                choices=("edax", "egaroucid"),
+            ),
+        ),
+        "Whose rule scores follow.",
+    ),
     # Looking
-    BookCommand("show", (), (), "Show what the book knows of the position on the board."),
+    BookCommand(
+        "show",
+        (),
+        (),
+        "Show what the book knows of the position on the board, and of each legal move.",
+        True,
+        places=True,
+    ),
+    BookCommand(
+        "edits",
+        (),
+        (_int("count", 1, 10**6, "At most so many.", 100),),
+        "List the positions whose score was set by hand.",
+        True,
+    ),
     BookCommand("info", (), (), "Show the book's size, levels, depth and memory.", True),
     BookCommand("stats", (), (), "Count positions, links, leaves and scores by the number of empty squares.", True),
     BookCommand(
@@ -274,12 +312,21 @@ BOOK_COMMANDS = (
         dialogue=True,
     ),
     # Growing
-    _editor("store", (), "Add the positions of the game."),
+    _editor("store", (), "Add the positions of the game, and count its result once it is over."),
     _editor(
         "add",
         (_GAMES, _flag("unsearched", "Leave the searches to book fix.")),
         "Add the positions of games and count their results.",
         role=ADMIN,
+    ),
+    _editor(
+        "self-play",
+        (
+            _int("games", 1, 10**6, "Games.", required=True),
+            _int("level", 0, 60, "Level of the moves that the book does not know; the book's unless given."),
+            _int("random", 0, 60, "Random moves at the beginning of each game.", 0),
+        ),
+        "Play games from the position on the board, by the book where it knows a move, and store each with its result.",
     ),
     _editor(
         "deviate",
@@ -343,6 +390,11 @@ BOOK_COMMANDS = (
         ),
         "Set by hand what a move is worth; that outranks every level.",
         long=False,
+    ),
+    _editor(
+        "unedit",
+        (Parameter("move", "move", "The move whose score was set; the last one that was, unless given."),),
+        "Take back a score that was set by hand.",
     ),
     _editor(
         "adjust",

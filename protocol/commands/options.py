@@ -112,6 +112,14 @@ OPTIONS = (
     Option("book-seed", (), "int", "Makes the choices of book moves repeatable; 0 does not.", 0, 10**9, edax=False),
     Option("book-reject", (), "int", "How often in 100 to leave the book, to learn something new.", 0, 100, edax=False),
     Option("book-least-level", (), "int", "Lowest level of a score to play by; -1 is any.", -1, 60, edax=False),
+    Option("book-registered-only", (), "bool", "Play only moves that lead into the book.", edax=False),
+    Option(
+        "book-learn-results",
+        (),
+        "bool",
+        "Make the line of each lost game that is stored less attractive to its loser.",
+        edax=False,
+    ),
     Option("book-check", (), "bool", "See whether a move that the book does not know is better.", edax=False),
     Option(
         "book-tasks", (), "int", "Threads for the searches of book commands; 0: all processors.", 0, 256, edax=False

@@ -149,7 +149,7 @@ def test_show_and_info_look_like_edaxs(dialogue: BookDialogue, edax_books: Path)
     dialogue.say(f"book load {edax_books / 'A3_deviate_0_0.dat'}")
     shown = dialogue.lines("book show")
     assert shown[0] == shown[9] == "  A B C D E F G H"
-    assert shown[11:] == [
+    assert shown[11:15] == [
         "Level: 6",
         "Best score: +1 [-1, +3]",
         "Moves: [d3:+1] [c4:+1] [f5:+1] [e6:+1]",

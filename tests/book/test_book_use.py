@@ -414,7 +414,7 @@ def test_a_deleted_move_becomes_the_leaf_where_it_was_better() -> None:
     with pytest.raises(NotInBook):
         delete(book, START, 19)
     fix(book, Worker(toy))
-    assert verify(book) == (len(book), [], 0)
+    assert verify(book) == (len(book), [], 0, 0)
 
 
 def test_look_ups_may_run_beside_changes() -> None:

@@ -7,12 +7,17 @@ from pathlib import Path
 from dialogue import Dialogue
 
 from desdaemon.book.book import Book
+from desdaemon.books import text
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 
 
+# On a busy machine a short job may take a second: then, too, its answer alone is of interest.
+text.LINE_S = 3600.0
+
+
 class BookDialogue(Dialogue):
-    """`say` a line, get what it answered. Progress is never asked for: the jobs here are short."""
+    """`say` a line, get what it answered, without progress and times."""
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)

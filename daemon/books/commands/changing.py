@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from desdaemon.book.formats.losses import RULES
+from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth import game_results, learn, shrink
+from desdaemon.book.options import Rule
+from desdaemon.book.reports.report import score_text
 from desdaemon.books.jobs import Result
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -21,24 +25,52 @@ def _off(run: Run) -> Result:
     return {"text": []}
 
 
+def _shown(run: Run, name: str, value: int) -> Result:
+    """A setting that was asked for or given."""
+    return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
+
+
+_SETTINGS = {"randomness": "discs", "depth": "depth", "level": "level", "verbose": "verbosity"}
+"""Commands that set a number or, without one, show it, and the parameter of each."""
+
+
 def _randomness(run: Run) -> Result:
-    run.caller.settings.book_randomness = run.number("discs")
-    return {"text": []}
+    discs = run.values["discs"]
+    if isinstance(discs, int):
+        run.caller.settings.book_randomness = discs
+    return _shown(run, "randomness", run.caller.settings.book_randomness)
 
 
 def _depth(run: Run) -> Result:
-    run.book.options = run.book.options.at_depth(run.number("depth"))
-    return {"text": []}
+    depth = run.values["depth"]
+    if isinstance(depth, int):
+        run.book.options = run.book.options.at_depth(depth)
+    return _shown(run, "depth", run.book.options.depth)
 
 
 def _level(run: Run) -> Result:
-    run.book.options = run.book.options.at_level(run.number("level"))
-    return {"text": []}
+    level = run.values["level"]
+    if isinstance(level, int):
+        run.book.options = run.book.options.at_level(level)
+    return _shown(run, "level", run.book.options.level)
 
 
 def _verbose(run: Run) -> Result:
-    run.book.options = run.book.options._replace(verbosity=run.number("verbosity"))
-    return {"text": []}
+    verbosity = run.values["verbosity"]
+    if isinstance(verbosity, int):
+        run.book.options = run.book.options._replace(verbosity=verbosity)
+    return _shown(run, "verbose", run.book.options.verbosity)
+
+
+def _rule(run: Run) -> Result:
+    book, wanted = run.book, run.values["rule"]
+    if not isinstance(wanted, str):
+        rule = book.options.rule
+        return {"rule": rule.name.lower(), "text": [f"rule = {rule.name.lower()}: {RULES[rule]}"]}
+    book.options = book.options._replace(rule=Rule[wanted.upper()])
+    changed = book.negamax(threads=run.worker().threads, going=run.going)
+    line = f"Book rule {wanted}...done: {RULES[book.options.rule]}; {changed} positions changed"
+    return {"rule": wanted, "changed": changed, "text": [line]}
 
 
 def _legal(run: Run, name: str) -> int:
@@ -56,6 +88,24 @@ def _edit(run: Run) -> Result:
     book.edit(*run.caller.position, move, score)
     book.negamax(going=run.going)
     return {"changed": 1, "text": [f"{move_text(move)} is worth {score:+d} now, by hand"]}
+
+
+def _unedit(run: Run) -> Result:
+    book = run.book
+    if run.values["move"] is not None:
+        place = book.table.play(*run.caller.position, _legal(run, "move"))
+    elif book.edits:
+        place = book.edits[-1].key
+    else:
+        raise BadInput("book unedit: no score was set by hand since the book was opened: expected book unedit MOVE")
+    try:
+        book.unedit(*place)
+    except ValueError as error:
+        raise BadInput(f"book unedit: {error}: book edits lists where it was") from None
+    book.negamax(going=run.going)
+    found = book.entry(*place)
+    now = "is not in the book any more" if found is None else f"is worth {score_text(found.score)} to the side to move"
+    return {"changed": 1, "text": [f"{board_text(*book.table.canonical(*place)[:2])} X {now}"]}
 
 
 def _adjust(run: Run) -> Result:
@@ -119,7 +169,9 @@ WORK: dict[str, Work] = {
     "depth": _depth,
     "level": _level,
     "verbose": _verbose,
+    "rule": _rule,
     "edit": _edit,
+    "unedit": _unedit,
     "adjust": _adjust,
     "prune": _prune,
     "subtree": _subtree,

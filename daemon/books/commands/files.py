@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from desdaemon.book.book import Book
-from desdaemon.book.formats import edax, egaroucid, registry, text
+from desdaemon.book.formats import registry, text
+from desdaemon.book.formats.losses import assumed_by_reading, rule_text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix
 from desdaemon.book.options import Options, default_depth
 from desdaemon.book.record import START
@@ -55,7 +56,12 @@ def _load(run: Run) -> Result:
         return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
     opened = registry.open_any(path, level=run.number("level"), going=run.going)
     run.books.use(opened, path)
-    return {"notes": opened.notes, "text": [f"{path}: {_count(opened.book)}"]}
+    return {"notes": opened.notes, "text": [*_about(path, opened.assumed), f"{path}: {_count(opened.book)}"]}
+
+
+def _about(path: Path, what: str) -> list[str]:
+    """What was lost or assumed between a book and a file, as a line, if anything was."""
+    return [f"{path}: {what}"] if what else []
 
 
 def _reopen(run: Run) -> Result:
@@ -90,7 +96,7 @@ def _save(run: Run) -> Result:
     if run.values["file"] is not None:
         books.target(path)
     saved = registry.save(path, book, run.going)
-    text = [f"Book saved to {path}: {_count(book)}"]
+    text = [*_about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
     failure = books.failure
     if store is not None and failure:
         store.rescued()
@@ -108,29 +114,28 @@ def _save(run: Run) -> Result:
 
 
 def _import(run: Run) -> Result:
-    path = run.path()
+    path, before = run.path(), run.books.book
     loaded = registry.load(path, level=1, going=run.going)
-    run.books.use(registry.Opened(loaded.book, None, loaded.format, loaded.notes), None)
-    outcome = fix(loaded.book, run.worker())
-    return {
-        "finished": outcome.finished,
-        "notes": loaded.notes,
-        "text": [f"importing book from {path}... {_count(loaded.book)}...{'done' if outcome.finished else 'stopped'}"],
-    }
+    book = loaded.book
+    assumed = loaded.assumed
+    if assumed and before is not None:
+        # As in Edax, whose errors stay what they were.
+        errors = before.options[2:4]
+        book.options = book.options._replace(midgame_error=errors[0], endcut_error=errors[1])
+        assumed = assumed_by_reading(book.options, loaded.format)
+    run.books.use(registry.Opened(book, None, loaded.format, loaded.notes), None)
+    outcome = fix(book, run.worker())
+    done = f"importing book from {path}... {_count(book)}...{'done' if outcome.finished else 'stopped'}"
+    return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(path, assumed), done]}
 
 
 def _export(run: Run) -> Result:
     path, book = run.target(), run.book
-    kind = registry.format_by_name(path)
-    if kind == registry.EDAX:
-        edax.write(path, book.table, book.options, book.file_links, run.going)
-    elif kind == registry.EGAROUCID:
-        egaroucid.write(path, book, run.going)
-    else:
-        text.write(path, book, run.going)
+    saved = registry.save(path, book, run.going, unnamed=registry.TEXT)
     if run.books.opened is not None and run.books.opened.store is not None:
         run.books.opened.store.rescued()
-    return {"text": [f"exporting book to {path}... {_count(book)}...done"]}
+    done = f"exporting book to {path}... {_count(book)}...done"
+    return {"notes": saved.notes, "text": [*_about(path, saved.lost), done]}
 
 
 @contextmanager
@@ -152,7 +157,13 @@ def _merge(run: Run) -> Result:
     with _other_book(run) as other:
         ours = run.values["keep-ours"] is True
         merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, going=run.going)
-    lines = [
+        theirs = other.options.rule
+    lines = []
+    if theirs is not book.options.rule:
+        lines.append(
+            f"{run.path()}: there {rule_text(theirs)}; here {rule_text(book.options.rule)}, for what was merged too"
+        )
+    lines += [
         f"Book merge...done: {merged.added} positions added, "
         f"{merged.replaced} replaced, {merged.kept} kept, {merged.conflicting} with different scores"
     ]

@@ -80,7 +80,14 @@ class Games:
 def _add(run: Run) -> Result:
     games = Games(run)
     book = run.book
-    outcome, illegal = add_games(book, games, run.worker(), keep_results=True, search=not run.values["unsearched"])
+    outcome, illegal = add_games(
+        book,
+        games,
+        run.worker(),
+        keep_results=True,
+        adjusting=run.caller.settings.book_learn_results,
+        search=not run.values["unsearched"],
+    )
     for line in illegal:
         games.complain(line)
     lines = list(games.problems)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from desdaemon.book.formats.text import move_name
-from desdaemon.book.growth import grow, learn, research, schedule
+from desdaemon.book.growth import game_results, grow, learn, research, schedule, self_play, shrink
 from desdaemon.book.growth.add import add_positions, fix
 from desdaemon.book.growth.rounds import Outcome
 from desdaemon.book.reports.report import entry_text
 from desdaemon.books.jobs import Result
+from desdaemon.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello import rules
 
 from .context import Run, Work
 
@@ -31,7 +33,43 @@ def _told(run: Run, what: str, outcome: Outcome, **more: object) -> Result:
 def _store(run: Run) -> Result:
     # From the last position back, as Edax does.
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
-    return _told(run, "store", add_positions(run.book, positions, run.worker()))
+    outcome = add_positions(run.book, positions, run.worker())
+    told = _told(run, "store", outcome)
+    if outcome.finished:
+        _count(run, told)
+    return told
+
+
+def _count(run: Run, told: Result) -> None:
+    """Count the result of the game on the board once, if it is over."""
+    caller = run.caller
+    last = caller.positions[-1]
+    if not last.over or not caller.moves or (caller.counted is not None and caller.counted()):
+        return
+    first = caller.initial
+    own = rules.final_score(last.player, last.opponent)
+    score = own if last.black_to_move is first.black_to_move else -own
+    positions = [(position.player, position.opponent) for position in caller.positions]
+    counted = game_results.learn_result(run.book, positions, score, adjusting=caller.settings.book_learn_results)
+    black = score if first.black_to_move else -score
+    winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"
+    told["counted"] = counted
+    told["text"].insert(0, f"Game counted in {counted} positions: {winner}")
+
+
+def _self_play(run: Run) -> Result:
+    settings, games = run.caller.settings, run.number("games")
+    terms = self_play.Terms(run.level(), choice_settings(settings), settings.book_seed, run.number("random"))
+    shrink.root_row(run.book, run.caller.position)
+    outcome, tally = self_play.self_play(
+        run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results
+    )
+    told = _told(run, f"self-play {games}", outcome, games=sum(tally))
+    black = tally if run.caller.positions[-1].black_to_move else tally[::-1]
+    told["text"].insert(0, f"Games counted: {sum(tally)}; Black won {black[0]}, {black[1]} drawn, White won {black[2]}")
+    if not outcome.finished:
+        told["text"][-1] = told["text"][-1].replace("stopped: the same command goes on", "stopped")
+    return told
 
 
 def _deviate(run: Run) -> Result:
@@ -129,6 +167,7 @@ def _schedule(run: Run) -> Result:
 
 WORK: dict[str, Work] = {
     "store": _store,
+    "self-play": _self_play,
     "deviate": _deviate,
     "enhance": _enhance,
     "fill": _fill,

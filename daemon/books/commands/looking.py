@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
+from pathlib import Path
 
 from desdaemon.book.book import Book
+from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth.add import game_positions
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
@@ -35,12 +38,33 @@ def _show(run: Run) -> Result:
     if not shown:
         raise BadInput(f"book show: {_OUTSIDE}")
     late = [DUE] if run.book.due else []
-    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *late]}
+    moves = report.children_lines(run.books.children(position.player, position.opponent, run.going))
+    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, "", *moves, *late]}
+
+
+def _edits(run: Run) -> Result:
+    most, book = run.number("count"), run.book
+    before = {edit.key: edit.before for edit in book.edits}
+    shown: list[str] = []
+    found = 0
+    for entry in book.edited(run.going):
+        found += 1
+        if found > most:
+            continue
+        line = f"{board_text(entry.player, entry.opponent)} X {entry.score:+d}"
+        if entry[:2] in before:
+            old = before[entry[:2]]
+            line += f", {report.score_text(old.score)} before" if old is not None else ", not in the book before"
+        shown.append(line)
+    return {"edits": found, "text": [*shown, f"{found} scores set by hand"]}
 
 
 def _info(run: Run) -> Result:
     found = report.summary(run.book, run.going)
-    lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found)]
+    lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found), *report.more_lines(run.book)]
+    if run.books.file:
+        written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
+        lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
     if found.unreachable:
         lines.append(f"Not reached from the initial position: {found.unreachable}")
     return {
@@ -48,6 +72,7 @@ def _info(run: Run) -> Result:
         "leaves": found.leaves,
         "finished_games": found.finished,
         "depth": found.depth,
+        "rule": run.book.options.rule.name.lower(),
         "levels": {str(level): count for level, count in found.levels.items()},
         "memory_bytes": found.memory,
         "text": lines,
@@ -172,10 +197,12 @@ def _verify(run: Run) -> Result:
     lines.append(
         f"Book verify...{'clean' if found.clean else 'not clean: book verify --repair mends it'}: "
         f"{found.positions} positions, {found.open} wait for a search"
+        + (f", {found.due} have scores that wait for book negamax" if found.due else "")
     )
     return {
         "clean": found.clean,
         "open": found.open,
+        "due": found.due,
         "problems": {problem.what: problem.positions for problem in found.problems},
         "text": lines,
     }
@@ -206,6 +233,7 @@ def _feed_hash(run: Run) -> Result:
 
 WORK: dict[str, Work] = {
     "show": _show,
+    "edits": _edits,
     "info": _info,
     "stats": _stats,
     "analyze": _analyze,

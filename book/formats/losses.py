@@ -1,0 +1,81 @@
+"""What is lost between books and files: what a format has no place for, and what a file does not say of its book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from desdaemon.book.book import Book
+from desdaemon.book.options import Options, Rule
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import HUMAN, PASS
+
+EDAX = "edax"
+EGAROUCID = "egaroucid"
+TEXT = "text"
+
+RULES = {Rule.EDAX: "leaves count in scores", Rule.EGAROUCID: "leaves do not count in scores"}
+"""What a rule means for scores, in a few words."""
+
+_SETTINGS = "level, depth and errors of the book"
+
+
+def rule_text(rule: Rule) -> str:
+    """A rule with its name: ``leaves count in scores (rule edax)``."""
+    return f"{RULES[rule]} (rule {rule.name.lower()})"
+
+
+def _by_hand(book: Book) -> int:
+    return sum(int(np.count_nonzero(chunk["flags"] & HUMAN)) for chunk in book.table.chunks())
+
+
+def _own_levels(book: Book, going: Going) -> int:
+    """Leaves that were searched at another level than their position's."""
+    found = done = 0
+    for chunk in book.table.chunks():
+        leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
+        found += int(np.count_nonzero(leaf & (chunk["leaf_level"] != chunk["level"])))
+        done += len(chunk)
+        going("losses", done, len(book))
+    return found
+
+
+def _counted(number: int, what: str) -> Iterator[str]:
+    if number:
+        yield f"{what} ({number})"
+
+
+def _lost(book: Book, kind: str, going: Going) -> Iterator[str]:
+    if kind in (EGAROUCID, TEXT):
+        yield "bounds"
+        yield "wins, draws and losses of lines"
+        yield _SETTINGS
+    if kind == TEXT:
+        yield "scores that do not follow from leaves"
+    if kind in (EDAX, TEXT):
+        yield from _counted(_own_levels(book, going), "levels of leaves that are not their position's")
+        yield from _counted(_by_hand(book), "that scores were set by hand")
+    if kind == EDAX:
+        yield from _counted(len(book.table.state().wide), "path counts above 4294967295")
+    if book.table.keeps_results:
+        yield "results of games"
+    rule = Rule.EGAROUCID if kind == EGAROUCID else Rule.EDAX
+    if book.options.rule is not rule:
+        yield f"that {rule_text(book.options.rule)}"
+
+
+def lost_by_writing(book: Book, kind: str, going: Going = silent) -> str:
+    """What a file of format ``kind`` does not keep of this book, in a line's words; empty where it keeps everything."""
+    found = list(_lost(book, kind, going)) if kind in (EDAX, EGAROUCID, TEXT) else []
+    return f"not kept: {'; '.join(found)}" if found else ""
+
+
+def assumed_by_reading(options: Options, kind: str) -> str:
+    """What a file of format ``kind`` did not say of its book, and what was taken for it; empty where it says all."""
+    if kind not in (EGAROUCID, TEXT):
+        return ""
+    return (
+        f"not in the file, and assumed: level {options.level}, depth {options.depth}, errors "
+        f"{options.midgame_error} and {options.endcut_error}; {rule_text(options.rule)}"
+    )

@@ -1,0 +1,113 @@
+"""The book played against itself: games whose positions are stored and whose results are counted."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from desdaemon.book.book import Book, final_score
+from desdaemon.book.choose import Settings, choose
+from desdaemon.book.errors import within
+from desdaemon.book.progress import Stopped
+from desdaemon.book.record import MAX_LEVEL, NO_SCORE
+
+from .add import kept_positions
+from .game_results import learn_result
+from .rounds import Job, Outcome, Position, Worker
+
+ROUND = 8
+"""Games that are played with the book as it is before all of them, whatever the number of threads."""
+
+MAX_GAMES = 1_000_000
+
+
+class Terms(NamedTuple):
+    """How to play: ``level`` of the moves that the book does not know, how the book is followed, ``seed`` of the
+    choices (0: never the same twice), ``random_plies`` at the beginning of each game."""
+
+    level: int
+    settings: Settings = Settings()
+    seed: int = 0
+    random_plies: int = 0
+
+
+class Tally(NamedTuple):
+    """Games won, drawn and lost by the side to move in the position where all of them began."""
+
+    won: int = 0
+    drawn: int = 0
+    lost: int = 0
+
+
+def _play(book: Book, root: Position, worker: Worker, terms: Terms, dice: random.Random) -> list[Position]:
+    """The positions of a game, forced passes included. Raises Stopped."""
+    table = book.table
+    position = root
+    positions = [root]
+    while True:
+        legal = table.moves(*position)
+        if not legal:
+            if not table.moves(*reversed(position)):
+                return positions
+            position = position[1], position[0]
+            positions.append(position)
+            continue
+        if len(positions) <= terms.random_plies:
+            move = dice.choice([square for square in range(64) if legal >> square & 1])
+        else:
+            with table.lock:
+                chosen = choose(book, *position, terms.settings, dice)
+            if chosen is not None:
+                move = chosen.move
+            else:
+                answer = worker.evaluate(*position, terms.level, 0)
+                if answer is None:
+                    raise Stopped
+                move = answer[0]
+        position = table.play(*position, move)
+        positions.append(position)
+
+
+def self_play(
+    book: Book, root: Position, worker: Worker, games: int, terms: Terms, *, adjusting: bool = False
+) -> tuple[Outcome, Tally]:
+    """Play games from ``root``; store their positions down to the book's depth, search what is open, count the results.
+
+    ``adjusting``: see `game_results.adjust`, after each game. `ROUND` games are played at a time, on all threads; after
+    a stop those of the last round are not counted. Raises OutOfRange.
+    """
+    within("games", games, 1, MAX_GAMES)
+    within("level", terms.level, 0, MAX_LEVEL)
+    job = Job(book, worker, f"self-play {games}")
+    seeds = random.Random(terms.seed or None)
+    counts = [0, 0, 0]
+
+    def play_round(done: int) -> None:
+        dice = [random.Random(seeds.getrandbits(64)) for _ in range(min(ROUND, games - done))]
+        with ThreadPoolExecutor(worker.threads) as pool:
+            playing = [pool.submit(_play, book, root, worker, terms, each) for each in dice]
+            try:
+                played = []
+                for game in playing:
+                    played.append(game.result())
+                    job.going("games", done + len(played), games)
+            except Stopped:
+                worker.halt()
+                raise
+        for positions in played:
+            job.add((position, NO_SCORE) for position in kept_positions(book, positions))
+        job.complete()
+        job.negamax()
+        for positions in played:
+            last = final_score(*positions[-1])
+            score = last if len(positions) % 2 else -last
+            learn_result(book, positions, score, adjusting=adjusting)
+            counts[1 - (score > 0) + (score < 0)] += 1
+
+    def work() -> None:
+        for done in range(0, games, ROUND):
+            job.rounds += 1
+            play_round(done)
+
+    return job.outcome(work), Tally(*counts)

@@ -1,0 +1,166 @@
+"""Scores set by hand and taken back, moves into the book only, settings shown, positions that have no score yet."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from book_dialogue import BookDialogue
+from toys import contents, small_book, toy
+
+from desdaemon.book.book import Book
+from desdaemon.book.choose import Settings, candidates
+from desdaemon.book.growth.add import enumerate_book, fix
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.options import Options, Rule
+from desdaemon.book.record import START
+from desdaemon.book.reports.check import verify
+from desdaemon.book.reports.report import entry_text, show_lines
+
+
+def grown() -> Book:
+    book = small_book(depth=6)
+    deviate(book, START, Worker(toy), 3, 8)
+    return book
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_edits_are_taken_back_one_by_one(seed: int) -> None:
+    book = grown()
+    dice = random.Random(seed)
+    states = []
+    for _ in range(6):
+        states.append(contents(book))
+        entry = dice.choice(contents(book)[:20])
+        legal = [move for move, _ in book.table.links(*entry[:2]) if move < 64]
+        book.edit(*entry[:2], dice.choice(legal), dice.randrange(-64, 65))
+        fix(book, Worker(toy))
+    for state in reversed(states):
+        book.unedit(*book.edits[-1].key)
+        fix(book, Worker(toy))
+        assert [entry[:2] for entry in contents(book)] == [entry[:2] for entry in state]
+        assert [entry[6] for entry in contents(book)] == [entry[6] for entry in state]
+    assert book.edits == []
+    assert list(book.edited()) == []
+    assert verify(book) == (len(book), [], 0, 0)
+
+
+def test_an_edit_of_an_earlier_process_is_computed_anew() -> None:
+    book = grown()
+    before = contents(book)
+    entry = next(entry for entry in before if entry.has_leaf and entry.empties < 60)
+    book.edit(*entry[:2], None, 33)
+    book.negamax()
+    book.edits.clear()
+    assert [found[:2] for found in book.edited()] == [entry[:2]]
+    book.unedit(*entry[:2])
+    book.negamax()
+    assert contents(book) == before
+    with pytest.raises(ValueError, match="no score was set"):
+        book.unedit(*entry[:2])
+
+
+def test_edits_as_commands(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book deviate 3 6")
+    before = contents(dialogue.book)
+    assert dialogue.lines("book edits") == ["0 scores set by hand"]
+    assert "no score was set by hand since" in dialogue.refused("book unedit")
+    score = dialogue.book.entry(*START).score
+    dialogue.say("book edit f5 11")
+    (listed, counted) = dialogue.lines("book edits")
+    assert counted == "1 scores set by hand"
+    assert f"X -11, {-score:+d} before" in listed
+    assert "hand" in dialogue.say("book show")
+    assert f"X is worth {-score:+d}" in dialogue.say("book unedit")
+    assert contents(dialogue.book) == before
+    dialogue.say("book edit f5 11")
+    dialogue.say("book unedit d3")
+    assert contents(dialogue.book) == before
+    assert "book edits lists" in dialogue.refused("book unedit f5")
+
+
+def test_registered_moves_only() -> None:
+    book = grown()
+    for entry in contents(book):
+        moves = book.moves_on(*entry[:2])
+        found = candidates(book, *entry[:2], Settings(registered_only=True, randomness=128))
+        assert found == [move for move in moves if move.linked]
+        best = candidates(book, *entry[:2], Settings(registered_only=True))
+        assert all(move.score == found[0].score for move in best)
+
+
+def test_registered_moves_only_as_an_option(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book deviate 1 3")
+    book = dialogue.book
+    entry = next(
+        entry for entry in contents(book) if entry.has_leaf and not any(move.linked for move in book.known_moves(entry))
+    )
+    settings = dialogue.session.settings
+    assert dialogue.books.choose(*entry[:2], settings) is not None
+    dialogue.say("book-registered-only on")
+    assert dialogue.books.choose(*entry[:2], settings) is None
+    assert dialogue.books.choose(*START, settings) is not None
+
+
+@pytest.mark.parametrize(("command", "value"), [("depth", 6), ("level", 1), ("randomness", 3), ("verbose", 2)])
+def test_a_setting_without_a_value_is_shown_and_stays(dialogue: BookDialogue, command: str, value: int) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say(f"book {command} {value}")
+    for _ in range(2):
+        assert dialogue.lines(f"book {command}") == [f"{command} = {value}"]
+
+
+def test_positions_without_a_score_are_shown_as_such(dialogue: BookDialogue) -> None:
+    book = enumerate_book(2, Options(level=1, min_empties=58))
+    shown = show_lines(book, *START)
+    assert "Best score: ?" in shown
+    assert "Moves: [d3:?] [c4:?] [f5:?] [e6:?]" in shown
+    assert "127" not in "".join(shown) + entry_text(book, book.entry(*START))
+    dialogue.say("book enumerate 2")
+    assert "127" not in dialogue.say("book show") + dialogue.say("book info") + dialogue.say("book stats")
+
+
+def test_moves_without_a_score_come_last() -> None:
+    book = grown()
+    row = book.table.find(*START)
+    child = next(move.row for move in book.known_moves(book.table.entry(row)) if move.linked)
+    book.table.write(child, book.table.entry(child)._replace(score=-127))
+    for entry in contents(book):
+        scored = [move.scored for move in book.known_moves(entry)]
+        assert scored == sorted(scored, reverse=True)
+
+
+def test_every_legal_move_is_shown_with_accuracy_and_lines(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 8")
+    dialogue.say("book deviate 2 6")
+    dialogue.say("play f5")
+    lines = dialogue.lines("book show")
+    header = next(number for number, line in enumerate(lines) if line.startswith(" move"))
+    assert header
+    rows = lines[header + 1 :]
+    assert len(rows) == 3
+    for row in rows:
+        if row.startswith((" [", " <")):
+            assert row.split()[-3] in ("A", "B", "C", "D", "E", "F", "AA")
+            assert row.split()[-2].isdigit()
+
+
+def test_info_tells_rule_date_and_hash(dialogue: BookDialogue, tmp_path: object) -> None:
+    dialogue.say("book new 1 6")
+    lines = dialogue.lines("book info")
+    assert any(line.startswith("Hash balance: 0 < 0 < 1") for line in lines)
+    assert not any(line.startswith("Date: ") for line in lines)
+    dialogue.say(f"book save {tmp_path}/b.dat")
+    assert any(line.startswith("Date: 20") for line in dialogue.lines("book info"))
+
+
+def test_the_rule_is_kept_in_the_books_own_file(dialogue: BookDialogue, tmp_path: object) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say(f"book save {tmp_path}/b.book")
+    dialogue.say("book rule egaroucid")
+    dialogue.say("book new 1 4")
+    dialogue.say(f"book load {tmp_path}/b.book")
+    assert dialogue.book.options.rule is Rule.EGAROUCID

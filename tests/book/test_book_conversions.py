@@ -1,0 +1,124 @@
+"""What is said of every conversion, and that the program calls none of its own files unclean."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import referee
+from book_dialogue import BookDialogue
+from toys import contents, small_book, toy
+
+from desdaemon.book.book import Book
+from desdaemon.book.formats import registry
+from desdaemon.book.growth.add import add_positions, game_positions
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.options import Rule
+from desdaemon.book.record import START
+from desdaemon.book.reports.check import verify
+
+NAMES = ("b.dat", "b.egbk3", "b.txt", "b.book")
+
+
+def varied(seed: int) -> Book:
+    """A book with passes, finished games, leaves of other levels than their positions', results and a score by hand."""
+    dice = random.Random(seed)
+    book = small_book(depth=6, level=dice.choice([2, 8, 25]))
+    deviate(book, START, Worker(toy), dice.randrange(5), 8)
+    book.options = book.options.at_depth(61)
+    for number in range(2):
+        add_positions(book, game_positions(book, referee.random_moves(seed + number, 60)), Worker(toy))
+    for entry in contents(book)[::7]:
+        changed = book.entry(*entry[:2])
+        if changed.has_leaf:
+            book.put(changed._replace(leaf_level=dice.choice([1, 12, 30])))
+    book.set_results(book.table.find(*START), (3, 1, 4))
+    book.edit(*START, 19, dice.randrange(-8, 8))
+    book.negamax()
+    return book
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("first", NAMES)
+@pytest.mark.parametrize("second", NAMES)
+def test_no_own_file_is_called_unclean(seed: int, first: str, second: str, tmp_path: Path) -> None:
+    book = varied(seed)
+    assert verify(book).clean
+    for step, name in enumerate((first, second)):
+        path = tmp_path / f"{step}{name}"
+        registry.save(path, book)
+        book = registry.load(path).book
+        before = contents(book)
+        verdict = verify(book)
+        assert verdict.problems == []
+        assert contents(book) == before
+    book.negamax()
+    assert verify(book)[1:] == ([], verify(book).open, 0)
+
+
+def test_every_conversion_says_what_it_loses(dialogue: BookDialogue, tmp_path: Path) -> None:
+    said = {
+        "b.dat": ("leaves that are not their position's", "set by hand (1)", "results of games"),
+        "b.egbk3": ("bounds", "level, depth and errors", "results of games", "that leaves count in scores (rule edax)"),
+        "b.txt": ("bounds", "level, depth and errors", "set by hand (1)", "results of games"),
+        "b.book": (),
+    }
+    dialogue.say("book new 3 8")
+    dialogue.say("book deviate 2 6")
+    dialogue.say("book edit f5 4")
+    book = dialogue.book
+    book.set_results(book.table.find(*START), (1, 0, 0))
+    entry = next(entry for entry in contents(book) if entry.has_leaf)
+    book.put(entry._replace(leaf_level=1))
+    for name, parts in said.items():
+        path = tmp_path / name
+        for command in ("export", "save") if name != "b.book" else ("save",):
+            lines = dialogue.lines(f"book {command} {path}")
+            assert len(lines) == (2 if parts else 1)
+            for part in parts:
+                assert part in lines[0]
+                assert lines[0].startswith(f"{path}: not kept: ")
+
+
+def test_what_a_file_does_not_say_is_told_when_it_is_read(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 3 8")
+    dialogue.say("book deviate 2 6")
+    dialogue.book.options = dialogue.book.options._replace(midgame_error=3, endcut_error=0)
+    dialogue.say("book negamax")
+    for name, ways in (("b.egbk3", "leaves do not count in scores"), ("b.txt", "leaves count in scores")):
+        path = tmp_path / name
+        dialogue.say(f"book export {path}")
+        (told, _) = dialogue.lines(f"book import {path}")
+        assert told.startswith(f"{path}: not in the file, and assumed: level 3, depth 8, errors 3 and 0; {ways}")
+        assert dialogue.book.options[:4] == (3, 53, 3, 0)
+        (told, _) = dialogue.lines(f"book load {path}")
+        assert "errors 2 and 1" in told
+        dialogue.say("book new 3 8")
+        dialogue.say("book deviate 2 6")
+        dialogue.book.options = dialogue.book.options._replace(midgame_error=3, endcut_error=0)
+    assert len(dialogue.lines(f"book load {tmp_path / 'b.egbk3'}")) == 2
+
+
+def test_the_rule_is_shown_chosen_and_told_by_a_merge(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 3 8")
+    dialogue.say("book deviate 2 6")
+    grown = contents(dialogue.book)
+    assert dialogue.lines("book rule") == ["rule = edax: leaves count in scores"]
+    assert "Rule: edax: leaves count in scores" in dialogue.lines("book info")
+    path = tmp_path / "b.egbk3"
+    dialogue.say(f"book export {path}")
+    assert "leaves do not count in scores" in dialogue.lines(f"book merge {path}")[0]
+    assert "rule egaroucid" in dialogue.say("book rule egaroucid")
+    assert dialogue.book.options.rule is Rule.EGAROUCID
+    assert dialogue.lines("book rule") == ["rule = egaroucid: leaves do not count in scores"]
+    assert "Rule: egaroucid: leaves do not count in scores" in dialogue.lines("book info")
+    for entry in contents(dialogue.book):
+        links = [move.score for move in dialogue.book.known_moves(entry) if move.linked]
+        assert not links or entry.score == max(links)
+    assert dialogue.lines(f"book merge {path}")[0].startswith("Book merge...done")
+    dialogue.say("book rule edax")
+    dialogue.say("book fix")
+    assert contents(dialogue.book) == grown
+    assert "one of edax egaroucid" in dialogue.refused("book rule zebra")

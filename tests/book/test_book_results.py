@@ -1,0 +1,239 @@
+"""Results of games: counted by every command that stores games, shown, learned from; and the book against itself."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+import referee
+from book_dialogue import BookDialogue
+from toys import contents, small_book, toy
+
+from desdaemon.book.book import Book
+from desdaemon.book.choose import Choice, Settings
+from desdaemon.book.growth.add import Game, add_games, game_positions
+from desdaemon.book.growth.game_results import Results, add_result, adjust, learn_result, weight
+from desdaemon.book.growth.rounds import Report, Worker
+from desdaemon.book.growth.self_play import ROUND, Tally, Terms, self_play
+from desdaemon.book.options import Options
+from desdaemon.book.record import START
+from desdaemon.book.reports.check import verify
+from desdaemon.books.lookup import look_data
+
+
+def finished_game(seed: int) -> list[int]:
+    return [move for move in referee.random_moves(seed, 60) if move < 64]
+
+
+def text_of(moves: list[int]) -> str:
+    return "".join(referee.name(move) for move in moves)
+
+
+def black_score(moves: list[int]) -> int:
+    positions = game_positions(Book(), moves)
+    cells = referee.from_bits(*positions[-1])
+    assert referee.game_over(cells)
+    score: int = referee.final_score(cells)
+    return score if len(positions) % 2 else -score
+
+
+def results(book: Book) -> dict[tuple[int, int], tuple[float, float, float]]:
+    return {entry[:2]: book.table.results(book.table.find(*entry[:2])) for entry in contents(book)}
+
+
+# ------------------------------------------------------------------------------------------------ the fade
+
+
+def test_the_blame_rises_evenly_to_the_last_position_in_the_book() -> None:
+    shares = [weight(ply, 24) for ply in range(25)]
+    assert shares[0] == 0
+    assert shares[-1] == 1
+    assert shares == sorted(shares)
+    assert shares[2] == pytest.approx(2 / 24)
+
+
+def test_forty_losses_are_felt_in_the_opening_of_a_book_of_24_plies() -> None:
+    book = small_book(depth=24)
+    moves = finished_game(1)
+    positions = game_positions(book, moves)
+    add_games(book, [Game(bytes(moves))], Worker(toy))
+    for row in range(len(book)):
+        book.table.set_results(row, (100, 0, 100))
+    for _ in range(40):
+        adjust(book, positions, 0)
+
+    def won(ply: int) -> float:
+        return book.table.results(book.table.find(*positions[ply]))[0]
+
+    assert won(0) == 100
+    assert won(2) < 60
+    assert all(book.table.results(book.table.find(*positions[ply]))[0] > 0 for ply in range(24))
+    own = [won(ply) for ply in range(0, 25, 2)]
+    assert own == sorted(own, reverse=True)
+
+
+def test_many_games_at_once_are_learned_from_as_one_by_one() -> None:
+    games = [finished_game(seed) for seed in range(6)]
+    scored = [Game(bytes(moves), black_score(moves)) for moves in games]
+    at_once, single = (Book(Options(level=1, min_empties=30)) for _ in range(2))
+    add_games(at_once, scored, Worker(toy), keep_results=True, adjusting=True)
+    add_games(single, scored, Worker(toy), keep_results=False)
+    for moves, game in zip(games, scored, strict=True):
+        add_result(single, game_positions(single, moves), game.score)
+    for moves, game in zip(games, scored, strict=True):
+        if game.score:
+            adjust(single, game_positions(single, moves), 0 if game.score < 0 else 1)
+    found, expected = results(at_once), results(single)
+    assert found.keys() == expected.keys()
+    for key, weights in expected.items():
+        assert found[key] == pytest.approx(weights)
+    assert any(any(part % 1 for part in weights) for weights in expected.values())
+
+
+def test_one_game_is_counted_and_then_adjusted() -> None:
+    book = small_book(depth=10)
+    moves = finished_game(2)
+    add_games(book, [Game(bytes(moves))], Worker(toy))
+    positions = game_positions(book, moves)
+    plain = small_book(depth=10)
+    add_games(plain, [Game(bytes(moves))], Worker(toy))
+    assert learn_result(plain, positions, 4, adjusting=False) == 11
+    assert learn_result(book, positions, 4, adjusting=True) == 11
+    for ply in range(11):
+        won, _, lost = book.table.results(book.table.find(*positions[ply]))
+        flat = plain.table.results(plain.table.find(*positions[ply]))
+        assert flat == ((1, 0, 0) if ply % 2 == 0 else (0, 0, 1))
+        assert (won, lost) == pytest.approx((1.2 ** (ply / 10), 0) if ply % 2 == 0 else (0, 1.2 ** (ply / 10)))
+
+
+def test_weights_are_shown_short() -> None:
+    assert str(Results(12, 0, 5.25)) == "12 won, 0 drawn, 5.2 lost"
+    assert Results(12, 1, 5).games == 18
+
+
+# ------------------------------------------------------------------------------------------------ commands
+
+
+def test_store_counts_a_finished_game_once(dialogue: BookDialogue) -> None:
+    moves = finished_game(3)
+    score = black_score(moves)
+    dialogue.say("book new 1 6")
+    dialogue.say(f"play {text_of(moves[:20])}")
+    dialogue.say("book store")
+    assert not dialogue.book.table.keeps_results
+    dialogue.say("init")
+    dialogue.say(f"play {text_of(moves)}")
+    answer = dialogue.lines("book store")
+    assert answer[0].startswith("Game counted in 7 positions: ")
+    assert ("Black" if score > 0 else "White" if score < 0 else "draw") in answer[0]
+    expected = (score > 0, score == 0, score < 0)
+    assert dialogue.book.table.results(dialogue.book.table.find(*START)) == expected
+    assert "counted" not in dialogue.say("book store")
+    assert dialogue.book.table.results(dialogue.book.table.find(*START)) == expected
+    # The same moves in a new game are another game.
+    dialogue.say("new")
+    dialogue.say(f"play {text_of(moves)}")
+    assert "counted" in dialogue.say("book store")
+    assert sum(dialogue.book.table.results(dialogue.book.table.find(*START))) == 2
+
+
+def test_a_finished_game_of_a_mode_is_counted_by_auto_store(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book off")
+    dialogue.session.settings.auto_store = True
+    dialogue.session.settings.mode = 2
+    dialogue.both("init")
+    dialogue.text.settle()
+    assert dialogue.session.game.position.over
+    assert sum(dialogue.book.table.results(dialogue.book.table.find(*START))) == 1
+
+
+@pytest.mark.parametrize("learning", [False, True])
+def test_the_option_decides_whether_lost_games_are_learned_from(dialogue: BookDialogue, learning: bool) -> None:
+    moves = next(moves for moves in map(finished_game, itertools.count()) if black_score(moves) < 0)
+    dialogue.say("book new 1 6")
+    dialogue.say(f"book-learn-results {'on' if learning else 'off'}")
+    for _ in range(3):
+        dialogue.say("init")
+        dialogue.say(f"play {text_of(moves)}")
+        dialogue.say("book store")
+    positions = game_positions(dialogue.book, moves)
+    _, _, lost = dialogue.book.table.results(dialogue.book.table.find(*positions[2]))
+    assert (lost > 3) is learning
+
+
+def test_results_are_shown(dialogue: BookDialogue, tmp_path: Path) -> None:
+    dialogue.say("book new 1 6")
+    assert not any(line.startswith("Games") for line in dialogue.lines("book show"))
+    assert not any(line.startswith("Games") for line in dialogue.lines("book info"))
+    (tmp_path / "games.txt").write_text("".join(text_of(finished_game(seed)) + "\n" for seed in range(5)))
+    dialogue.say(f"book add {tmp_path / 'games.txt'}")
+    won, drawn, lost = (int(part) for part in dialogue.book.table.results(dialogue.book.table.find(*START)))
+    assert won + drawn + lost == 5
+    shown = dialogue.lines("book show")
+    assert f"Games: {won} won, {drawn} drawn, {lost} lost" in shown
+    assert sum(f"{won} won, {drawn} drawn, {lost} lost" in line for line in shown if line.startswith(" [")) == 4
+    assert f"Games: Black {won} won, {drawn} drawn, {lost} lost" in dialogue.lines("book info")
+    look = dialogue.books.look_up(*START)
+    assert look_data(look, "")["results"] == {"won": won, "drawn": drawn, "lost": lost}
+
+
+# ------------------------------------------------------------------------------------------------ self-play
+
+
+def played(games: int, threads: int = 1, tell: object = None, **changed: object) -> tuple[Book, bool, Tally]:
+    book = small_book(depth=8)
+    worker = Worker(toy, threads=threads, **({"tell": tell} if tell else {}))
+    terms = Terms(1, Settings(randomness=2), seed=7, random_plies=2)._replace(**changed)
+    outcome, tally = self_play(book, START, worker, games, terms)
+    return book, outcome.finished, tally
+
+
+def test_self_play_stores_its_games_and_counts_them() -> None:
+    book, finished, tally = played(3)
+    assert finished
+    assert sum(tally) == 3
+    assert book.table.results(book.table.find(*START)) == tally
+    assert verify(book).clean
+    assert verify(book).open == 0
+    deepest = min(entry.empties for entry in (book.entry(*found[:2]) for found in contents(book)))
+    assert deepest == 60 - 8
+
+
+def test_self_play_is_the_same_with_any_number_of_threads() -> None:
+    one, two = played(ROUND + 1), played(ROUND + 1, threads=2)
+    assert contents(one[0]) == contents(two[0])
+    assert results(one[0]) == results(two[0])
+    assert one[2] == two[2]
+
+
+def test_a_stop_leaves_whole_rounds() -> None:
+    def tell(report: Report) -> bool:
+        return not (report.stage == "games" and report.done == ROUND + 2)
+
+    book, finished, tally = played(2 * ROUND, tell=tell)
+    assert not finished
+    assert sum(tally) == ROUND
+    assert sum(book.table.results(book.table.find(*START))) == ROUND
+    assert verify(book).clean
+
+
+def test_self_play_as_a_command(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("book-seed 5")
+    answer = dialogue.lines("book self-play 2 1 4")
+    assert answer[0].startswith("Games counted: 2; Black won ")
+    assert answer[1].startswith("Book self-play 2...finished: ")
+    assert sum(dialogue.book.table.results(dialogue.book.table.find(*START))) == 2
+    assert "clean" in dialogue.say("book verify")
+    assert "games is missing" in dialogue.refused("book self-play")
+    dialogue.say("play f5d6c3d3c4f4c5b3")
+    assert "not in the book" in dialogue.refused("book self-play 1") or dialogue.book.entry(
+        *dialogue.session.game.position[:2]
+    )
+
+
+def test_results_choose_the_moves_of_self_play() -> None:
+    book, _, _ = played(4, settings=Settings(choice=Choice.RESULTS))
+    assert book.table.keeps_results
