@@ -11,7 +11,6 @@ from desdaemon.books import text
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 
-
 # On a busy machine a short job may take a second: then, too, its answer alone is of interest.
 text.LINE_S = 3600.0
 
