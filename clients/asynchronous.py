@@ -24,6 +24,7 @@ from typing import Any, TypeVar, Unpack
 import zmq
 
 from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire.asking import ASKING
 
 from . import results
 from .connection import CONNECTED, Link, Target, equip, find
@@ -31,7 +32,6 @@ from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, from_reply
 from .handle import Handle
 from .requests import (
     PROMPT,
-    REPEATABLE,
     BatchItem,
     BatchLimits,
     Limits,
@@ -399,7 +399,7 @@ class AsyncClient:
         again = []
         for handle in self._open.values():
             handle.sent, handle.deadline = False, due
-            if handle.op == "hello" or handle.op not in REPEATABLE:
+            if handle.op == "hello" or handle.op not in ASKING:
                 handle.fail(ConnectionLost(f"the connection broke before the final reply to {handle.op}"))
             else:
                 again.append(handle)

@@ -8,9 +8,6 @@ from typing import Any, TypedDict
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 
-# Sent again after a lost connection: they change nothing, neither in the book nor in the client's own game.
-REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs", "batch.results"))
-
 # Answered at once, whatever the daemon is doing: they wait behind their like only.
 PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 

@@ -67,6 +67,7 @@ SUB_COMMANDS = (
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
     SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
     SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.search.simulation"),
+    SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.server.server"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),

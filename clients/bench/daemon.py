@@ -74,6 +74,7 @@ class BenchDaemon:
             found = read_connection(str(file))
         except BadInput as error:
             raise NoDaemon(str(error)) from None
+        self.endpoints, self.events = list(found.endpoints), list(found.events)
         self.ipc = found.endpoints[0]
         self.tcp = next(endpoint for endpoint in found.endpoints if endpoint.startswith("tcp:"))
         with Peer(self.ipc) as peer:
@@ -103,6 +104,11 @@ class BenchDaemon:
         """Resident memory of its own; libraries and weights, which are files that others map too, are left out."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("RssAnon:")[2].split()[0]) / 1024
+
+    @property
+    def descriptors(self) -> int:
+        """Open files, connections among them."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def settle(self, seconds: float) -> None:
         """Wait until what was begun is done."""

@@ -38,14 +38,19 @@ Key = tuple[str, str, bytes, int]
 class ServedConnection(Connection):
     """A connection with the acceptor it came through and, for requests after the handshake, the client behind it."""
 
-    __slots__ = ("acceptor", "handler", "peer")
+    __slots__ = ("acceptor", "peer", "watched")
 
     def __init__(self, acceptor: Acceptor, kind: Kind, accepted: socket.socket, since: float) -> None:
         super().__init__(kind, acceptor.security(), accepted, since)
         self.acceptor = acceptor
         self.peer: Peer | None = None
-        self.handler: Callable[[int], None] | None = None
-        """What the loop calls when the socket is ready."""
+        self.watched = True
+        """Whether the loop's poller knows of it."""
+
+    @property
+    def deserted(self) -> bool:
+        """Whether nobody is there any more, nor will be, to hear a reply."""
+        return self.broken and self.peer is not None and not self.peer.named
 
     @property
     def crowded(self) -> bool:
@@ -148,6 +153,9 @@ class Peers:
         peer.gone = now
         if not peer.named:
             peer.outbox.clear()
+            self._texts.forget(peer)
+            if not peer.requests:
+                self._forget(peer)
 
     def tidy(self, now: float) -> None:
         """End what vanished clients have in flight, and forget those that stay away."""
@@ -196,8 +204,17 @@ class Peers:
         self._health.count("partials dropped" if partial else "replies dropped")
 
     def _make_room(self) -> None:
-        """Forget the client that was seen last the longest ago, of those that have gone if there are any."""
-        oldest = min(self._peers.values(), key=lambda peer: (peer.gone is None, peer.seen))
+        """Forget a client: best one that has gone, or whose connection has, or that has sent more than was taken yet.
+
+        Of the others one that waits for no reply, and the one that was seen last the longest ago.
+        """
+
+        def worth(peer: Peer) -> tuple[bool, bool, bool, float]:
+            connection = peer.connection
+            left = connection is None or connection.broken
+            return not left, connection is None or not connection.queued, bool(peer.requests), peer.seen
+
+        oldest = min(self._peers.values(), key=worth)
         self._health.count("clients forgotten")
         self._forget(oldest)
 

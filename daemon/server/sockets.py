@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
+import re
 import socket
 import threading
 import time
@@ -22,9 +22,16 @@ from typing import TYPE_CHECKING
 
 from desdaemon.operations.registry import Data, Operations, Request, refusal
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.messages import LARGEST_BODY, LONGEST_LINE, RequestError, readable_id
-from desdaemon.transport.connection import accepted
+from desdaemon.protocol.wire.asking import ASKING
+from desdaemon.protocol.wire.messages import (
+    LARGEST_BODY,
+    LONGEST_LINE,
+    RequestError,
+    readable_id,
+)
+from desdaemon.transport.connection import RECEIVED_AT_ONCE, accepted
 from desdaemon.transport.outbox import Outbox, Outgoing
+from desdaemon.transport.poller import LEFT, READ, WRITE, Poller
 from desdaemon.transport.zmtp import Frame, Kind, Violation
 
 from .endpoints import Acceptor
@@ -34,10 +41,8 @@ if TYPE_CHECKING:
     from .metrics import Health
     from .text_sessions import Texts
 
-_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
-_ACCEPTED_AT_ONCE = 64
-_LONGEST_BATCH_S = 0.005
-_FRESH_PART = 0.75
+_ACCEPTED_AT_ONCE = 32
+_FRESH_S, _HANDSHAKES_S, _BEHIND_S = 0.0025, 0.00125, 0.00125
 _MESSAGES_IN_TURN = 64
 _CHORES_S = 0.25
 _KEYS_S = 0.02
@@ -47,6 +52,11 @@ _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _REFUSALS_LOGGED_S = 60.0
 _LAST_WORDS_S = 0.3
+# As msgpack has `op` and its value.
+_ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(ASKING))
+_ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
+_EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb][Oo][Oo][Kk](?!\\.get)")
+_LOOKED_THROUGH = 1 << 20
 _SILENCE_S = 0.03
 
 
@@ -62,8 +72,8 @@ class Sockets:
         chores: Callable[[], None],
     ) -> None:
         """``chores`` is called a few times a second."""
-        self.selector = selectors.DefaultSelector()
-        """Others may register sockets with it whose data is a function of the mask, before `run`."""
+        self.poller = Poller()
+        """Others may register sockets of their own before `run`."""
         self.peers = Peers(operations, texts, health, self._close)
         self._acceptors = acceptors
         self._operations = operations
@@ -73,8 +83,10 @@ class Sockets:
         self._handshaking: dict[ServedConnection, None] = {}
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
         self._fresh: deque[ServedConnection] = deque()
+        self._new: deque[ServedConnection] = deque()
         self._behind: deque[ServedConnection] = deque()
         self._dirty: dict[ServedConnection, None] = {}
+        self._holding: dict[ServedConnection, None] = {}
         self._held = 0
         self._refusals: dict[str, int] = {}
         self._refusals_logged = -_REFUSALS_LOGGED_S
@@ -89,10 +101,11 @@ class Sockets:
         self._next_chores = 0.0
         self._next_look_at_keys = 0.0
         self._received = 0.0
-        self.selector.register(self._wake_in, _READ, self._on_wake)
+        self.poller.register(self._wake_in, READ, self._on_wake)
         for acceptor in acceptors:
             for listening, kind in acceptor.listening:
-                self.selector.register(listening, _READ, partial(self._on_listening, acceptor, listening, kind))
+                handler = partial(self._on_listening, acceptor, listening, kind)
+                self.poller.register(listening.fileno(), READ, handler)
 
     # For every thread
 
@@ -126,7 +139,7 @@ class Sockets:
         # What was sent in one go with a `shutdown` may not even have been read.
         now = self._received = time.monotonic()
         until = now + _LAST_WORDS_S
-        while now < until and (self._inbox or self._fresh or self._behind or now - self._received < _SILENCE_S):
+        while now < until and (self._inbox or self._has_input or now - self._received < _SILENCE_S):
             self._turn()
             now = time.monotonic()
         until = now + _LAST_WORDS_S
@@ -136,15 +149,14 @@ class Sockets:
             acceptor.close()
         for connection in list(self._connections):
             self._close(connection)
-        self.selector.close()
+        self.poller.close()
 
     def _turn(self) -> None:
-        idle = not (self._fresh or self._behind or self._stopping)
+        idle = not (self._has_input or self._stopping)
         wait = max(0.0, self._next_chores - time.monotonic()) if idle else 0.002 if self._stopping else 0.0
         try:
-            for key, mask in self.selector.select(wait):
-                key.data(mask)
-            if self._fresh or self._behind:
+            self.poller.poll(wait)
+            if self._has_input:
                 self._serve()
             self._flush()
             if time.monotonic() >= self._next_chores:
@@ -174,69 +186,105 @@ class Sockets:
             if found is None:
                 return
             connection = ServedConnection(acceptor, kind, found, now)
-            connection.handler = partial(self._on_connection, connection)
+            connection.reading = True
+            self.poller.register(found.fileno(), READ, partial(self._on_connection, connection))
             self._connections.add(connection)
             self._handshaking[connection] = None
-            self._watch(connection, reading=True, writing=False)
             self._dirty[connection] = None
-            if len(self._handshaking) > _MOST_HANDSHAKES:
-                self._refuse_handshake(next(iter(self._handshaking)), "too many")
+            if len(self._handshaking) >= _MOST_HANDSHAKES:
+                # The others wait in the system's queue, and none pushes out one that came before.
+                self._pause(acceptor, listening, kind)
+                return
 
     def _out_of_descriptors(self, acceptor: Acceptor, listening: socket.socket, kind: Kind, error: OSError) -> None:
-        """Accept nothing more until the next chores; whoever has not yet said who it is goes first."""
+        """Accept nothing more until the next chores; one that has not yet said who it is goes first."""
         self._count_refusal(error.strerror or "no descriptors")
-        self.selector.unregister(listening)
-        self._paused.append((listening, partial(self._on_listening, acceptor, listening, kind)))
+        self._pause(acceptor, listening, kind)
         if self._handshaking:
             self._refuse_handshake(next(iter(self._handshaking)), "too many")
 
+    def _pause(self, acceptor: Acceptor, listening: socket.socket, kind: Kind) -> None:
+        self.poller.unregister(listening.fileno())
+        self._paused.append((listening, partial(self._on_listening, acceptor, listening, kind)))
+
     def _on_connection(self, connection: ServedConnection, mask: int) -> None:
-        if mask & _WRITE:
+        if mask & WRITE:
             self._dirty[connection] = None
-        if mask & _READ and connection.reading:
+        if mask & READ and connection.reading:
+            self._receive(connection)
+        elif mask & LEFT:
+            self._hang_up(connection)
+
+    def _receive(self, connection: ServedConnection) -> None:
+        connection.receive()
+        self._received = time.monotonic()
+        self._note_held(connection)
+        if connection.closed:
+            return
+        if connection.ended:
+            self._hang_up(connection)
+        if not connection.queued:
+            connection.queued = True
+            (self._fresh if connection.conversation.open else self._new).append(connection)
+
+    def _hang_up(self, connection: ServedConnection) -> None:
+        """The peer has closed the connection, though what it has sent before may not have been read yet."""
+        connection.broken = True
+        connection.blocked = False
+        self._unwatch(connection)
+        if connection.deserted and self._has_nothing_to_do(connection):
+            self._close(connection)
+        elif not connection.queued:
+            connection.queued = True
+            self._behind.append(connection)
+
+    @staticmethod
+    def _has_nothing_to_do(connection: ServedConnection) -> bool:
+        """Whether all that a peer sent before it left only asks, as thousands of messages of a flood do."""
+        conversation = connection.conversation
+        while not connection.ended and conversation.kept < _LOOKED_THROUGH:
             connection.receive()
-            self._received = time.monotonic()
-            self._note_held(connection)
-            if connection.ended:
-                self._watch(connection, reading=False, writing=False)
-            if not connection.closed and not connection.queued:
-                connection.queued = True
-                self._fresh.append(connection)
+        unread = conversation.unread
+        return connection.ended and unread is not None and _EFFECT.search(unread) is None
 
     def _note_held(self, connection: ServedConnection) -> None:
+        """Keep account of large messages of which a part has come, and of what all of them hold."""
         kept = connection.conversation.kept
-        self._held += kept - connection.held
-        connection.held = kept
-        if self._held > _LARGEST_HELD:
-            largest = max(self._connections, key=lambda found: found.held)
+        held = kept if kept > RECEIVED_AT_ONCE else 0
+        if held == connection.held:
+            return
+        if not connection.held:
+            self._holding[connection] = None
+        elif not held:
+            self._holding.pop(connection, None)
+        self._held += held - connection.held
+        connection.held = held
+        while self._held > _LARGEST_HELD:
             self._health.count("unfinished messages dropped")
-            self._close(largest)
+            self._close(next(iter(self._holding)))
 
     def _watch(self, connection: ServedConnection, *, reading: bool, writing: bool) -> None:
-        if (reading, writing) == (connection.reading, connection.writing):
-            return
-        watched = connection.reading or connection.writing
-        connection.reading, connection.writing = reading, writing
-        mask = (_READ if reading else 0) | (_WRITE if writing else 0)
-        if not mask:
-            self.selector.unregister(connection.socket)
-        elif watched:
-            self.selector.modify(connection.socket, mask, connection.handler)
-        else:
-            self.selector.register(connection.socket, mask, connection.handler)
+        if connection.watched and (reading, writing) != (connection.reading, connection.writing):
+            connection.reading, connection.writing = reading, writing
+            self.poller.modify(connection.socket.fileno(), (READ if reading else 0) | (WRITE if writing else 0))
+
+    def _unwatch(self, connection: ServedConnection) -> None:
+        if connection.watched:
+            connection.watched = False
+            self.poller.unregister(connection.socket.fileno())
 
     def _close(self, connection: ServedConnection) -> None:
         if connection.closed:
             return
-        self._watch(connection, reading=False, writing=False)
+        self._unwatch(connection)
         self.peers.left(connection, time.monotonic())
         self._connections.discard(connection)
         self._handshaking.pop(connection, None)
         self._subscribers[self._acceptors.index(connection.acceptor)].discard(connection)
         self._dirty.pop(connection, None)
+        self._holding.pop(connection, None)
         self._held -= connection.held
         connection.held = 0
-        connection.handler = None
         connection.close()
 
     def _refuse_handshake(self, connection: ServedConnection, reason: str) -> None:
@@ -258,23 +306,29 @@ class Sockets:
 
     # What they say
 
-    def _serve(self) -> None:
-        """Take requests of those that have sent some, for a few milliseconds."""
-        began = time.monotonic()
-        self._heed_keys(began)
-        self._serve_from(self._fresh, began + _FRESH_PART * _LONGEST_BATCH_S)
-        self._serve_from(self._behind, began + _LONGEST_BATCH_S)
+    @property
+    def _has_input(self) -> bool:
+        return bool(self._fresh or self._new or self._behind)
 
-    def _serve_from(self, queue: deque[ServedConnection], until: float) -> None:
-        for _ in range(len(queue)):
-            connection = queue.popleft()
-            connection.queued = False
-            if not connection.closed:
-                self._serve_one(connection, max(1, _MESSAGES_IN_TURN // (1 + len(queue))))
-            if time.monotonic() >= until:
-                return
+    def _serve(self) -> None:
+        """Take requests of those that have sent some, for a few milliseconds, and some of each kind in each turn."""
+        self._heed_keys(time.monotonic())
+        for queue, seconds in ((self._fresh, _FRESH_S), (self._new, _HANDSHAKES_S), (self._behind, _BEHIND_S)):
+            until = time.monotonic() + seconds
+            for _ in range(len(queue)):
+                connection = queue.popleft()
+                connection.queued = False
+                if not connection.closed:
+                    # To get rid of those that nobody hears any more is quick, and frees what they hold.
+                    turns = 1 if connection.deserted else 1 + len(queue)
+                    self._serve_one(connection, max(1, _MESSAGES_IN_TURN // turns))
+                if time.monotonic() >= until:
+                    break
 
     def _serve_one(self, connection: ServedConnection, quantum: int) -> None:
+        if connection.broken and not connection.ended and not connection.conversation.has_input:
+            # The last that a peer sent before it left is in the system's buffer.
+            connection.receive()
         try:
             self._consume(connection, quantum)
         except Violation as violation:
@@ -290,18 +344,21 @@ class Sockets:
         more = connection.conversation.has_input
         if more and connection.crowded and not connection.broken:
             connection.blocked = True
-        elif more:
+        elif more or (connection.broken and not connection.ended):
             connection.queued = True
             self._behind.append(connection)
         elif connection.ended:
             self._close(connection)
             return
-        self._watch(connection, reading=not more and not connection.ended, writing=connection.writing)
+        self._watch(connection, reading=not more, writing=connection.writing)
         self._dirty[connection] = None
         self._flush_one(connection)
 
     def _consume(self, connection: ServedConnection, quantum: int) -> None:
         conversation = connection.conversation
+        if not conversation.open:
+            # Only a few steps, after each of which the peer may have to answer.
+            quantum = _MESSAGES_IN_TURN
         for _ in range(quantum):
             if connection.crowded and not connection.broken:
                 return
@@ -312,6 +369,7 @@ class Sockets:
                 self._take(connection, frames)
             elif conversation.open and connection in self._handshaking:
                 self._welcome(connection)
+                return
             if connection.closed:
                 return
 
@@ -325,8 +383,8 @@ class Sockets:
             self._subscribers[self._acceptors.index(connection.acceptor)].add(connection)
 
     def _take(self, connection: ServedConnection, frames: tuple[Frame, ...]) -> None:
-        peer = connection.peer
-        if peer is None:
+        peer, body = connection.peer, frames[-1]
+        if peer is None or (connection.deserted and (isinstance(body, int) or _is_lost(body))):
             return
         peer.seen = self._received
         prefix: tuple[bytes, ...] = ()
@@ -337,7 +395,6 @@ class Sockets:
             wrong = RequestError("bad_request", "expected one frame, or an empty one and one")
             self._refuse(peer, (b"",) if frames[0] == b"" else (), wrong)
             return
-        body = frames[-1]
         try:
             if isinstance(body, int) or (codec.is_structured(body) and len(body) > LARGEST_BODY):
                 size = body if isinstance(body, int) else len(body)
@@ -410,7 +467,7 @@ class Sockets:
     def _tidy(self) -> None:
         now = time.monotonic()
         for listening, handler in self._paused:
-            self.selector.register(listening, _READ, handler)
+            self.poller.register(listening.fileno(), READ, handler)
         self._paused.clear()
         while self._handshaking and now - (oldest := next(iter(self._handshaking))).since > _HANDSHAKE_S:
             self._refuse_handshake(oldest, "took too long")
@@ -464,12 +521,27 @@ class Sockets:
         self._dirty.pop(connection, None)
         if connection.closed:
             return
-        everything = connection.flush()
-        if connection.ended and not connection.queued and not connection.conversation.has_input:
-            self._close(connection)
+        everything = connection.broken or connection.flush()
+        if connection.broken:
+            self._hang_up(connection)
             return
-        if connection.blocked and (connection.broken or not connection.crowded):
+        if connection.blocked and not connection.crowded:
             connection.blocked = False
             connection.queued = True
             self._behind.append(connection)
-        self._watch(connection, reading=connection.reading, writing=not everything and not connection.ended)
+        self._watch(connection, reading=connection.reading, writing=not everything)
+
+
+def _is_about_the_book(line: str) -> bool:
+    """Whether a line of the text protocol may change more than its client's own board."""
+    return line.lstrip().lower().startswith("book")
+
+
+def _is_lost(body: bytes) -> bool:
+    """Whether a message has no effect but its reply, so that it can be left out where nobody is there to hear it.
+
+    A look at its bytes has to do, for thousands of such messages may wait; what is not sure is carried out.
+    """
+    if codec.is_structured(body):
+        return _ASKING.search(body) is not None
+    return not _is_about_the_book(body[:64].decode(errors="replace"))

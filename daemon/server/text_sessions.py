@@ -306,7 +306,11 @@ class Texts:
     def forget(self, client: Client) -> None:
         """The client's board, game and options are not needed any more."""
         room, client.texts = client.texts, None
-        if room is not None and not (room.busy and _is_about_the_book(room.line)):
+        if room is None:
+            return
+        for waiting in list(room.lines):
+            waiting.cancelled = waiting.cancelled or not _is_about_the_book(waiting.text)
+        if not (room.busy and _is_about_the_book(room.line)):
             room.dialect.session.interrupt.stop_all()
 
     def close(self) -> None:

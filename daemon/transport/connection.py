@@ -15,7 +15,9 @@ from desdaemon.protocol.wire.messages import LARGEST_BODY
 from .outbox import Outbox
 from .zmtp import Conversation, Kind, Security
 
-_RECEIVED_AT_ONCE = 256 << 10
+RECEIVED_AT_ONCE = 32 << 10
+"""Bytes; also what one connection may hold of requests that wait for their turn."""
+
 _SENT_AT_ONCE = 64 << 10
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
 _ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
@@ -52,15 +54,15 @@ class Connection:
         self.conversation = Conversation(kind, security, _KEPT_OF_A_FRAME)
         self.outbox: Outbox | None = None
         self.held = 0
-        """What `Conversation.kept` was when it was last looked at."""
+        """What it holds of a large message of which a part has come, in bytes."""
         self.queued = False
         """Whether it waits for its turn to be read from."""
         self.blocked = False
         """Whether nothing more is taken from it until it has read its replies."""
         self.ended = False
-        """Whether the peer has closed it: what it sent before is still to be dealt with."""
+        """Whether everything that the peer sent has been received."""
         self.broken = False
-        """Whether nothing can be sent any more."""
+        """Whether the peer is gone, so that nothing can be sent any more; what it sent may not have been read yet."""
         self.closed = False
         self.reading = False
         self.writing = False
@@ -69,7 +71,7 @@ class Connection:
     def receive(self) -> None:
         """Take what has come in."""
         try:
-            data = self.socket.recv(_RECEIVED_AT_ONCE)
+            data = self.socket.recv(RECEIVED_AT_ONCE)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:

@@ -187,6 +187,11 @@ class Conversation:
         """Whether `next` may have something."""
         return self._at < len(self._buffer) or (self._skipped > 0 and self._skip == 0)
 
+    @property
+    def unread(self) -> bytes | None:
+        """What was fed and has not been looked at; None where it is encrypted."""
+        return b"".join((*self._held, self._buffer[self._at :])) if self._security is None else None
+
     def feed(self, data: bytes) -> None:
         """Take bytes as they came."""
         if self._skip:

@@ -41,6 +41,12 @@ def encode(message: dict[str, Any]) -> bytes:
     return packed
 
 
+def packed_text(text: str) -> bytes:
+    """A text as it stands in a message."""
+    packed: bytes = msgpack.packb(text)
+    return packed
+
+
 def decode(body: bytes) -> dict[str, Any]:
     """The message in a body; raises `WireError` for anything but one map with names for keys, whatever it is.
 

@@ -1,0 +1,326 @@
+"""Peers that do whatever a socket lets them do to a daemon, for `desdaemon bench storm`: a process of its own.
+
+They speak ZMTP over plain sockets, for libzmq would keep them from most of it. Nothing they ask for changes the book,
+so that the answers to others stay known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire.messages import OPERATIONS, READER
+
+_MORE, _LONG, _COMMAND = 1, 2, 4
+_GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
+_CONNECT_S = 5.0
+_STOPPED = 4
+_LINE = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
+_LINES = ("init", "moves", "play f5", "undo", "hint 1", "go", "level 1", "setboard x", "nonsense", "book show", "\0")
+_OPS = [operation for operation in OPERATIONS if operation.role == READER]
+_VALUES: tuple[Any, ...] = (
+    *(None, True, 0, -1, 1, 3, 61, 2**63, 0.5, "", "f5", "f5d6", "a1", "X" * 64 + " O", "x" * 999, b"\xff\0"),
+    *([], ["f5"], [0] * 200, {}, {"a": {"b": []}}),
+)
+
+
+def _frame(content: bytes, flags: int = 0) -> bytes:
+    if len(content) < 256:
+        return bytes((flags, len(content))) + content
+    return bytes((flags | _LONG,)) + len(content).to_bytes(8, "big") + content
+
+
+def _ready(kind: bytes) -> bytes:
+    properties = b"".join(
+        bytes((len(name),)) + name + len(value).to_bytes(4, "big") + value
+        for name, value in ((b"Socket-Type", kind), (b"Identity", b""))
+    )
+    return _frame(b"\x05READY" + properties, _COMMAND)
+
+
+_PING = _frame(b"\x04PING\x00\x00", _COMMAND)
+
+
+def _request(number: int, op: str, **args: Any) -> bytes:
+    return _frame(codec.encode({"v": 1, "id": number, "op": op, "args": args}))
+
+
+class _Connection:
+    """A plain socket after the handshake; whatever the daemon does to it is no error."""
+
+    def __init__(self, endpoint: str, kind: bytes = b"DEALER") -> None:
+        if endpoint.startswith("ipc://"):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(_CONNECT_S)
+            self.socket.connect(endpoint.removeprefix("ipc://"))
+        else:
+            host, _, port = endpoint.removeprefix("tcp://").rpartition(":")
+            self.socket = socket.create_connection((host, int(port)), _CONNECT_S)
+        self.socket.sendall(_GREETING + _ready(kind))
+        self.socket.setblocking(False)
+
+    def send(self, data: bytes, patience_s: float = 0.2) -> None:
+        """Send as much as the daemon takes within a while."""
+        until = time.monotonic() + patience_s
+        left = memoryview(data)
+        while left and time.monotonic() < until:
+            try:
+                left = left[self.socket.send(left) :]
+            except BlockingIOError:
+                time.sleep(0.005)
+
+    def read(self, size: int) -> None:
+        """Read some of what has come, and leave the rest."""
+        with contextlib.suppress(BlockingIOError):
+            while size > 0 and (found := self.socket.recv(min(size, 1 << 16))):
+                size -= len(found)
+
+    def reset(self) -> None:
+        """Leave at once, unread bytes or not: over TCP with a RST."""
+        with contextlib.suppress(OSError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def leave(self) -> None:
+        """Leave in one of the two ways."""
+        if random.random() < 0.5:
+            self.reset()
+        else:
+            self.socket.close()
+
+
+class Hostile:
+    """All behaviours, a thread each, until the time is over; ``counts`` is how often each did its thing."""
+
+    def __init__(self, endpoints: list[str], events: list[str], connections: int, seconds: float) -> None:
+        self.counts: Counter[str] = Counter()
+        self._endpoints = endpoints
+        self._events = events
+        self._connections = connections
+        self._end = time.monotonic() + seconds
+        self._stopped: list[int] = []
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() >= self._end
+
+    def run(self) -> None:
+        """Do everything at once; returns at the end."""
+        behaviours = (
+            self.flood,
+            self.leave_backlogs,
+            self.ping_behind_backlogs,
+            self.crowd,
+            self.fuzz,
+            self.break_handshakes,
+            self.send_halves,
+            self.search_and_vanish,
+            self.subscribe_and_sleep,
+            self.stop_processes,
+        )
+        threads = [threading.Thread(target=self._repeat, args=(behaviour,)) for behaviour in behaviours]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _repeat(self, behaviour: Callable[[random.Random], None]) -> None:
+        dice = random.Random(behaviour.__name__)
+        while not self.over:
+            try:
+                behaviour(dice)
+                self.counts[behaviour.__name__] += 1
+            except OSError:
+                # Refused, reset or out of time: that is the daemon's good right.
+                self.counts["closed by the daemon"] += 1
+            time.sleep(dice.random() / 4)
+
+    def _connect(self, dice: random.Random) -> _Connection:
+        return _Connection(dice.choice(self._endpoints))
+
+    def flood(self, dice: random.Random) -> None:
+        """Requests as fast as they are taken, answers unread."""
+        connection = self._connect(dice)
+        ops = ("ping", "hello", "legal", "status", "book.get")
+        connection.send(b"".join(_request(number, dice.choice(ops)) for number in range(2000)), 1.0)
+        connection.leave()
+
+    def leave_backlogs(self, dice: random.Random) -> None:
+        """Many connections that ask much, read a part of it, and leave."""
+        found = [self._connect(dice) for _ in range(20)]
+        for connection in found:
+            connection.send(_request(1, "metrics") * 200 + _request(2, "legal", moves=_LINE) * 60)
+        time.sleep(dice.random() / 10)
+        for connection in found:
+            with contextlib.suppress(OSError):
+                connection.read(dice.randrange(1 << 17))
+            connection.leave()
+
+    def ping_behind_backlogs(self, dice: random.Random) -> None:
+        """What makes libzmq abort: a backlog, heartbeats behind it, a reset."""
+        found = [self._connect(dice) for _ in range(10)]
+        for connection in found:
+            connection.send(_request(1, "ping") * 200 + (_request(2, "metrics") + _PING) * 300)
+        for connection in found:
+            connection.reset()
+
+    def crowd(self, dice: random.Random) -> None:
+        """A great number of connections, of which some come and go all the time."""
+        found: list[_Connection] = []
+        while not self.over:
+            while len(found) < self._connections and not self.over:
+                with contextlib.suppress(OSError):
+                    found.append(self._connect(dice))
+                    found[-1].send(_request(1, "ping"))
+                if len(found) % 50 == 0:
+                    time.sleep(0.05)
+            for _ in range(dice.randrange(200)):
+                found.pop(dice.randrange(len(found))).leave()
+            for connection in dice.sample(found, min(len(found), 100)):
+                with contextlib.suppress(OSError):
+                    connection.send(_request(2, "status"))
+                    connection.read(1 << 16)
+            self.counts["rounds of the crowd"] += 1
+            time.sleep(dice.random())
+        for connection in found:
+            connection.leave()
+
+    def fuzz(self, dice: random.Random) -> None:
+        """Messages that no client means to send, from clients that live briefly."""
+        connection = self._connect(dice)
+        for _ in range(dice.randrange(1, 100)):
+            connection.send(self._noise(dice))
+        connection.read(1 << 16)
+        connection.leave()
+
+    def _noise(self, dice: random.Random) -> bytes:
+        kind = dice.randrange(6)
+        if kind == 0:
+            return _frame(dice.randbytes(dice.randrange(300)))
+        if kind == 1:
+            return _frame(dice.choice(_LINES).encode() + dice.choice((b"", b" ", b"\xff")))
+        if kind == 2:
+            return b"".join(_frame(dice.randbytes(dice.randrange(3)), _MORE) for _ in range(9)) + _frame(b"")
+        operation = dice.choice(_OPS)
+        names = [argument.name for argument in operation.arguments if "file" not in argument.name] or ["x"]
+        args = {dice.choice(names): dice.choice(_VALUES) for _ in range(dice.randrange(4))}
+        message: dict[str, Any] = {"v": 1, "id": dice.randrange(50), "op": operation.name, "args": args}
+        if kind == 3:
+            message[dice.choice(("v", "id", "op", "args"))] = dice.choice(_VALUES)
+        body = bytearray(codec.encode(message))
+        if kind == 4:
+            body[dice.randrange(len(body))] = dice.randrange(256)
+        return _frame(bytes(body), dice.choice((0, 0, 0, 0, _COMMAND)))
+
+    def break_handshakes(self, dice: random.Random) -> None:
+        """Garbage instead of a greeting, or after it, or a greeting that never ends."""
+        for begin in (b"", _GREETING, _GREETING[: dice.randrange(64)]):
+            connection = self._connect(dice)
+            connection.reset()
+            raw = socket.socket(socket.AF_UNIX)
+            with raw:
+                raw.settimeout(_CONNECT_S)
+                raw.connect(self._endpoints[0].removeprefix("ipc://"))
+                raw.sendall(begin + dice.randbytes(dice.randrange(200)))
+                time.sleep(dice.random() / 20)
+
+    def send_halves(self, dice: random.Random) -> None:
+        """Large messages that stop half-way."""
+        found = [self._connect(dice) for _ in range(10)]
+        for connection in found:
+            connection.send(bytes((_LONG,)) + (1 << 20).to_bytes(8, "big") + bytes(dice.randrange(1 << 20)))
+        time.sleep(dice.random())
+        for connection in found:
+            connection.leave()
+
+    def search_and_vanish(self, dice: random.Random) -> None:
+        """Searches without end whose client has gone."""
+        connection = self._connect(dice)
+        for number in range(dice.randrange(1, 20)):
+            moves = _LINE[: 2 * dice.randrange(1, 13)]
+            connection.send(_request(number, "analyze", moves=moves, level=60, book="ignore", partial_ms=1))
+        time.sleep(dice.random())
+        connection.leave()
+
+    def subscribe_and_sleep(self, dice: random.Random) -> None:
+        """Subscribers that never read."""
+        found = [_Connection(dice.choice(self._events), b"SUB") for _ in range(20)]
+        for connection in found:
+            connection.send(_frame(b"\x01") + _frame(b"\x09SUBSCRIBEjob", _COMMAND))
+        time.sleep(5 * dice.random())
+        for connection in found:
+            connection.leave()
+
+    def stop_processes(self, dice: random.Random) -> None:
+        """Processes that are stopped in the midst of a flood, go on later, or are killed while they are stopped."""
+        while len(self._stopped) < _STOPPED:
+            self._stopped.append(self._flooding_process(dice.randrange(10**9)))
+        time.sleep(0.3)
+        for pid in self._stopped:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(3 * dice.random())
+        for pid in list(self._stopped):
+            os.kill(pid, signal.SIGCONT)
+            if dice.random() < 0.5 or self.over:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                self._stopped.remove(pid)
+
+    def _flooding_process(self, seed: int) -> int:
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-m", __spec__.name, "flood", str(seed), *self._endpoints],
+            os.environ,
+        )
+        return pid
+
+    def kill_stopped(self) -> None:
+        """Leave no process behind."""
+        for pid in self._stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _flood(seed: int, endpoints: list[str]) -> None:
+    dice = random.Random(seed)
+    body = b"".join(_request(number, dice.choice(("metrics", "legal", "hello"))) for number in range(200))
+    found = [_Connection(dice.choice(endpoints)) for _ in range(5)]
+    while True:
+        for connection in found:
+            connection.send(body)
+            connection.read(1000)
+        time.sleep(0.01)
+
+
+def main(arguments: list[str]) -> int:
+    """``SECONDS CONNECTIONS ENDPOINT,... EVENTS,...``; prints the counts at the end."""
+    if arguments[0] == "flood":
+        with contextlib.suppress(OSError):
+            _flood(int(arguments[1]), arguments[2:])
+        return 0
+    # What is measured is the daemon, not how many processes the machine can run.
+    os.nice(10)
+    seconds, connections, endpoints, events = arguments
+    hostile = Hostile(endpoints.split(","), events.split(","), int(connections), float(seconds))
+    try:
+        hostile.run()
+    finally:
+        hostile.kill_stopped()
+    sys.stdout.write(", ".join(f"{count} {name}" for name, count in sorted(hostile.counts.items())) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

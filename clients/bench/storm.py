@@ -1,0 +1,262 @@
+"""`desdaemon bench storm`: everything that hostile peers can do to a daemon, and polite clients that check each answer.
+
+It starts a daemon of its own in folders of its own, `hostile` as a process, and clients of the library that know every
+answer before they ask. Each minute gives a row: how long the polite ones waited, what was wrong or missing, and the
+daemon's memory and descriptors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from desdaemon.clients.arguments import Parser
+from desdaemon.clients.asynchronous import AsyncClient
+from desdaemon.clients.errors import DaemonError
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, move_text, parse_moves, play_moves
+
+from . import hostile
+from .daemon import BenchDaemon, random_line
+
+_POLITE = 8
+_PATIENCE_S = 120.0
+_BUSY_S = 0.05
+_PAUSE_S = 0.02
+_WARM_MINUTES = 5
+_GROWTH_MB = 32
+_BOOK_LINES = 40
+
+
+class Minute(NamedTuple):
+    """What a minute was like: milliseconds of short requests, text and analyses, answers, faults, and the daemon."""
+
+    short: list[float]
+    texts: list[float]
+    analyses: list[float]
+    wrong: int
+    busy: int
+    memory_mb: float
+    descriptors: int
+
+
+class _Polite:
+    """Clients that ask for what they know and check the answer."""
+
+    def __init__(self, daemon: BenchDaemon) -> None:
+        self.daemon = daemon
+        self.end = 0.0
+        self.short: list[float] = []
+        self.texts: list[float] = []
+        self.analyses: list[float] = []
+        self.faults: list[str] = []
+        self.busy = 0
+        self.answers = 0
+        self._book: dict[str, int] = {}
+
+    async def learn(self) -> None:
+        """Store lines in the book and remember what it says of their positions."""
+        async with await AsyncClient.connect(self.daemon.ipc) as client:
+            lines = [random_line(random.Random(seed), 8) for seed in range(_BOOK_LINES)]
+            for line in lines:
+                await client.book("store", moves=line)
+            for known in {line[:cut] for line in lines for cut in range(2, len(line) + 1, 2)}:
+                look = await client.book_get(moves=known)
+                if look.found and look.score is not None:
+                    self._book[known] = look.score
+
+    async def ask(self, number: int) -> None:
+        """One client; it comes anew now and then, sometimes with several requests at a time."""
+        dice = random.Random(number)
+        endpoint = (self.daemon.ipc, self.daemon.tcp)[number % 2]
+        while time.monotonic() < self.end:
+            try:
+                async with await AsyncClient.connect(endpoint, timeout_s=_PATIENCE_S) as client:
+                    for _ in range(dice.randrange(20, 200)):
+                        if time.monotonic() >= self.end:
+                            return
+                        await asyncio.gather(*[self._check(client, dice) for _ in range(dice.choice((1, 1, 1, 4)))])
+                        await asyncio.sleep(_PAUSE_S)
+                    if client.connections != 1:
+                        self._fault("a connection was lost")
+            except (DaemonError, OSError) as error:
+                self._fault(f"{type(error).__name__} {error}")
+
+    def _fault(self, what: str) -> None:
+        self.faults.append(what)
+        sys.stderr.write(f"desdaemon bench storm: {what}\n")
+
+    async def _check(self, client: AsyncClient, dice: random.Random) -> None:
+        kind = dice.choice((self._ping, self._legal, self._legal, self._look, self._look, self._text, self._analyse))
+        times = self.analyses if kind == self._analyse else self.texts if kind == self._text else self.short
+        while True:
+            began = time.monotonic()
+            try:
+                right = await asyncio.wait_for(kind(client, dice), _PATIENCE_S)
+            except TimeoutError:
+                self._fault(f"no answer to {kind.__name__} within {_PATIENCE_S:.0f} s")
+                return
+            except DaemonError as error:
+                if error.code == "busy":
+                    self.busy += 1
+                    await asyncio.sleep(_BUSY_S)
+                    continue
+                self._fault(f"{kind.__name__}: {error}")
+                return
+            times.append(1000 * (time.monotonic() - began))
+            self.answers += 1
+            if not right:
+                self._fault(f"a wrong answer to {kind.__name__}")
+            return
+
+    async def _ping(self, client: AsyncClient, dice: random.Random) -> bool:
+        return await client.request("ping") == {}
+
+    async def _legal(self, client: AsyncClient, dice: random.Random) -> bool:
+        line = random_line(dice, dice.randrange(40))
+        return set((await client.legal(moves=line)).moves) == _legal_moves(line)
+
+    async def _look(self, client: AsyncClient, dice: random.Random) -> bool:
+        line = dice.choice(list(self._book))
+        look = await client.book_get(moves=line)
+        return look.found and look.score == self._book[line]
+
+    async def _text(self, client: AsyncClient, dice: random.Random) -> bool:
+        # On one's own board, so that requests beside it do not matter; one line is one request.
+        out, err = await client.text("version")
+        return "desdaemon" in (out + err).lower()
+
+    async def _analyse(self, client: AsyncClient, dice: random.Random) -> bool:
+        line = random_line(dice, dice.randrange(4, 40))
+        found = await client.analyze(moves=line, level=3, book="ignore")
+        return found.best is not None and found.best.move in _legal_moves(line) and abs(found.best.score) <= 64
+
+
+def _legal_moves(line: str) -> set[str]:
+    position = START
+    for move in play_moves(START, parse_moves(line)):
+        position = position.after(move)
+    if position.must_pass:
+        return {"pa"}
+    return {move_text(move).lower() for move in rules.squares(position.moves)}
+
+
+def _row(number: int, minute: Minute) -> str:
+    def times(values: list[float]) -> str:
+        if not values:
+            return f"{'-':>8}{'-':>8}{'-':>9}"
+        ordered = sorted(values)
+        p50, p99 = (ordered[int(part * (len(ordered) - 1))] for part in (0.5, 0.99))
+        return f"{p50:8.1f}{p99:8.1f}{ordered[-1]:9.1f}"
+
+    answers = len(minute.short) + len(minute.texts) + len(minute.analyses)
+    return (
+        f"{number:6}{answers:9}{times(minute.short)}   {times(minute.texts)}   {times(minute.analyses)}"
+        f"{minute.wrong:7}{minute.busy:6}"
+        f"{minute.memory_mb:8.1f}{minute.descriptors:7}"
+    )
+
+
+HEAD = (
+    f"{'':15}{'short requests, ms':>25}   {'lines of text, ms':>25}   {'analyses of level 3, ms':>25}\n"
+    f"{'minute':>6}{'answers':>9}"
+    + "   ".join([f"{'p50':>8}{'p99':>8}{'longest':>9}"] * 3)
+    + f"{'wrong':>7}{'busy':>6}{'MB':>8}{'files':>7}"
+)
+
+
+async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[Minute]:
+    polite.end = time.monotonic() + seconds
+    tasks = [asyncio.ensure_future(polite.ask(number)) for number in range(_POLITE)]
+    minutes: list[Minute] = []
+    end = time.monotonic() + seconds
+    seen = busy = faults = 0
+    sys.stdout.write(HEAD + "\n")
+    at = (0, 0, 0)
+    while time.monotonic() < end:
+        await asyncio.sleep(min(60.0, max(0.1, end - time.monotonic())))
+        if daemon.process.poll() is not None:
+            polite._fault(f"the daemon ended with status {daemon.process.returncode}")
+            break
+        now = len(polite.short), len(polite.texts), len(polite.analyses)
+        wrong, much = len(polite.faults) - faults, polite.busy - busy
+        minutes.append(
+            Minute(
+                polite.short[at[0] :],
+                polite.texts[at[1] :],
+                polite.analyses[at[2] :],
+                wrong,
+                much,
+                daemon.memory_mb,
+                daemon.descriptors,
+            )
+        )
+        at, faults, busy, seen = now, len(polite.faults), polite.busy, seen + 1
+        sys.stdout.write(_row(seen, minutes[-1]) + "\n")
+        sys.stdout.flush()
+    done, late = await asyncio.wait(tasks, timeout=_PATIENCE_S)
+    for task in late:
+        task.cancel()
+        polite._fault("a client still waits at the end")
+    for task in done:
+        task.result()
+    return minutes
+
+
+def main(arguments: list[str]) -> int:
+    """Run the storm; the exit status is 1 where an answer was wrong or missing, or memory or descriptors grew."""
+    parser = Parser("desdaemon bench storm", description="Hostile peers, and polite clients that check every answer.")
+    parser.add_argument("--minutes", type=float, default=60.0, help="how long; 60 unless given")
+    parser.add_argument("--connections", type=int, default=2_000, help="connections of the crowd; 2000 unless given")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
+    named = parser.parse_args(arguments)
+    seconds = 60 * named.minutes
+    try:
+        with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
+            polite = _Polite(daemon)
+            asyncio.run(polite.learn())
+            arguments = [str(seconds), str(named.connections), ",".join(daemon.endpoints), ",".join(daemon.events)]
+            with subprocess.Popen(
+                [sys.executable, "-m", hostile.__name__, *arguments], stdout=subprocess.PIPE, text=True
+            ) as foe:
+                try:
+                    minutes = asyncio.run(_storm(daemon, polite, seconds))
+                    deeds = foe.communicate(timeout=_PATIENCE_S)[0]
+                finally:
+                    foe.kill()
+            log = (Path(folder) / "log").read_text(errors="replace")
+    except DaemonError as error:
+        sys.stderr.write(f"desdaemon bench storm: {error}\n")
+        return 1
+    mistakes = log.count("mistake")
+    problems = [*polite.faults, *(["the daemon logged mistakes"] if mistakes else []), *_growth(minutes)]
+    sys.stdout.write(f"\n{polite.answers} answers were checked; hostile: {deeds}")
+    sys.stdout.write(f"{len(log.splitlines())} lines were logged\n")
+    for problem in sorted(set(problems)):
+        sys.stdout.write(f"failed: {problem}\n")
+    if mistakes:
+        sys.stderr.write(log[-4000:])
+    return int(bool(problems))
+
+
+def _growth(minutes: list[Minute]) -> list[str]:
+    """What grew after the first minutes, in which tables and caches fill."""
+    late = minutes[_WARM_MINUTES:]
+    if len(late) < 2 * _WARM_MINUTES:
+        return []
+    parts = late[: len(late) // 2], late[len(late) // 2 :]
+    memory = [max(minute.memory_mb for minute in part) for part in parts]
+    files = [max(minute.descriptors for minute in part) for part in parts]
+    found = []
+    if memory[1] > memory[0] + _GROWTH_MB:
+        found.append(f"memory grew from {memory[0]:.0f} to {memory[1]:.0f} MB")
+    if files[1] > 1.2 * files[0]:
+        found.append(f"descriptors grew from {files[0]} to {files[1]}")
+    return found
