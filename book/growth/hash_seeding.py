@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
 
 from desdaemon.book.book import Book
+from desdaemon.book.chunks import Words, address
+from desdaemon.book.compiled import kernels
 from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import MAX_LEVEL, PASS
+from desdaemon.book.record import MAX_LEVEL
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Known
 
 from .rounds import Position
 from .shrink import root_row
 
-_NO_SQUARE = 64
-_STEP = 1 << 8
+_STEP = 1 << 10
+_MOST_MOVES = 34
+_GONE = (1 << 64) - 1
+
+_limits = cache(level_limits)
 
 
 def known_scores(book: Book, root: Position, most: int, going: Going = silent) -> Iterator[Known]:
     """The scores of ``root`` and of what it leads to, nearest first, ``most`` at most, as moves from ``root`` show the
     boards; each counts as a search of its level. Raises NotInBook."""
     root_row(book, root)
-    waiting = deque([root])
-    seen = {root}
+    boards: Words = np.array([root], np.uint64)
     given = 0
-    while waiting and given < most:
-        player, opponent = waiting.popleft()
-        entry = book.entry(player, opponent)
-        moves = book.moves_on(player, opponent)
-        if entry is None:
-            continue
-        if -64 <= entry.score <= 64 and book.table.moves(player, opponent):
-            limits = level_limits(min(max(entry.level, 0), MAX_LEVEL), entry.empties)
-            best = moves[0].move if moves else _NO_SQUARE
-            yield Known(player, opponent, best, entry.score, limits)
-            given += 1
-            if given % _STEP == 0:
-                going("scores", given, most)
-        for move in moves:
-            if move.linked:
-                child = book.table.play(player, opponent, min(move.move, PASS))
-                if child not in seen:
-                    seen.add(child)
-                    waiting.append(child)
+    while len(boards) and given < most:
+        following = []
+        for start in range(0, len(boards), _STEP):
+            part = boards[start : start + _STEP]
+            children, known = _scores(book, part)
+            following.append(children)
+            for score in known[: most - given]:
+                yield score
+                given += 1
+            going("scores", given, most)
+            if given == most:
+                return
+        boards = np.unique(np.concatenate(following), axis=0)
+
+
+def _scores(book: Book, boards: Words) -> tuple[Words, list[Known]]:
+    """The boards that links of some boards lead to, and what is known of these."""
+    table = book.table
+    found: Words = np.empty(len(boards), np.uint64)
+    children: Words = np.empty((_MOST_MOVES * len(boards), 2), np.uint64)
+    boards = np.ascontiguousarray(boards)
+    with table.lock:
+        count = kernels().list_scores(table.context, address(boards), len(boards), address(found), address(children))
+        there = np.flatnonzero(found != np.uint64(_GONE))
+        records = table.records((found[there] & np.uint64(0xFFFFFFFF)).astype(np.int64))
+    moves = (found[there] >> np.uint64(32)).astype(np.int64)
+    scored = (moves >> 8 != 0) & (records["score"] >= -64) & (records["score"] <= 64)
+    empties = 64 - np.bitwise_count(boards[there, 0] | boards[there, 1]).astype(np.int64)
+    levels = np.clip(records["level"].astype(np.int64), 0, MAX_LEVEL)
+    columns = boards[there, 0], boards[there, 1], moves & 0xFF, records["score"], levels, empties
+    known = [
+        Known(player, opponent, move, score, _limits(level, free))
+        for player, opponent, move, score, level, free in zip(*(each[scored].tolist() for each in columns), strict=True)
+    ]
+    return children[:count], known

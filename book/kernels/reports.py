@@ -28,6 +28,7 @@ HUMAN = U(1)
 SOLVED = 1
 NONE = -128
 PASS = U(64)
+GONE = U(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel("i64(i64,i64)", inline=True)
@@ -174,10 +175,11 @@ def judge_moves(ctx, pairs, count, out):
 
 @kernel("i64(u64,u64,i64,u64,u64)")
 def list_scores(ctx, boards, count, found, children):
-    """What the book says of ``count`` boards in any orientation (16 bytes each, all in the book).
+    """What the book says of ``count`` boards in any orientation, 16 bytes each.
 
-    ``found``: 8 bytes each: the row, and from bit 32 on the best move on that board (64: none). ``children`` gets the
-    boards, in that orientation, that the links lead to; answers how many.
+    ``found``: 8 bytes each, GONE outside the book: the row, from bit 32 on the best move on that board (64: none), bit
+    40 where the side to move has a move at all. ``children`` gets the boards, in that orientation, that the links lead
+    to; answers how many.
     """
     key = stack_buf(16)
     linked = children
@@ -186,7 +188,12 @@ def list_scores(ctx, boards, count, found, children):
         p = ld64(boards + (k << U(4)))
         o = ld64(boards + (k << U(4)) + U(8))
         canonical(p, o, key)
-        row = i2u(find_row(ctx, ld64(key), ld64(key + U(8))))
+        place = find_row(ctx, ld64(key), ld64(key + U(8)))
+        if place < 0:
+            st64(found + (k << U(3)), GONE)
+            k += U(1)
+            continue
+        row = i2u(place)
         at = row_at(ctx, row)
         symmetry = canonical_symmetry(p, o)
         legal = moves(p, o)
@@ -217,6 +224,6 @@ def list_scores(ctx, boards, count, found, children):
             if score > best:
                 best = score
                 best_move = move
-        st64(found + (k << U(3)), row | (best_move << U(32)))
+        st64(found + (k << U(3)), row | (best_move << U(32)) | ((U(0) if passing else U(1)) << U(40)))
         k += U(1)
     return u2i((linked - children) >> U(4))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from desdaemon.book.book import Book, Move
-from desdaemon.book.chunks import CHUNK_ROWS, address
+from desdaemon.book.chunks import CHUNK_ROWS, Words, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import board_text, move_name
@@ -22,6 +21,7 @@ from desdaemon.book.record import START, Entry
 from .children import LEAF, LINK, Child
 
 _SLICE = 1 << 15
+_PAIRS = 1 << 20
 _GROUPS = 65
 _OUTCOMES = ("win", "draw", "loss")
 
@@ -202,37 +202,40 @@ class Checked(NamedTuple):
         return 100.0 * self.bad / (self.good + self.bad) if self.good + self.bad else 0.0
 
 
-def check_games(book: Book, games: Iterable[Sequence[tuple[int, int]]], going: Going = silent) -> Checked:
-    """Compare games, given as their positions one after another, with the book, each (position, move) once.
+def check_games(book: Book, games: Iterable[bytes], going: Going = silent) -> tuple[Checked, list[str]]:
+    """Compare games from the initial position, given as their moves (squares 0..63, passes may be left out), with the
+    book, each (position, move) once; then names the games with an illegal move, which are used up to it.
 
     Positions deeper than the book goes do not count. Moves that are mirror images of each other are one.
     """
-    table = book.table
-    seen: set[tuple[tuple[int, int], tuple[int, int]]] = set()
-    missing = good = bad = 0
-    for number, positions in enumerate(games, 1):
-        going("check", number, 0)
-        for before, after in itertools.pairwise(positions):
-            if 64 - (before[0] | before[1]).bit_count() < book.options.min_empties:
-                break
-            key = table.canonical(*before)[:2], table.canonical(*after)[:2]
-            if key in seen:
-                continue
-            seen.add(key)
-            entry = book.entry(*before)
-            if entry is None:
-                missing += 1
-                continue
-            best = {
-                table.canonical(*table.play(entry.player, entry.opponent, move.move))[:2]
-                for move in book.known_moves(entry)
-                if move.score >= entry.score
-            }
-            if key[1] in best:
-                good += 1
-            else:
-                bad += 1
-    return Checked(missing, good, bad)
+    table, least = book.table, book.options.min_empties
+    pairs: list[Words] = [np.empty((0, 4), np.uint64)]
+    problems = []
+    waiting = 0
+    for number, moves in enumerate(games, 1):
+        positions, illegal = table.replay(*START, moves, max(0, least - 1))
+        if illegal is not None:
+            problems.append(f"game {number}: move {illegal + 1} is not legal")
+        before = positions[:-1]
+        shallow = 64 - np.bitwise_count(before[:, 0] | before[:, 1]) >= least
+        pairs.append(np.concatenate([before, positions[1:]], axis=1)[shallow])
+        waiting += len(before)
+        if waiting > _PAIRS:
+            pairs, waiting = [_different(pairs)], 0
+            going("check", number, 0)
+    counts = np.zeros(3, np.uint64)
+    found = _different(pairs)
+    for start, end in slices(len(found), _SLICE, "check", going):
+        part = np.ascontiguousarray(found[start:end])
+        with table.lock:
+            kernels().judge_moves(table.context, address(part), len(part), address(counts))
+    return Checked(*counts.tolist()), problems
+
+
+def _different(pairs: list[Words]) -> Words:
+    """Each row of some arrays once."""
+    rows = np.ascontiguousarray(np.concatenate(pairs))
+    return np.unique(rows.view("V32")).view(np.uint64).reshape(-1, 4)
 
 
 def problems(book: Book, empties: int, count: int, going: Going = silent) -> Iterator[str]:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 import referee
-from toys import contents
+from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import NotInBook
@@ -88,6 +88,38 @@ def test_a_stop_ends_a_long_search_and_the_book_is_sound() -> None:
     assert search(*START, 2, 0) is None
     search.resume()
     assert search(*START, 2, 0) is not None
+
+
+def plainly_known(book: Book, root: tuple[int, int]) -> dict[tuple[int, int], tuple[int, int]]:
+    """Best move and score of every board that links from ``root`` lead to."""
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    waiting = [root]
+    while waiting:
+        board = waiting.pop()
+        entry = book.entry(*board)
+        if board in found or entry is None:
+            continue
+        moves = book.moves_on(*board)
+        if -64 <= entry.score <= 64 and book.table.moves(*board):
+            found[board] = (moves[0].move if moves else 64), entry.score
+        waiting += [book.table.play(*board, move.move) for move in moves if move.linked]
+    return found
+
+
+@pytest.mark.parametrize("opening", [(), (44,), (26, 18)])
+def test_what_a_book_knows_is_what_its_links_lead_to(opening: tuple[int, ...]) -> None:
+    book = small_book(depth=8)
+    deviate(book, START, Worker(toy), 3, 8)
+    root = START
+    for move in opening:
+        root = book.table.play(*root, move)
+    expected = plainly_known(book, root)
+    known = list(known_scores(book, root, 1 << 16))
+    assert {entry[:2]: entry[2:4] for entry in known} == expected
+    assert len(known) == len(expected) > 3
+    discs = [(entry[0] | entry[1]).bit_count() for entry in known]
+    assert discs == sorted(discs)
+    assert all(entry[4] == level_limits(2, 64 - count) for entry, count in zip(known, discs, strict=True))
 
 
 def test_what_a_book_knows_spares_the_search_its_work() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats.text import board_text
-from desdaemon.book.growth.add import game_positions
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.books.jobs import Result
@@ -211,7 +210,9 @@ def _verify(run: Run) -> Result:
 def _check(run: Run) -> Result:
     book = run.book
     games = Games(run)
-    found = report.check_games(book, (game_positions(book, game.moves) for game in games), run.going)
+    found, illegal = report.check_games(book, (game.moves for game in games), run.going)
+    for complaint in illegal:
+        games.complain(complaint)
     line = f"Positions : {found.missing} missing, {found.good} good, {found.bad} bad ({found.bad_percent:.2f}% bad)"
     return {"missing": found.missing, "good": found.good, "bad": found.bad, "text": [*games.problems, line]}
 
