@@ -1,53 +1,17 @@
-"""Command lines of the client programs: numbers and files, how a daemon is named, and complaints of one line."""
+"""Command lines of the client programs: files, and how a daemon is named; the rest is in the protocol package."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
-from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.command_line import Parser, real, whole
 from desdaemon.protocol.errors import BadInput, quoted
 
 from .blocking import Client
 
-
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line and ends with status 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """See `argparse`."""
-        expected = "" if ": expected " in message else f": expected what {self.prog} --help shows"
-        self.exit(2, f"{self.prog}: {message}{expected}\n")
-
-
-def whole(low: int, high: int) -> Callable[[str], int]:
-    """An argument's type: a whole number in that range."""
-
-    def parse(text: str) -> int:
-        number = whole_number(text)
-        if number is None or not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{quoted(text)}: expected a whole number from {low} to {high}")
-        return number
-
-    return parse
-
-
-def real(low: float, high: float) -> Callable[[str], float]:
-    """An argument's type: a number in that range."""
-
-    def parse(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = float("nan")
-        if not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{quoted(text)}: expected a number from {low:g} to {high:g}")
-        return number
-
-    return parse
+__all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole"]
 
 
 def check_writable(option: str, path: str) -> None:

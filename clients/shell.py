@@ -28,13 +28,18 @@ PROMPT = "desdaemon> "
 _LONGEST_HISTORY = 2_000
 
 
-def main(arguments: list[str]) -> int:
-    """Run the shell; returns the exit status: 0, 1 when a daemon or a command failed, 2 for a bad command line."""
+def command_line() -> Parser:
+    """The command line."""
     parser = Parser("desdaemon shell", description="A prompt of a daemon: the text protocol, or operations as JSON.")
     add_daemon(parser)
     parser.add_argument("-c", action="append", dest="lines", metavar="LINE", help="carry out this line; repeatable")
     parser.add_argument("--json", action="store_true", help='lines are operations: analyze {"moves": "f5", "level": 9}')
-    named = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Run the shell; returns the exit status: 0, 1 when a daemon or a command failed, 2 for a bad command line."""
+    named = command_line().parse_args(arguments)
     try:
         with connected(named) as client:
             shell = Shell(client, named.json)

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from desdaemon.command_line.sub_commands import SUB_COMMANDS, SubCommand, find_sub_command, near_sub_command
 from desdaemon.dialects.protocols import NAMES as PROTOCOLS
-from desdaemon.protocol.commands.options import find_option, whole_number
+from desdaemon.protocol.commands.options import OPTIONS, find_option, whole_number
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean, nearest
 from desdaemon.session.settings import Settings, read_option_file
 
 if TYPE_CHECKING:
@@ -21,61 +23,38 @@ if TYPE_CHECKING:
 
 OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
 
-USAGE = """\
-desdaemon [OPTION ...]              the text protocol on standard input and output
-desdaemon -PROTOCOL [OPTION ...]    another one, also --protocol PROTOCOL: {protocols}
-desdaemon --zmq [OPTION ...]        sockets for other clients beside it, with the options of desdaemon serve
-desdaemon -solve FILE [OPTION ...]  solve the problems of an OBF file (- is standard input)
-desdaemon -wtest FILE [OPTION ...]  check the theoretical scores of a WTHOR file
-desdaemon -bench N [OPTION ...]     solve N random positions
-desdaemon COMMAND [ARGUMENT ...]
+USAGES = (
+    ("[OPTION ...]", "the text protocol on standard input and output"),
+    ("-PROTOCOL [OPTION ...]", "another one, also --protocol PROTOCOL: {protocols}"),
+    ("--zmq [OPTION ...]", "sockets for other clients beside it, with the options of desdaemon serve"),
+    ("-solve FILE [OPTION ...]", "solve the problems of an OBF file (- is standard input)"),
+    ("-wtest FILE [OPTION ...]", "check the theoretical scores of a WTHOR file"),
+    ("-bench N [OPTION ...]", "solve N random positions"),
+    ("help [TOPIC]", "a command, an option, book and a book command, or a program of those below"),
+    ("PROGRAM [ARGUMENT ...]", "one of the programs below"),
+)
 
-Commands:
-  perft N [--mode 1|2]              count the lines of N plies; in mode 2 a pass is not a ply
-  count games|shapes N              count lines of play, or sets of occupied squares, of up to N plies
-  count positions N [1|2|3]         count the positions after N discs, see the command count in help
-{commands}
-
-  --help, --version                 this text, name and version
-  -edax                             the text protocol, moves announced in Edax's name
-  -o FILE, -option-file FILE        read options from a file: name = value, # begins a comment; edax.ini in
-                                    the current folder is read first
-"""
+WORDS = (
+    ("-h, --help", "this text; -h N is the size of the table"),
+    ("--version", "name and version"),
+    ("--config FILE", "read options from this TOML file instead of {configuration}; none reads no file"),
+    ("-edax", "the text protocol, moves announced in Edax's name"),
+    (
+        "-o, -option-file FILE",
+        "read options from a file: name = value, # begins a comment; with any option of Edax's, edax.ini in the "
+        "current folder is read first",
+    ),
+)
+"""What the command line knows besides options and sub-commands."""
 
 
 OPTION_FILE = "edax.ini"
-"""Read first where the current folder has it."""
+"""Read first where the current folder has it and an option of Edax's is given."""
 
 
-_MOST_PLIES = {"games": 60, "shapes": 8}
 _TOLD = {"help": "help", "?": "help", "version": "version", "v": "version"}
-
-
-class SubCommand(NamedTuple):
-    """A command line of its own: its name of one or two words, what it does, and the module whose ``main`` does it.
-
-    ``main`` gets the arguments after the name and returns the exit status.
-    """
-
-    name: str
-    help: str
-    module: str
-
-
-SUB_COMMANDS = (
-    SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
-    SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
-    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
-    SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.search.simulation"),
-    SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
-    SubCommand("serve", "answer clients over sockets", "desdaemon.server.server"),
-    SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
-    SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
-    SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
-    SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
-    SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
-    SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
-)
+_WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
+_OURS = ("protocol", "config")
 
 
 class UsageError(Exception):
@@ -90,7 +69,8 @@ class Invocation(NamedTuple):
     """A command line, understood: the settings, the file to solve or "", what to mention, and the protocol.
 
     ``batch`` is a line of the text protocol to carry out instead of a dialogue, or ""; ``told`` is ``help`` or
-    ``version`` where that is all that was asked for.
+    ``version`` where that is all that was asked for. ``edax`` is set where the program's name or an option was
+    Edax's, ``config`` is the configuration file that was named.
     """
 
     settings: Settings
@@ -99,6 +79,8 @@ class Invocation(NamedTuple):
     protocol: str = "text"
     batch: str = ""
     told: str = ""
+    edax: bool = False
+    config: str = ""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -106,13 +88,11 @@ def main(argv: list[str] | None = None) -> int:
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        if arguments[:1] == ["perft"]:
-            return _perft(arguments[1:])
-        if arguments[:1] == ["count"]:
-            return _count(arguments[1:])
-        command = _sub_command(arguments)
+        command = find_sub_command(arguments)
         if command:
-            return _main_of(command)(arguments[len(command.name.split()) :])
+            return _ended(command, arguments[len(command.name.split()) :])
+        if arguments[:1] == ["help"] and len(arguments) > 1:
+            return _help(" ".join(arguments[1:]))
         return _run(program, arguments)
     except UsageError as error:
         return _refuse(str(error), BAD_COMMAND_LINE)
@@ -126,16 +106,23 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
+def _ended(command: SubCommand, arguments: list[str]) -> int:
+    """Run a sub-command; its exit status, also where its parser of arguments leaves by itself."""
+    try:
+        return command.main(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else OK
+
+
 def _run(program: str, arguments: list[str]) -> int:
     names = {argument.lstrip("-") for argument in arguments[:1] if argument.startswith("-")}
     if "count" in names:
-        return _count(arguments[1:])
+        return main(["count", *arguments[1:]])
     if "bench" in names and whole_number("".join(arguments[1:2])) is None:
         return main(["bench", *arguments[1:]])
     zmq = [argument for argument in arguments if argument in ("--zmq", "-zmq")]
     arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
-    found = ["-o", OPTION_FILE] if os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
-    invocation = read_arguments([*found, *arguments], "edax" in program.lower(), _named_protocol(program))
+    invocation = configured(arguments, program)
     if invocation.told:
         return _tell(invocation.told)
     for warning in invocation.warnings:
@@ -158,11 +145,66 @@ def _run(program: str, arguments: list[str]) -> int:
     return serve(invocation.settings, engines, invocation.protocol, beside)
 
 
-def _tell(what: str) -> int:
-    from desdaemon.commands.game import option_help, version_text
+def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
+    """Understand the options after those of the configuration file and of `OPTION_FILE`; raises as `read_arguments`.
 
-    print(version_text() if what == "version" else usage() + "\n" + "\n".join(option_help()))  # noqa: T201
+    ``section`` is the table of the configuration file that counts; the protocol's unless given.
+    """
+    from desdaemon.command_line.configuration import configuration_path, configure
+
+    begun = Invocation(Settings(), "", [], _named_protocol(program), edax="edax" in program.lower())
+    asked = read_arguments(arguments, begun.edax, begun.protocol)
+    if asked.told:
+        return asked
+    chosen = False
+    path = asked.config or configuration_path()
+    if asked.config != "none" and (asked.config or os.path.isfile(path)):  # noqa: PTH113
+        try:
+            names, warnings = configure(begun.settings, path, section or asked.protocol)
+        except BadInput as error:
+            raise UnusableFile(str(error)) from None
+        chosen = "edax-compatible" in names
+        begun.warnings.extend(warnings)
+    first = ["-o", OPTION_FILE] if asked.edax and os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
+    found = read_arguments([*first, *arguments], begun.edax, begun.protocol, begun.settings, chosen)
+    return found._replace(warnings=begun.warnings + found.warnings)
+
+
+def _tell(what: str) -> int:
+    if what == "version":
+        from desdaemon.commands.game import version_text
+
+        print(version_text())  # noqa: T201
+        return OK
+    from desdaemon.commands.help import laid_out, option_page
+
+    width = _width()
+    print(usage(width) + "\n\n" + "\n".join(laid_out(option_page(), width)))  # noqa: T201
     return OK
+
+
+def _help(topic: str) -> int:
+    """`desdaemon help TOPIC`: a sub-command's own help, or what `help` says in the text protocol."""
+    from desdaemon.commands.help import laid_out
+    from desdaemon.commands.help import topic as pages
+
+    command = find_sub_command(topic.split())
+    if command and topic == command.name:
+        sys.stdout.write(command.usage())
+        return OK
+    try:
+        found = pages(topic)
+    except BadInput as error:
+        raise UsageError(str(error)) from None
+    print("\n\n".join("\n".join(laid_out(page, _width())) for page in found))  # noqa: T201
+    return OK
+
+
+def _width() -> int:
+    """The columns to print help in: the terminal's, 80 where there is none."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
@@ -184,23 +226,17 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
     return rest, open_sockets
 
 
-def usage() -> str:
-    """What ``--help`` says before the options."""
-    commands = [f"  {command.name + ' [ARGUMENT ...]':<34}{command.help}" for command in SUB_COMMANDS]
-    return USAGE.format(protocols=" ".join(PROTOCOLS[1:]), commands="\n".join(commands))
+def usage(width: int = 0) -> str:
+    """What ``--help`` says before the options, in lines no longer than ``width``; 0 does not break any."""
+    from desdaemon.command_line.configuration import configuration_path
+    from desdaemon.commands.help import Entry, Page, laid_out
 
-
-def _sub_command(arguments: list[str]) -> SubCommand | None:
-    """The sub-command that the arguments begin with, the one of the longest name."""
-    found = [command for command in SUB_COMMANDS if arguments[: len(command.name.split())] == command.name.split()]
-    return max(found, key=lambda command: len(command.name), default=None)
-
-
-def _main_of(command: SubCommand) -> Callable[[list[str]], int]:
-    from importlib import import_module
-
-    main: Callable[[list[str]], int] = import_module(command.module).main
-    return main
+    shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": configuration_path()}
+    page: Page = ["Usage:", *(Entry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]
+    page += ["", "Programs, each with a --help of its own:"]
+    page += [Entry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
+    page += ["", *(Entry(head, text.format(**shown), 37) for head, text in WORDS)]
+    return "\n".join(laid_out(page, width))
 
 
 def _named_protocol(program: str) -> str:
@@ -208,16 +244,22 @@ def _named_protocol(program: str) -> str:
     return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
 
 
-def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str = "text") -> Invocation:
-    """Understand the options; raises `UsageError`, and `OSError` or `UnusableFile` for an option file.
+def read_arguments(
+    arguments: list[str],
+    edax_name: bool = False,
+    protocol: str = "text",
+    settings: Settings | None = None,
+    chosen: bool = False,
+) -> Invocation:
+    """Understand the options, over ``settings``; raises `UsageError`, and `OSError` or `UnusableFile` for option files.
 
     The announcements are Edax's (``edax-compatible``) when the program's own name says Edax or when any option
-    that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both.
+    that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both
+    (``chosen``: it has been set already).
     """
-    settings = Settings()
-    solve = batch = ""
+    settings = settings or Settings()
+    solve = batch = config = ""
     warnings: list[str] = []
-    chosen = False
     waiting = list(reversed(arguments))
     while waiting:
         argument = waiting.pop()
@@ -228,19 +270,20 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
         if name == "edax" and not equals:
             protocol, edax_name = "text", True
             continue
-        if name in _TOLD and not equals:
-            return Invocation(settings, "", [], told=_TOLD[name])
+        alone = name == "h" and not equals and not waiting and argument.startswith("-")
+        if (name in _TOLD and not equals) or alone:
+            return Invocation(settings, "", [], told=_TOLD.get(name, "help"))
         option = find_option(name)
         if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
             value = "on"
-        elif option or name in ("solve", "wtest", "bench", "o", "option-file", "protocol"):
+        elif option or name in _WITH_VALUE:
             if not equals and not waiting:
                 raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
             value = given if equals else waiting.pop()
         else:
-            raise UsageError(f"{quoted(argument)} is not an option: expected one of those that --help lists")
-        if name == "protocol":
-            protocol = _protocol(value)
+            raise UsageError(_unknown(argument, name))
+        if name in _OURS:
+            protocol, config = (_protocol(value), config) if name == "protocol" else (protocol, value)
             continue
         edax_name = edax_name or option is None or option.edax
         if option is None and name == "solve":
@@ -259,12 +302,23 @@ def read_arguments(arguments: list[str], edax_name: bool = False, protocol: str 
                 raise UsageError(f"-{error}") from None
     if not chosen:
         settings.edax_compatible = edax_name
-    return Invocation(settings, solve, warnings, protocol, batch)
+    return Invocation(settings, solve, warnings, protocol, batch, edax=edax_name, config=config)
+
+
+def _unknown(argument: str, name: str) -> str:
+    """The message about an argument that is nothing, with what it may be a slip of."""
+    names = [*(option.name for option in OPTIONS), *_TOLD, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
+    dashes = argument[: len(argument) - len(argument.lstrip("-"))]
+    near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
+    meant = f"; did you mean {quoted(dashes + near)}?" if near else ""
+    what = "is not an option" if dashes else "is neither a program nor an option"
+    return f"{quoted(argument)} {what}: expected one of those that --help lists{meant}"
 
 
 def _protocol(name: str) -> str:
     if name not in PROTOCOLS:
-        raise UsageError(f"--protocol {quoted(name)}: expected one of {' '.join(PROTOCOLS)}")
+        near = did_you_mean(name, PROTOCOLS)
+        raise UsageError(f"--protocol {quoted(name)}: expected one of {' '.join(PROTOCOLS)}{near}")
     return name
 
 
@@ -283,55 +337,3 @@ def _option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
 def _refuse(message: str, status: int) -> int:
     sys.stderr.write(f"desdaemon: {message}\n")
     return status
-
-
-def _perft(arguments: list[str]) -> int:
-    mode = 1
-    words = list(arguments)
-    for flag in ("--mode", "-mode"):
-        if flag in words:
-            at = words.index(flag)
-            mode = _number(words[at + 1 : at + 2], "perft --mode", 1, 2)
-            del words[at : at + 2]
-    if len(words) != 1:
-        raise UsageError("perft: expected a depth and optionally --mode 1 or --mode 2")
-    depth = _number(words, "perft", 0, 60)
-
-    from desdaemon.engine.counting import perft
-    from desdaemon.protocol.othello.rules import START
-
-    print(perft(*START, depth, mode))  # noqa: T201
-    return OK
-
-
-def _count(arguments: list[str]) -> int:
-    if len(arguments) == 2 and arguments[0] in _MOST_PLIES:
-        plies = _number(arguments[1:], f"count {arguments[0]}", 0, _MOST_PLIES[arguments[0]])
-
-        from desdaemon.dialects.stdio import carry_out
-        from desdaemon.search.loader import EngineSource, build_engine
-
-        return carry_out(Settings(), EngineSource(build_engine), f"count {arguments[0]} {plies}")
-    if not 2 <= len(arguments) <= 3 or arguments[0] != "positions":
-        raise UsageError(
-            "count: expected games, positions or shapes and a depth, behind positions a definition too, 1 to 3"
-        )
-    depth = _number(arguments[1:2], "count positions", 0, 12)
-    definitions = [_number(arguments[2:], "count positions, definition", 1, 3)] if arguments[2:] else [1, 2, 3]
-
-    from desdaemon.engine.counting import count_positions
-
-    try:
-        for definition in definitions:
-            print(count_positions(depth, definition))  # noqa: T201
-    except MemoryError as error:
-        return _refuse(f"count positions {depth}: {error}", UNUSABLE)
-    return OK
-
-
-def _number(words: list[str], what: str, low: int, high: int) -> int:
-    number = whole_number(words[0]) if words else None
-    if number is None or not low <= number <= high:
-        shown = quoted(words[0]) if words else "nothing"
-        raise UsageError(f"{what}: {shown} given, expected a whole number from {low} to {high}")
-    return number

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from desdaemon.engine.warmup import command_line
+
+__all__ = ["command_line", "main"]
+
 
 def main(argv: Sequence[str]) -> int:
     """As `desdaemon.engine.warmup.main`, for both libraries."""

@@ -7,7 +7,6 @@ random play stand in, which compare with nothing but themselves.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import json
 import os
@@ -25,6 +24,8 @@ from typing import Any, NamedTuple
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
+from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.spelling import did_you_mean
 
 from .exports import SPEC
 from .limits import Limits, level_limits
@@ -406,13 +407,12 @@ _MEASUREMENTS: dict[str, str] = {
 }
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the measurements named (by default all but the last two); returns the exit status."""
-    parser = argparse.ArgumentParser(
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(
         prog="desdaemon bench",
         description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(f"{name:10} {what}" for name, what in _MEASUREMENTS.items()),
+        epilog="\n".join(f"  {name:11} {what}" for name, what in _MEASUREMENTS.items()),
     )
     parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")
     parser.add_argument("--problems", type=Path, default=Path("../shared/data/problems"), help="folder of OBF files")
@@ -420,10 +420,17 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--eval-file", help="weights other than the shipped ones")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the measurements named (by default all but the last two); returns the exit status."""
+    parser = command_line()
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
     if unknown:
-        parser.error(f"no measurement is called {unknown[0]!r}; there are {', '.join(_MEASUREMENTS)}")
+        near = did_you_mean(unknown[0], _MEASUREMENTS)
+        parser.error(f"{unknown[0]!r}: expected one of {', '.join(_MEASUREMENTS)}{near}")
     if arguments.repeat < 1:
         parser.error("--repeat must be at least 1")
     chosen = arguments.what or list(_MEASUREMENTS)[:-2]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights, WeightsError
+from desdaemon.protocol.command_line import Parser
 
 from .exports import SPEC
 
@@ -38,14 +38,19 @@ class _Bar:
             sys.stderr.flush()
 
 
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(prog="desdaemon warmup", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
+    return parser
+
+
 def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
     """Compile the libraries ``specs`` that are not in the cache and expand the shipped weights.
 
     Returns the exit status: 0; 1 when something failed, or with ``--check`` when something would have to be made.
     """
-    parser = argparse.ArgumentParser(prog="desdaemon warmup", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only look: exit 1 if anything is not compiled yet")
-    arguments = parser.parse_args(argv)
+    arguments = command_line().parse_args(argv)
     print(f"{'what':24} {'state':10} {'seconds':>8}")
     status = 0
     for spec in specs:

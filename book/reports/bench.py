@@ -6,7 +6,6 @@ time, files and threads in wall time; the figure is the median of some runs.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
@@ -25,6 +24,7 @@ from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import Options
 from desdaemon.book.record import START
 from desdaemon.book.storage import snapshot
+from desdaemon.protocol.command_line import Parser
 
 
 class Measure(NamedTuple):
@@ -116,13 +116,18 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     yield bench.timed("import .egbk3", thread, lambda: egaroucid.read(egbk3))
 
 
-def main(argv: Sequence[str]) -> int:
-    """Print the figures; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="desdaemon bench book", description=__doc__)
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(prog="desdaemon bench book", description=__doc__)
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the figures; returns the exit status."""
+    arguments = command_line().parse_args(argv)
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for measure in run(arguments.ply, Path(folder), repeat=max(1, arguments.repeat)):

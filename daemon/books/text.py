@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, parse_line
+from desdaemon.protocol.commands.book import parse_line
 from desdaemon.protocol.errors import BadInput
 
 from .service import Caller
@@ -43,16 +43,6 @@ def caller_of(session: Session) -> Caller:
         session.engine,
         counted=game.counted,
     )
-
-
-def book_help() -> list[str]:
-    """A line for each book command."""
-    lines = ["Book Commands:"]
-    for command in BOOK_COMMANDS:
-        aliases = f" ({', '.join(command.aliases)})" if command.aliases else ""
-        lines.append(f"  book {command.usage}{aliases}")
-        lines.append(f"        {command.help}")
-    return lines
 
 
 class Speaker(Protocol):

@@ -14,6 +14,7 @@ from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
@@ -30,7 +31,8 @@ def carry_out(text: TextDialect, argument: str) -> None:
     command = next((command for command in BASE_COMMANDS if command.name == name), None)
     if command is None:
         expected = ", ".join(command.name for command in BASE_COMMANDS)
-        raise BadInput(f"base {quoted(argument)}: expected one of {expected}")
+        near = did_you_mean(name, [command.name for command in BASE_COMMANDS])
+        raise BadInput(f"base {quoted(argument)}: expected one of {expected}{near}")
     if len(words) - 1 != len(command.parameters.split()):
         raise BadInput(f"base {quoted(argument)}: expected base {command.name} {command.parameters}")
     with text.session.interrupt.searching(bounded=True) as search:

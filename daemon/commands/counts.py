@@ -11,6 +11,7 @@ from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
@@ -59,7 +60,8 @@ def _count(text: TextDialect, argument: str) -> None:
     words = rest.split()
     counter = _COUNTERS.get(what.lower())
     if counter is None or not words or len(words) > (2 if counter is _positions else 1):
-        raise BadInput(f"count {quoted(argument)}: expected games, positions or shapes, and a depth")
+        near = did_you_mean(what, _COUNTERS) if counter is None else ""
+        raise BadInput(f"count {quoted(argument)}: expected games, positions or shapes, and a depth{near}")
     counter(text, words)
 
 

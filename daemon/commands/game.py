@@ -6,30 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.protocol.commands.options import OPTIONS, Option, find_option, number_within
-from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS, Command, find_command
+from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import square_text
 from desdaemon.protocol.othello.rules import squares
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
-
-# What Edax has on that page of its help.
-_TESTS = (
-    "bench",
-    "count",
-    "estimate",
-    "mobility",
-    "perft",
-    "resources",
-    "script-to-obf",
-    "select-hard",
-    "solve",
-    "wtest",
-)
-
-_KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
 
 
 def _init(text: TextDialect, argument: str) -> None:
@@ -117,73 +100,11 @@ def _options(text: TextDialect, argument: str) -> None:
     text.say("\n".join(f"\t{option.name} = {value}" for option, value in text.session.settings.listed()))
 
 
-def command_help() -> list[str]:
-    """A line for each command."""
-    lines = ["Commands:", *map(_command_entry, COMMANDS)]
-    lines.append(_entry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."))
-    lines.append(_entry("{...}", "Go on with one JSON object a line, of which this is the first."))
-    return lines
-
-
-def base_help() -> list[str]:
-    """A line for each command on files of games."""
-    return [
-        "Game DataBase:",
-        *(_entry(f"base {command.name} {command.parameters}", command.help) for command in BASE_COMMANDS),
-    ]
-
-
-def option_help() -> list[str]:
-    """A line for each option, those that change nothing last."""
-    lines = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
-    lines += [_option_entry(option) for option in OPTIONS if not option.idle]
-    idle = ", ".join(option.name for option in OPTIONS if option.idle)
-    return [*lines, "", "Accepted without any effect:", f"  {idle}"]
-
-
-def _command_entry(command: Command) -> str:
-    return _entry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
-
-
-def _option_entry(option: Option) -> str:
-    return _entry(f"{', '.join((option.name, *option.aliases))} {_values(option)}".rstrip(), option.help)
-
-
-def _values(option: Option) -> str:
-    if option.kind == "int":
-        return f"{option.low}..{option.high}"
-    return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]
-
-
-def _entry(head: str, help: str) -> str:
-    return f"  {head:<32}{help}" if len(head) < 32 else f"  {head}\n{'':34}{help}"
-
-
 def _help(text: TextDialect, argument: str) -> None:
-    from desdaemon.books.text import book_help
+    from .help import laid_out, terminal_width, topic
 
-    pages = {"commands": command_help, "options": option_help, "book": book_help, "base": base_help}
-    topic = argument.lower()
-    if topic == "test":
-        text.say("\n".join(["Tests:", *(_command_entry(command) for command in COMMANDS if command.name in _TESTS)]))
-        return
-    if topic and topic not in pages:
-        text.say("\n".join(_named(argument)))
-        return
-    shown = [pages[topic]] if topic else pages.values()
-    text.say("\n\n".join("\n".join(page()) for page in shown))
-
-
-def _named(name: str) -> list[str]:
-    """The lines of the command and the option of that name."""
-    command, option = find_command(name.lower()), find_option(name.lstrip("-"))
-    lines = [_command_entry(command)] if command else []
-    lines += [_option_entry(option)] if option else []
-    if not lines:
-        raise BadInput(
-            f"help {quoted(name)}: expected commands, options, book, base, test, a command, an option or nothing"
-        )
-    return lines
+    width = 0 if text.session.remote else terminal_width()
+    text.say("\n\n".join("\n".join(laid_out(page, width)) for page in topic(argument)))
 
 
 def _book(text: TextDialect, argument: str) -> None:

@@ -98,6 +98,7 @@ class TextDialect:
         except BadInput:
             raise BadInput(
                 f"Unknown command/Illegal move: {quoted(line)}: expected a command (see help) or a move such as D3"
+                f"{_suggestion(word)}"
             ) from None
         self.session.play_move(move)
         self._played_on = True
@@ -253,6 +254,15 @@ def find_handler(name: str) -> Callable[[TextDialect, str], None]:
         if name in handlers:
             return handlers[name]
     raise KeyError(name)
+
+
+def _suggestion(word: str) -> str:
+    """The command or option that may have been meant, for the end of a message."""
+    from desdaemon.protocol.commands.options import OPTIONS
+    from desdaemon.protocol.commands.text import COMMANDS
+    from desdaemon.protocol.spelling import did_you_mean
+
+    return did_you_mean(word.lstrip("-"), [known.name for known in (*COMMANDS, *OPTIONS)])
 
 
 def _nothing() -> None:

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from desdaemon.books.service import processors
-from desdaemon.cli import UnusableFile, UsageError, read_arguments
+from desdaemon.cli import UnusableFile, UsageError, configured
 from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
@@ -56,7 +56,7 @@ def read_options(arguments: list[str]) -> tuple[Settings, ServeOptions]:
     """The settings and how to serve; raises `BadInput`."""
     given, insecure, rest = split_options(arguments)
     try:
-        invocation = read_arguments(rest)
+        invocation = configured(rest, section="serve")
     except (UsageError, UnusableFile) as error:
         raise BadInput(str(error)) from None
     except OSError as error:

@@ -193,7 +193,7 @@ def main(arguments: list[str]) -> int:
     """`desdaemon serve`; returns the exit status."""
     from .serve_options import USAGE, read_options
 
-    if arguments[:1] in (["--help"], ["-help"]):
+    if arguments[:1] in (["--help"], ["-help"]) or arguments == ["-h"]:
         sys.stdout.write(USAGE)
         return 0
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from desdaemon.protocol.commands.options import OPTIONS, Option, Value, find_option, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean
 
 _UNSET = -1
 
@@ -116,7 +117,8 @@ def read_option_file(settings: Settings, path: str) -> tuple[set[str], list[str]
         name, value = _split_setting(body)
         option = find_option(name)
         if option is None:
-            warnings.append(f"{path}, line {number}: {quoted(name)} is not an option")
+            near = did_you_mean(name, [option.name for option in OPTIONS])
+            warnings.append(f"{path}, line {number}: {quoted(name)} is not an option{near}")
             continue
         if option.kind == "flag" and not value:
             value = "on"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from desdaemon.engine.limits import SELECTIVITIES
+from desdaemon.protocol.command_line import Parser
 
 from .compiled import cores
 from .store import TrainingError
@@ -254,8 +255,9 @@ def _import(options: argparse.Namespace, command: str) -> None:
     write_shipped(options.out, packed, {**to_record(of_record(record)), **told})
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=PROGRAM, description=__doc__)
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(prog=PROGRAM, description=__doc__)
     stages = parser.add_subparsers(required=True, metavar="STAGE")
 
     def stage(name: str, run: Stage, about: str) -> argparse.ArgumentParser:
@@ -426,7 +428,7 @@ def main(argv: list[str]) -> int:
     from desdaemon.engine.evaluation.weights_file import WeightsError
 
     try:
-        options = _parser().parse_args(argv)
+        options = command_line().parse_args(argv)
     except SystemExit as end:
         return int(end.code or 0)
     command = " ".join([PROGRAM, *(shlex.quote(argument) for argument in argv)])

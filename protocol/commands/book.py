@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import parse_move
+from desdaemon.protocol.spelling import did_you_mean
 
 from .options import expected_value, whole_number
 
@@ -427,7 +428,9 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
     name, _, rest = line.strip().partition(" ")
     command = find_book_command(name.lower())
     if command is None:
-        raise BadInput(f"Unknown book command: {quoted(f'book {line}'.strip())}: expected one that help book lists")
+        near = did_you_mean(name, [command.name for command in BOOK_COMMANDS])
+        shown = quoted(f"book {line}".strip())
+        raise BadInput(f"Unknown book command: {shown}: expected one that help book lists{near}")
     return command, _parse_parameters(command, rest.strip())
 
 

@@ -69,8 +69,8 @@ COMMANDS = (
     Command(
         "help",
         ("?",),
-        "[commands|options|book|base|test|name]",
-        "Show all commands and options, a part, or one.",
+        "[commands|options|book|base|test|programs|name]",
+        "Show all commands and options, a part, or one: `help hint`, `help book deviate`.",
     ),
     Command("nboard", (), "version", "Go on in NBoard's protocol, version 1 or 2."),
     Command("protocol_version", (), "", "Go on in GTP, of which this is the first command."),

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from checkout import ROOT
 
+from desdaemon.command_line.files import FILES
+
 DIRECTORIES = ("daemon", "engine", "book", "protocol", "clients")
 
 
@@ -99,7 +101,10 @@ def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"desdaemon-{version()}-py3-none-any.whl"
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {name.split("/")[0] for name in names} == {"desdaemon", f"desdaemon-{version()}.dist-info"}
+    own = f"desdaemon-{version()}"
+    assert {name.split("/")[0] for name in names} == {"desdaemon", f"{own}.data", f"{own}.dist-info"}
+    shared = {name.removeprefix(f"{own}.data/data/") for name in names if name.startswith(f"{own}.data/")}
+    assert shared == {path for path, _ in FILES.values()}
     for package, directory in tree().items():
         for path in (ROOT / directory).iterdir():
             if path.suffix == ".py":

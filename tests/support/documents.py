@@ -107,7 +107,7 @@ def essence(text: str, *, typed: bool) -> list[str]:
     # A search table keeps depth, score and the first move; a proved line of a report its move and score.
     text = re.sub(r" +\d+:\d\d\.\d{3} +\d+ +\d+ (\w\w) .*", r" \1", text)
     text = re.sub(r"^( *\d+  [XO] \w\w +[+-]\d+) .* exact .*$", r"\1", text, flags=re.MULTILINE)
-    text = re.sub(r"^Book .*\.\.\.(?:running|.* done: \d+ positions.*)$\n?", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^Book .*\.\.\.(?:running|.* done: .*)$\n?", "", text, flags=re.MULTILINE)
     text = re.sub(r" \(\d+(?:\.\d+)? s\)$", "", text, flags=re.MULTILINE)
     lines = [line.rstrip() for line in text.rstrip().splitlines()]
     # The last prompt is shown to nobody who has left.

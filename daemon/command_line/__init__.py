@@ -1,0 +1,1 @@
+"""What the command line is made of: sub-commands, the configuration file, help, the man page and completions."""

@@ -1,0 +1,80 @@
+"""The configuration file: options of the dialogue that hold at every start, in TOML.
+
+`$XDG_CONFIG_HOME/desdaemon/config.toml`, ``~/.config`` without that variable. A key is the name of an option, a table
+named after a protocol (or ``serve``) holds those that count there alone:
+
+    level = 18
+    n-tasks = 4
+
+    [gtp]
+    level = 12
+
+Options of the command line come after it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from desdaemon.dialects.protocols import NAMES as PROTOCOLS
+from desdaemon.protocol.commands.options import OPTIONS, find_option
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.session.settings import Settings
+
+SECTIONS = (*PROTOCOLS, "serve")
+
+# A start without the file must not pay for it: no pathlib, and tomllib only where there is something to read.
+
+
+def configuration_path() -> str:
+    """Where the file is unless the command line names another one; it need not exist."""
+    parent = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
+    return os.path.join(parent, "desdaemon", "config.toml")  # noqa: PTH118
+
+
+def configure(settings: Settings, path: str, section: str) -> tuple[set[str], list[str]]:
+    """Set the options of the file, those of the table ``section`` last.
+
+    Returns the names that were set, and warnings (unknown names).
+
+    Raises `BadInput` for what cannot be used, naming file and key, and `OSError` where the file cannot be read.
+    """
+    import tomllib
+
+    with open(path, "rb") as file:  # noqa: PTH123
+        try:
+            content = tomllib.load(file)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BadInput(f"{path}: {error}: expected TOML such as level = 16") from None
+    names: set[str] = set()
+    warnings: list[str] = []
+    tables = {name: table for name, table in content.items() if isinstance(table, dict)}
+    for name in tables:
+        if name not in SECTIONS:
+            near = did_you_mean(name, SECTIONS)
+            warnings.append(f"{path}: [{name}] is no table: expected one of {' '.join(SECTIONS)}{near}")
+    plain = {name: value for name, value in content.items() if name not in tables}
+    for where, values in (("", plain), (f"[{section}] ", tables.get(section, {}))):
+        for name, value in values.items():
+            names.add(name)
+            warnings += _set(settings, name, value, f"{path}: {where}")
+    return names, warnings
+
+
+def _set(settings: Settings, name: str, value: object, where: str) -> list[str]:
+    """Set one option; a warning where there is none of that name. Raises `BadInput`."""
+    option = find_option(name)
+    if option is None:
+        near = did_you_mean(name, [option.name for option in OPTIONS])
+        return [f"{where}{quoted(name)} is not an option{near}"]
+    if not isinstance(value, bool | int | float | str):
+        raise BadInput(f"{where}{name}: expected {option.expected}")
+    text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    if option.kind == "path":
+        text = os.path.expanduser(text)  # noqa: PTH111
+    try:
+        settings.set(option, text)
+    except BadInput as error:
+        raise BadInput(f"{where}{error}") from None
+    return []

@@ -1,0 +1,69 @@
+"""`desdaemon count`: games, positions, shapes and other properties of the game, counted without a dialogue."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.command_line import Parser, whole
+
+if TYPE_CHECKING:
+    import argparse
+
+MOST_PLIES = {"games": 60, "shapes": 8, "positions": 12}
+
+
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(prog="desdaemon count", description="Count what there is in the game of Othello.")
+    kinds = parser.add_subparsers(required=True, metavar="WHAT", dest="what")
+
+    def kind(name: str, run: Callable[[argparse.Namespace], int], help: str) -> Parser:
+        made: Parser = kinds.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
+        made.set_defaults(run=run)
+        if name in MOST_PLIES:
+            most = MOST_PLIES[name]
+            made.add_argument("depth", metavar="N", type=whole(0, most), help=f"plies, 0 to {most}")
+        return made
+
+    kind("games", _dialogue, "lines of play of 0 to N plies, as perft counts them")
+    kind("shapes", _dialogue, "sets of occupied squares after 0 to N plies, mirror images once")
+    positions = kind("positions", _positions, "positions after N discs have been placed, mirror images once")
+    positions.add_argument(
+        "definition",
+        nargs="?",
+        type=whole(1, 3),
+        help="1: as they are right after the move; 2: with forced passes made; 3: as 2, without games that are over; "
+        "all three unless given",
+    )
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Count; the exit status: 0, 1 where memory is short, 2 for a bad command line."""
+    asked = command_line().parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = asked.run
+    return run(asked)
+
+
+def _dialogue(asked: argparse.Namespace) -> int:
+    """As the text protocol's command, whose lines come one by one and can be interrupted."""
+    from desdaemon.dialects.stdio import carry_out
+    from desdaemon.search.loader import EngineSource, build_engine
+    from desdaemon.session.settings import Settings
+
+    return carry_out(Settings(), EngineSource(build_engine), f"count {asked.what} {asked.depth}")
+
+
+def _positions(asked: argparse.Namespace) -> int:
+    from desdaemon.engine.counting import count_positions
+
+    try:
+        for definition in [asked.definition] if asked.definition else [1, 2, 3]:
+            sys.stdout.write(f"{count_positions(asked.depth, definition)}\n")
+            sys.stdout.flush()
+    except MemoryError as error:
+        sys.stderr.write(f"desdaemon count: positions {asked.depth}: {error}\n")
+        return 1
+    return 0

@@ -1,0 +1,82 @@
+"""The sub-commands: the one table behind the command line, its help, the man page, the completions and the tests.
+
+Light: it is read at every start. A sub-command's own module is loaded when it is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon.protocol.spelling import nearest
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class SubCommand(NamedTuple):
+    """A command line of its own: its name of one or two words, what it does, and the module that does it.
+
+    The module's ``main`` gets the arguments after the name and returns the exit status; its ``command_line`` makes
+    the argument parser, where it has one; else ``USAGE`` of ``texts`` is what ``--help`` shows.
+    """
+
+    name: str
+    help: str
+    module: str
+    texts: str = ""
+
+    @property
+    def main(self) -> Callable[[list[str]], int]:
+        """What carries it out."""
+        found: Callable[[list[str]], int] = _loaded(self.module, "main")
+        return found
+
+    def parser(self) -> argparse.ArgumentParser | None:
+        """Its argument parser; None where it reads its arguments by itself."""
+        make: Callable[[], argparse.ArgumentParser] | None = _loaded(self.module, "command_line")
+        return make() if make else None
+
+    def usage(self) -> str:
+        """The text of its ``--help``."""
+        parser = self.parser()
+        return parser.format_help() if parser else str(_loaded(self.texts or self.module, "USAGE"))
+
+
+def _loaded(module: str, name: str) -> Any:
+    from importlib import import_module
+
+    return getattr(import_module(module), name, None)
+
+
+SUB_COMMANDS = (
+    SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
+    SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
+    SubCommand("serve", "answer clients over sockets", "desdaemon.server.server", "desdaemon.server.serve_options"),
+    SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
+    SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
+    SubCommand("perft", "count the lines of play of so many plies", "desdaemon.command_line.perft"),
+    SubCommand("count", "count games, positions, shapes", "desdaemon.command_line.count"),
+    SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
+    SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
+    SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
+    SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.search.simulation"),
+    SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
+    SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
+    SubCommand("completions", "completions for bash, zsh or fish, and the man page", "desdaemon.command_line.files"),
+)
+
+ALIASES = {"analyse": "analyze"}
+"""Other spellings of sub-commands."""
+
+
+def find_sub_command(arguments: list[str]) -> SubCommand | None:
+    """The sub-command that the arguments begin with, the one of the longest name."""
+    words = [ALIASES.get(argument, argument) for argument in arguments[:1]] + arguments[1:2]
+    found = [command for command in SUB_COMMANDS if words[: len(command.name.split())] == command.name.split()]
+    return max(found, key=lambda command: len(command.name), default=None)
+
+
+def near_sub_command(word: str) -> str:
+    """The name of a sub-command that ``word`` may be a slip of, or ""."""
+    return nearest(word, [command.name for command in SUB_COMMANDS if " " not in command.name])

@@ -1,0 +1,80 @@
+"""What the command lines of all sub-commands have in common: complaints of one line, suggestions, numbers, help.
+
+Used by every package that has a sub-command; loads argparse, so the dialogue must not load it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+from .commands.options import whole_number
+from .errors import quoted
+from .spelling import did_you_mean
+
+_UNKNOWN = re.compile(r"unrecognized arguments: (\S+)")
+_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Fills paragraphs to the terminal's width and leaves indented ones as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """See `argparse`."""
+        paragraphs = [part.strip("\n") for part in re.split(r"\n\s*\n", text)]
+        return "\n\n".join(
+            part if part.startswith(" ") else super(HelpFormatter, self)._fill_text(part, width, indent)
+            for part in paragraphs
+        )
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, with a suggestion, and ends with status 2. Options cannot be abbreviated."""
+
+    def __init__(self, *positional: object, **named: object) -> None:
+        """As `argparse.ArgumentParser`."""
+        named.setdefault("allow_abbrev", False)
+        named.setdefault("formatter_class", HelpFormatter)
+        super().__init__(*positional, **named)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        """See `argparse`."""
+        expected = "" if ": expected " in message else f": expected what {self.prog} --help shows"
+        self.exit(2, f"{self.prog}: {message}{expected}{self._suggestion(message)}\n")
+
+    def _suggestion(self, message: str) -> str:
+        unknown = _UNKNOWN.search(message)
+        if unknown:
+            names = [name for action in self._actions for name in action.option_strings]
+            return did_you_mean(unknown[1].partition("=")[0], names)
+        choice = _CHOICE.search(message)
+        return did_you_mean(choice[1], re.findall(r"[\w.-]+", choice[2])) if choice else ""
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """An argument's type: a whole number in that range."""
+
+    def parse(text: str) -> int:
+        number = whole_number(text)
+        if number is None or not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: expected a whole number from {low} to {high}")
+        return number
+
+    return parse
+
+
+def real(low: float, high: float) -> Callable[[str], float]:
+    """An argument's type: a number in that range."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            number = float("nan")
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{quoted(text)}: expected a number from {low:g} to {high:g}")
+        return number
+
+    return parse

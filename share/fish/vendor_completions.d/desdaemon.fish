@@ -1,0 +1,153 @@
+# fish completion for desdaemon, made by `desdaemon completions fish`
+complete -c desdaemon -n '__fish_use_subcommand' -a analyze -d 'report on a game of a file'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l game -r -d 'the game of that number in the file, from 1'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l player -r -d 'games of a player whose name contains this'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l list -d 'list the games instead'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l level -r -d 'level of the search (default 16)'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l depth -r -d 'plies to search instead'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l time -r -d 'seconds a position instead'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l book -r -d 'whether the daemon\'s book may answer'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l html -r -d 'write a page with board and graph; - is standard output'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l json -r -d 'write the analysis as JSON; - is standard output'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l threads -r -d 'search threads of the daemon that is started'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l eval-file -r -d 'evaluation weights of the daemon that is started'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l server -r -d 'ask a daemon that runs; without a name, this user\'s'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l key -r -d 'this client\'s key for the server, made by desdaemon keys new'
+complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l server-key -r -d 'the server\'s public key where the file does not hold it'
+complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l names -r -d 'what to call them'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l games -r -d 'games to play; default 20, or every opening of the file with both colours'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l openings -r -d 'begin with these games (txt ggf sgf pgn wtb edx)'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l plies -r -d 'play no more moves of an opening of the file than this'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l seed -r -d 'which of the listed openings of 8 moves, without a file'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l move-time -r -d 'seconds for each move'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l clock -r -d 'seconds for a game, and seconds added after each move'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l level -r -d 'level to tell the program (not possible in GTP)'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l margin -r -d 'milliseconds that a move may be late; default 0'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l patience -r -d 'seconds that a move without a limit may take; default 600'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l adjudicate -r -d 'read games out from N empty squares, 0 to 10'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l concurrency -r -d 'games at a time'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l sprt -r -d 'stop when the games decide between these (--sprt=-5,0)'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l journal -r -d 'keep the games there; the same command goes on with them'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'write the games at the end, in the format of the name'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
+complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l ipc -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l keys -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l insecure -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l data -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l limit -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-level -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-format -r
+complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
+complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l key -r -d 'this client\'s key, made by desdaemon keys new'
+complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l server-key -r -d 'the daemon\'s public key where the file does not hold it'
+complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l timeout -r -d 'seconds to wait for it (default 5)'
+complete -c desdaemon -n '__fish_seen_subcommand_from shell' -o c -r -d 'carry out this line; repeatable'
+complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l json -d 'lines are operations: analyze {"moves": "f5", "level": 9}'
+complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a new
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a list
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a allow
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a revoke
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l role -r
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l file -r
+complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
+complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play of so many plies'
+complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
+complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes'
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l problems -r -d 'folder of OBF files'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l prototypes -r -d 'folder of the laboratory\'s solver, to run beside'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l eval-file -r -d 'weights other than the shipped ones'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l repeat -r -d 'runs of which the median counts (3)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
+complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a self-play
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a positions
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a adjudicate
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a calibrate
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a install
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a all
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
+complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is not compiled yet'
+complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a bash
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a zsh
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a fish
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a man
+complete -c desdaemon -n '__fish_seen_subcommand_from completions' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_use_subcommand' -l help -d 'what there is'
+complete -c desdaemon -n '__fish_use_subcommand' -l version -d 'name and version'
+complete -c desdaemon -n '__fish_use_subcommand' -l config -r -d 'read options from this TOML file, none reads no file'
+complete -c desdaemon -n '__fish_use_subcommand' -l zmq -d 'sockets for other clients beside the dialogue'
+complete -c desdaemon -n '__fish_use_subcommand' -o gtp -d 'speak gtp on the standard streams'
+complete -c desdaemon -n '__fish_use_subcommand' -o nboard -d 'speak nboard on the standard streams'
+complete -c desdaemon -n '__fish_use_subcommand' -o xboard -d 'speak xboard on the standard streams'
+complete -c desdaemon -n '__fish_use_subcommand' -o cassio -d 'speak cassio on the standard streams'
+complete -c desdaemon -n '__fish_use_subcommand' -o json -d 'speak json on the standard streams'
+complete -c desdaemon -n '__fish_use_subcommand' -o solve -r -d 'solve the problems of a file'
+complete -c desdaemon -n '__fish_use_subcommand' -o wtest -r -d 'check a WTHOR file'
+complete -c desdaemon -n '__fish_use_subcommand' -o option-file -r -d 'read options'
+complete -c desdaemon -n '__fish_use_subcommand' -o level -r -d 'Strength, as Edax\'s levels'
+complete -c desdaemon -n '__fish_use_subcommand' -o depth -r -d 'Search depth in plies instead of the level\'s; -1 follows the level'
+complete -c desdaemon -n '__fish_use_subcommand' -o selectivity -r -d 'Selectivity of the search instead of the level\'s'
+complete -c desdaemon -n '__fish_use_subcommand' -o nodes -r -d 'Most nodes for one search; 0 is no limit'
+complete -c desdaemon -n '__fish_use_subcommand' -o move-time -r -d 'Time for each move'
+complete -c desdaemon -n '__fish_use_subcommand' -o game-time -r -d 'Time for all moves of a game, for each side'
+complete -c desdaemon -n '__fish_use_subcommand' -o speed -r -d 'Nodes a second that the planning of a game clock counts on'
+complete -c desdaemon -n '__fish_use_subcommand' -o alpha -r -d 'Lower end of the search window, discs'
+complete -c desdaemon -n '__fish_use_subcommand' -o beta -r -d 'Upper end of the search window, discs'
+complete -c desdaemon -n '__fish_use_subcommand' -o mode -r -d 'Who moves by itself: 0 White, 1 Black, 2 both sides, 3 neither'
+complete -c desdaemon -n '__fish_use_subcommand' -o n-tasks -r -d 'Search threads; no more than the machine has processors are used'
+complete -c desdaemon -n '__fish_use_subcommand' -o hash-table-size -r -d 'Size of the transposition table, as a power of two'
+complete -c desdaemon -n '__fish_use_subcommand' -o eval-file -r -d 'Evaluation weights, as Edax\'s eval.dat, instead of the built-in ones'
+complete -c desdaemon -n '__fish_use_subcommand' -o verbose -r -d '0 answers only, 1 board and final lines, 2 to 4 a line for each iteration'
+complete -c desdaemon -n '__fish_use_subcommand' -o q -d 'Same as verbose 0 (command line and option file only)'
+complete -c desdaemon -n '__fish_use_subcommand' -o vv -d 'Same as verbose 2 (command line and option file only)'
+complete -c desdaemon -n '__fish_use_subcommand' -o noise -r -d 'Depth from which verbose 2 shows iterations'
+complete -c desdaemon -n '__fish_use_subcommand' -o width -r -d 'Width of a line of the search table'
+complete -c desdaemon -n '__fish_use_subcommand' -o echo -d 'Repeat each command before its answer'
+complete -c desdaemon -n '__fish_use_subcommand' -o edax-compatible -d 'Announce moves as Edax does, in its name'
+complete -c desdaemon -n '__fish_use_subcommand' -o repeat -r -d 'Games to play in a row in mode 2'
+complete -c desdaemon -n '__fish_use_subcommand' -o auto-start -d 'Start a new game when one is over'
+complete -c desdaemon -n '__fish_use_subcommand' -o auto-swap -d 'Swap sides in modes 0 and 1 when a game is over'
+complete -c desdaemon -n '__fish_use_subcommand' -o auto-quit -d 'Leave when a game is over'
+complete -c desdaemon -n '__fish_use_subcommand' -o name -r -d 'Name told to XBoard'
+complete -c desdaemon -n '__fish_use_subcommand' -o ui-log-file -r -d 'Write down the dialogue, at the end of this file (not as a command)'
+complete -c desdaemon -n '__fish_use_subcommand' -o ponder -d 'Think in the opponent\'s time: in modes 0 and 1, and in GTP, NBoard and XBoard'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-usage -d 'Play from the book'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-file -r -d 'Opening book, of any format; opened once the first prompt is there'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-randomness -r -d 'Discs that a book move may be worse than the best'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-choice -r -d 'What decides among book moves: their value, the results of games, or the results within the randomness'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-seed -r -d 'Makes the choices of book moves repeatable; 0 does not'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-reject -r -d 'How often in 100 to leave the book, to learn something new'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-least-level -r -d 'Lowest level of a score to play by; -1 is any'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'See whether a move that the book does not know is better'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0: all processors'
+complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book'
