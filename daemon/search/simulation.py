@@ -15,6 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
+from desdaemon.protocol.command_line import Parser
+
 from .run_queue import RunQueue
 from .shares import Purpose, Task
 
@@ -325,13 +327,16 @@ SCENARIOS: tuple[Callable[[], list[Figure]], ...] = (
 )
 
 
-def main(arguments: list[str]) -> int:
-    """`desdaemon bench scheduler`; returns the exit status: 0, or 1 when an aim was missed."""
-    from desdaemon.clients.arguments import Parser
-
+def command_line() -> Parser:
+    """The command line."""
     parser = Parser("desdaemon bench scheduler", description="Simulate how searches share the threads.")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")
-    named = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """`desdaemon bench scheduler`; returns the exit status: 0, or 1 when an aim was missed."""
+    named = command_line().parse_args(arguments)
     figures = [figure for scenario in SCENARIOS for figure in scenario()]
     if named.json:
         sys.stdout.write(json.dumps({"figures": [figure._asdict() for figure in figures]}) + "\n")

@@ -77,6 +77,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l repeat -r -d 'ru
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'simulate how searches share the threads'
 complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
@@ -151,6 +152,8 @@ complete -c desdaemon -n '__fish_use_subcommand' -o book-choice -r -d 'What deci
 complete -c desdaemon -n '__fish_use_subcommand' -o book-seed -r -d 'Makes the choices of book moves repeatable; 0 does not'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-reject -r -d 'How often in 100 to leave the book, to learn something new'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-least-level -r -d 'Lowest level of a score to play by; -1 is any'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-registered-only -d 'Play only moves that lead into the book'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-learn-results -d 'Make the line of each lost game that is stored less attractive to its loser'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'See whether a move that the book does not know is better'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0: all processors'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book'
