@@ -210,13 +210,18 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
     return minutes
 
 
-def main(arguments: list[str]) -> int:
-    """Run the storm; the exit status is 1 where an answer was wrong or missing, or memory or descriptors grew."""
+def command_line() -> Parser:
+    """The command line."""
     parser = Parser("desdaemon bench storm", description="Hostile peers, and polite clients that check every answer.")
     parser.add_argument("--minutes", type=float, default=60.0, help="how long; 60 unless given")
     parser.add_argument("--connections", type=int, default=2_000, help="connections of the crowd; 2000 unless given")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
-    named = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Run the storm; the exit status is 1 where an answer was wrong or missing, or memory or descriptors grew."""
+    named = command_line().parse_args(arguments)
     seconds = 60 * named.minutes
     try:
         with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
