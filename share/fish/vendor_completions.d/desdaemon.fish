@@ -78,6 +78,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSO
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'simulate how searches share the threads'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a storm -d 'attack a server while clients check its answers'
 complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
