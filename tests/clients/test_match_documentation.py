@@ -1,4 +1,4 @@
-"""docs/match.md says what the program does."""
+"""The JSON of a match is what docs/match.md describes."""
 
 from __future__ import annotations
 
@@ -8,28 +8,17 @@ import shlex
 import sys
 from pathlib import Path
 
-import pytest
 from checkout import ROOT, SUPPORT
 
 from desdaemon.clients.match import command
 
 TEXT = (ROOT / "docs" / "match.md").read_text(encoding="utf-8")
 FAKE = str(SUPPORT / "fake_player.py")
-_SECONDS = re.compile(r" +\d+\.\d{3} +\d+\.\d{3}$", re.MULTILINE)
 
 
 def named(text: str) -> set[str]:
     """The words in code of a paragraph."""
     return set(re.findall(r"`(\w+)`", text))
-
-
-def test_the_tournament_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """Word by word, but for the times."""
-    found = re.search(r'^    \$ desdaemon match ("self -level 1" .*)\n((?:    .*\n|\n)+)', TEXT, re.MULTILINE)
-    assert found
-    assert command.main(shlex.split(found[1])) == 0
-    shown = "".join(line.removeprefix("    ") for line in found[2].rstrip("\n").splitlines(keepends=True)) + "\n"
-    assert _SECONDS.sub("", capsys.readouterr().out) == _SECONDS.sub("", shown)
 
 
 def test_the_json_of_the_document(tmp_path: Path) -> None:
