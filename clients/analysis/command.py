@@ -1,9 +1,10 @@
-"""`desdaemon analyze`: a game file in, a report out."""
+"""`desdaemon analyze`: games in, reports out."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,69 +12,83 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.clients.arguments import Parser, check_writable, real, whole
 from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, read_games
+from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
 
-from .game import analyze_game, as_json
+from .game import GameAnalysis, analyze_game, as_json
+from .inputs import games_of
+from .notes import NOTE_FORMATS, note_format, with_notes
 from .source import OwnDaemon, Server
-from .table import result_text, table
+from .table import WIDE, result_text, table
 
 if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = f"""\
-Report on a game: what each move was worth, what would have been best, what each player gave away.
-FILE is a game or a base of games: {" ".join(BASE_FORMATS)}.
+Report on games: what each move was worth, what would have been best, what each player gave away. GAME is a file of
+one or many games ({" ".join(BASE_FORMATS)}), - for standard input, or the moves of a game such as f5d6c3.
 """
+
+_OUTPUTS = ("html", "json", "csv", "save")
 
 
 def main(arguments: list[str]) -> int:
-    """Analyse a game; 0, 1 where the file or the daemon cannot be used, 2 for a bad command line."""
+    """Analyse games.
+
+    Returns 0, 1 where the games or the daemon cannot be used, 2 for a bad command line, 128 and the signal's number
+    where a signal ended it, with what was found until then.
+    """
     options = _checked(command_line(), arguments)
+    groups = ProcessGroups()
+    signals = StoppedBySignals(groups)
     try:
-        for option, path in (("--html", options.html), ("--json", options.json)):
-            check_writable(option, path)
+        for name in _OUTPUTS:
+            if not (options.all and name == "html"):
+                check_writable(f"--{name}", getattr(options, name))
         if options.list:
             _list(options)
             return 0
-        game = _chosen(options)
-        source = _source(options)
-        try:
-            analysis = analyze_game(game, source, source.engine, _effort(options), _show)
-        finally:
-            _show_nothing()
-            source.close()
-        if options.html:
-            from .page import page
-
-            _write(options.html, page(analysis))
-        if options.json:
-            _write(options.json, json.dumps(as_json(analysis), indent=1, ensure_ascii=False) + "\n")
-        if "-" not in (options.html, options.json):
-            _write("-", table(analysis))
+        with signals:
+            (_all if options.all else _one)(options, groups, signals)
     except (BadInput, DaemonError) as error:
-        _mention(str(error))
-        return 1
-    return 0
+        if not signals.number:
+            _mention(str(error))
+            return 1
+    return 128 + signals.number if signals.number else 0
 
 
 def command_line() -> Parser:
     """The command line."""
     parser = Parser(prog="desdaemon analyze", description=DESCRIPTION, allow_abbrev=False)
     add = parser.add_argument
-    add("file", metavar="FILE")
+    add("words", nargs="+", metavar="GAME", help="a file, - for standard input, or moves")
     add("--game", type=whole(1, 10**9), default=0, metavar="N", help="the game of that number in the file, from 1")
     add("--player", default="", metavar="NAME", help="games of a player whose name contains this")
+    add("--all", action="store_true", help="all of these games in one run, not the first of them")
     add("--list", action="store_true", help="list the games instead")
     effort = parser.add_mutually_exclusive_group()
     effort.add_argument("--level", type=whole(0, 60), default=16, metavar="N", help="level of the search (default 16)")
     effort.add_argument("--depth", type=whole(0, 60), metavar="N", help="plies to search instead")
     effort.add_argument("--time", type=real(0.001, 10**6), metavar="S", help="seconds a position instead")
     add("--book", choices=("use", "ignore"), default="ignore", help="whether the daemon's book may answer")
-    add("--html", default="", metavar="FILE", help="write a page with board and graph; - is standard output")
-    add("--json", default="", metavar="FILE", help="write the analysis as JSON; - is standard output")
+    add("--html", default="", metavar="FILE", help="write a page with board and graph; with --all a folder of pages")
+    add("--json", default="", metavar="FILE", help="write the analysis as JSON; with --all a line a game")
+    add("--csv", default="", metavar="FILE", help="write a line of figures a game")
+    add(
+        "--save",
+        default="",
+        metavar="FILE",
+        help=f"write the games with comments, in the format of the name ({' '.join(NOTE_FORMATS)})",
+    )
+    add(
+        "--board",
+        default="",
+        metavar="URL",
+        help="link the page's positions to a board; {moves} and {board} in it are filled in",
+    )
     add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
     add("--eval-file", default="", metavar="FILE", help="evaluation weights of the daemon that is started")
     add("--server", nargs="?", const="", metavar="ENDPOINT", help="ask a daemon that runs; without a name, this user's")
@@ -85,8 +100,13 @@ def command_line() -> Parser:
 def _checked(parser: Parser, arguments: list[str]) -> argparse.Namespace:
     """The options; ends with status 2 where they do not go together."""
     options = parser.parse_args(arguments)
-    if options.html == options.json == "-":
-        parser.error("--html - and --json -: expected one of them on standard output")
+    streams = [f"--{name} -" for name in _OUTPUTS if getattr(options, name) == "-"]
+    if len(streams) > 1:
+        parser.error(f"{' and '.join(streams)}: expected one of them on standard output")
+    if options.all and options.html == "-":
+        parser.error("--html - and --all: expected a folder for the pages")
+    if options.all and (options.game or options.list):
+        parser.error(f"--all and --{'game' if options.game else 'list'}: expected one of them")
     ours, theirs = ("threads", "eval_file"), ("key", "server_key")
     for name in ours if options.server is not None else theirs:
         if getattr(options, name):
@@ -105,16 +125,16 @@ def _effort(options: argparse.Namespace) -> dict[str, Any]:
     return {**effort, "book": options.book}
 
 
-def _source(options: argparse.Namespace) -> OwnDaemon | Server:
+def _source(options: argparse.Namespace, groups: ProcessGroups) -> OwnDaemon | Server:
     if options.server is not None:
         from desdaemon.clients.blocking import Client
 
         return Server(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
     own = ["-n", str(options.threads)] if options.threads else []
-    return OwnDaemon([*own, *(["-eval-file", options.eval_file] if options.eval_file else [])])
+    return OwnDaemon([*own, *(["-eval-file", options.eval_file] if options.eval_file else [])], groups)
 
 
-# Choosing the game
+# Choosing games
 
 
 def _mention(line: str) -> None:
@@ -122,12 +142,20 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """The games of the file that fit, lazily; those that cannot be read are mentioned."""
+    """The games that fit, lazily; those that cannot be read are mentioned."""
     name = options.player.casefold()
-    for game in read_games(options.file, _mention):
+    for game in games_of(options.words, _mention):
         players = (game.record.black.casefold(), game.record.white.casefold())
         if any(name in player for player in players):
             yield game
+
+
+def _named(options: argparse.Namespace) -> str:
+    return quoted(" ".join(options.words))
+
+
+def _has_moves(game: FileGame) -> bool:
+    return any(played.move != PASS for played in game.record.moves)
 
 
 def _chosen(options: argparse.Namespace) -> FileGame:
@@ -137,12 +165,12 @@ def _chosen(options: argparse.Namespace) -> FileGame:
     if first is None:
         which = f"game {number}" if number else "no game"
         whose = f" of {quoted(options.player)}" if options.player else ""
-        raise BadInput(f"{quoted(options.file)}: {which}{whose}: --list shows what there is")
+        raise BadInput(f"{_named(options)}: {which}{whose}: --list shows what there is")
 
-    if not any(played.move != PASS for played in first.record.moves):
-        raise BadInput(f"{quoted(options.file)}: game {first.number} has no moves")
+    if not _has_moves(first):
+        raise BadInput(f"{_named(options)}: game {first.number} has no moves")
     if not number and next(games, None):
-        _mention(f"game {first.number} of several; --game N takes another, --list shows them")
+        _mention(f"game {first.number} of several; --all takes them all, --game N another, --list shows them")
     return first
 
 
@@ -159,7 +187,94 @@ def _list(options: argparse.Namespace) -> None:
         sys.stdout.flush()
 
 
+# At work
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _analyzed(
+    options: argparse.Namespace, game: FileGame, source: OwnDaemon | Server, signals: StoppedBySignals, what: str
+) -> GameAnalysis:
+    """The analysis of a game, or of its first moves where a signal has come."""
+
+    def show(done: int, total: int) -> None:
+        _show(f"{what}{done} of {total} positions")
+
+    if isinstance(source, Server):
+        # Of a daemon that is started here the end of its process wakes whoever waits.
+        signals.stop = _interrupt
+    try:
+        return analyze_game(game, source, source.engine, _effort(options), show, lambda: signals.number != 0)
+    finally:
+        signals.stop = lambda: None
+        _show("")
+
+
+def _one(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedBySignals) -> None:
+    if options.save:
+        note_format(options.save)
+    game = _chosen(options)
+    source = _source(options, groups)
+    try:
+        analysis = _analyzed(options, game, source, signals, "")
+    finally:
+        source.close()
+    if not analysis.steps:
+        _mention("interrupted before anything was found")
+        return
+    if options.html:
+        from .page import page
+
+        _write(options.html, page(analysis, options.board))
+    if options.json:
+        _write(options.json, json.dumps(as_json(analysis), indent=1, ensure_ascii=False) + "\n")
+    if options.csv:
+        from .collection import csv_head, csv_line
+
+        _write(options.csv, csv_head() + csv_line(analysis))
+    if options.save:
+        _write(options.save, with_notes(analysis, note_format(options.save)))
+    if "-" not in [getattr(options, name) for name in _OUTPUTS]:
+        _write("-", table(analysis, _columns()))
+
+
+def _all(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedBySignals) -> None:
+    from .collection import Collection
+
+    format = note_format(options.save) if options.save else ""
+    games = (game for game in _wanted(options) if _has_moves(game))
+    first = next(games, None)
+    if first is None:
+        raise BadInput(f"{_named(options)}: no game with moves: --list shows what there is")
+    source = _source(options, groups)
+    try:
+        with (
+            contextlib.suppress(BrokenPipeError),
+            Collection(options.json, options.csv, options.save, format, options.html, options.board) as found,
+        ):
+            game: FileGame | None = first
+            while game and not signals.number:
+                analysis = _analyzed(options, game, source, signals, f"game {game.number}: ")
+                if analysis.complete:
+                    found.add(analysis)
+                game = next(games, None)
+    except OSError as error:
+        raise BadInput(f"{error.filename or 'output'}: {error.strerror}: expected room to write") from None
+    finally:
+        source.close()
+
+
 # What comes out
+
+
+def _columns() -> int:
+    """Columns of the terminal that standard output is, or enough."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return WIDE
 
 
 def _write(path: str, text: str) -> None:
@@ -174,13 +289,8 @@ def _write(path: str, text: str) -> None:
         raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
 
 
-def _show(done: int, total: int) -> None:
+def _show(text: str) -> None:
     """The line of progress, for terminals only."""
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{done} of {total} positions")
+        sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
-
-
-def _show_nothing() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")

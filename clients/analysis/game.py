@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.games.bases import FileGame
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, parse_move, parse_moves
-from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.rules import PASS, transform, transform_move
 
 Data = Mapping[str, Any]
 
 GRADES = ((10, "blunder"), (4, "mistake"), (2, "inaccuracy"))
 """From how many discs lost on a move is called that."""
+MARKS = {"blunder": "??", "mistake": "?", "inaccuracy": "?!", "": ""}
+"""As in chess."""
+
+HALF_ACCURACY = 4
+"""A move that loses so many discs is half as accurate as the best one, one that loses twice as many a quarter."""
+
+_CHUNK = 8
+"""Moves that are asked about at once; what an interruption leaves is whole chunks."""
 
 
 class Source(Protocol):
@@ -48,6 +58,16 @@ class Step(NamedTuple):
         return max(0, self.score - self.played)
 
     @property
+    def choice(self) -> bool:
+        """Whether there was another legal move."""
+        return self.position.moves.bit_count() > 1
+
+    @property
+    def accuracy(self) -> float:
+        """Percent: 100 for a best move, half of it for every `HALF_ACCURACY` discs lost."""
+        return 100 * math.exp2(-self.lost / HALF_ACCURACY)
+
+    @property
     def black_score(self) -> int:
         """What the position was worth, from Black's side."""
         best = max(self.score, self.played)
@@ -71,12 +91,14 @@ class Step(NamedTuple):
 class Summary(NamedTuple):
     """One player's moves, forced ones left out: how many were best, and the discs lost by the others.
 
-    ``grades`` counts blunders, mistakes and inaccuracies; ``worst`` is the number of the worst move, 0 for none.
+    ``accuracy`` is the mean of the moves' in percent, 100 where there was no choice. ``grades`` counts blunders,
+    mistakes and inaccuracies; ``worst`` is the number of the worst move, 0 for none.
     """
 
     choices: int
     best: int
     lost: int
+    accuracy: float
     grades: dict[str, int]
     worst: int
 
@@ -87,25 +109,34 @@ class Summary(NamedTuple):
 
 
 class GameAnalysis(NamedTuple):
-    """A game, its steps, and by whom and how far they were searched; ``result`` is Black's score, None if unknown."""
+    """A game, its steps, and by whom and how far they were searched; ``result`` is Black's score, None if unknown.
+
+    ``whole`` is the game as it was played; of an analysis that was interrupted ``game`` has only the first moves, those
+    that are known about.
+    """
 
     game: FileGame
     steps: tuple[Step, ...]
     result: int | None
     engine: str
     effort: str
+    whole: FileGame
+
+    @property
+    def complete(self) -> bool:
+        """Whether all moves are known about."""
+        return len(self.game.record.moves) == len(self.whole.record.moves)
 
     def summary(self, black: bool) -> Summary:
         """A player's account."""
-        chosen = [
-            step for step in self.steps if step.position.black_to_move == black and step.position.moves.bit_count() > 1
-        ]
+        chosen = [step for step in self.steps if step.position.black_to_move == black and step.choice]
         grades = {name: sum(step.grade == name for step in chosen) for _, name in GRADES}
         worst = max(chosen, key=lambda step: (step.lost, -step.number), default=None)
         return Summary(
             len(chosen),
             sum(step.lost == 0 for step in chosen),
             sum(step.lost for step in chosen),
+            sum(step.accuracy for step in chosen) / len(chosen) if chosen else 100.0,
             grades,
             worst.number if worst and worst.lost else 0,
         )
@@ -118,18 +149,25 @@ class GameAnalysis(NamedTuple):
 
 
 def analyze_game(
-    game: FileGame, source: Source, engine: str, effort: Data, tell: Callable[[int, int], None]
+    game: FileGame,
+    source: Source,
+    engine: str,
+    effort: Data,
+    tell: Callable[[int, int], None],
+    stopped: Callable[[], bool] = lambda: False,
 ) -> GameAnalysis:
     """Have every move of a game analysed; ``effort`` holds the wire protocol's level, depth, time_ms or book.
 
-    ``tell`` gets how many positions are done, of how many. Raises `DaemonError`.
+    ``tell`` gets how many positions are done, of how many. Where ``stopped`` has become true the analysis of the first
+    moves, as far as it came, is returned. Raises `DaemonError`.
     """
     record = game.record
+    asked = [at for at, played in enumerate(record.moves) if played.move != PASS]
     positions = [record.initial]
     for played in record.moves:
         positions.append(positions[-1].after(played.move))
-    asked = [at for at, played in enumerate(record.moves) if played.move != PASS]
-    # Twice as many as there are moves, at most: those that were not the best are searched by themselves as well.
+    known = _Known(game, source, effort, positions)
+    end = len(record.moves)
     done = 0
 
     def count(data: Data) -> None:
@@ -138,23 +176,83 @@ def analyze_game(
             done += 1
             tell(done, len(asked))
 
-    moves = moves_text([played.move for played in record.moves])
-    question = {"board": board_text(record.initial), "moves": moves, "plies": asked, **effort}
-    found = source.analyze([question], count)[0]["plies"] if asked else []
-    answers = {at: answer["moves"][0] for at, answer in zip(asked, found, strict=True)}
-    others = [at for at in asked if parse_move(answers[at]["move"]) != record.moves[at].move]
-    replies = source.analyze(
-        [
-            {"board": board_text(positions[at]), "allow": [move_text(record.moves[at].move).lower()], **effort}
-            for at in others
-        ],
-        lambda data: None,
-    )
-    chosen = {at: reply["moves"][0] for at, reply in zip(others, replies, strict=True)}
-    steps = list(_steps(game, positions, answers, chosen))
+    try:
+        for at in range(0, len(asked), _CHUNK):
+            known.ask(asked[at : at + _CHUNK], count)
+    except (DaemonError, KeyboardInterrupt):
+        if not stopped():
+            raise
+        end = next((at for at in asked if at not in known.answers), end)
+        # A pass is known by the position after it.
+        while 0 < end < len(record.moves) and record.moves[end - 1].move == PASS:
+            end -= 1
+    seen = game if end == len(record.moves) else game._replace(record=record._replace(moves=record.moves[:end]))
     final = positions[-1]
     result = black_score(final) if final.over else game.result
-    return GameAnalysis(game, tuple(steps), result, engine, _effort_text(effort))
+    steps = tuple(_steps(seen, positions, known.answers, known.chosen))
+    return GameAnalysis(seen, steps, result, engine, _effort_text(effort), game)
+
+
+class _Known:
+    """The answers about a game's positions by their number: the best move, and the one that was made elsewhere."""
+
+    def __init__(self, game: FileGame, source: Source, effort: Data, positions: list[Position]) -> None:
+        self.answers: dict[int, Data] = {}
+        self.chosen: dict[int, Data] = {}
+        self._game, self._source, self._effort, self._positions = game, source, effort, positions
+
+    def ask(self, chunk: list[int], count: Callable[[Data], None]) -> None:
+        """Ask about some positions. Moves that were not the best are searched by themselves as well."""
+        record = self._game.record
+        moves = moves_text([played.move for played in record.moves])
+        question = {"board": board_text(record.initial), "moves": moves, "plies": chunk, **self._effort}
+        found = self._source.analyze([question], count)[0]["plies"]
+        answers = {at: answer["moves"][0] for at, answer in zip(chunk, found, strict=True)}
+        chosen: dict[int, Data] = {}
+        others = []
+        for at in chunk:
+            best, played = parse_move(answers[at]["move"]), record.moves[at].move
+            same = None if best == played else _same_after(self._positions[at], best, played)
+            if same is not None:
+                answers[at] = chosen[at] = _turned(answers[at], same)
+            elif best != played:
+                others.append(at)
+        replies = self._source.analyze(
+            [
+                {
+                    "board": board_text(self._positions[at]),
+                    "allow": [move_text(record.moves[at].move).lower()],
+                    **self._effort,
+                }
+                for at in others
+            ],
+            lambda data: None,
+        )
+        chosen.update({at: reply["moves"][0] for at, reply in zip(others, replies, strict=True)})
+        # In this order: an interruption in between leaves the chunk unknown.
+        self.chosen.update(chosen)
+        self.answers.update(answers)
+
+
+def _same_after(position: Position, best: int, played: int) -> int | None:
+    """The symmetry of the position that makes one move of the other, None where the moves differ."""
+    player, opponent, _ = position
+    return next(
+        (
+            symmetry
+            for symmetry in range(1, 8)
+            if transform_move(best, symmetry) == played
+            and transform(player, symmetry) == player
+            and transform(opponent, symmetry) == opponent
+        ),
+        None,
+    )
+
+
+def _turned(answer: Data, symmetry: int) -> Data:
+    """An answer as it would be about the board turned so."""
+    line = [transform_move(move, symmetry) for move in parse_moves(answer["pv"])]
+    return {**answer, "move": move_text(line[0]).lower(), "pv": moves_text(line)}
 
 
 def _steps(
@@ -211,15 +309,13 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
         "date": analysis.game.date,
         "game": analysis.game.number,
         "board": board_text(record.initial),
-        "moves": moves_text([played.move for played in record.moves]),
+        "moves": moves_text([played.move for played in analysis.whole.record.moves]),
+        "complete": analysis.complete,
         "result": analysis.result,
         "engine": analysis.engine,
         "effort": analysis.effort,
         "black_scores": analysis.scores(),
-        "summary": {
-            name: {**analysis.summary(black)._asdict(), "mean": round(analysis.summary(black).mean, 3)}
-            for name, black in (("black", True), ("white", False))
-        },
+        "summary": {name: summary_data(analysis.summary(black)) for name, black in (("black", True), ("white", False))},
         "steps": [
             {
                 "ply": step.number,
@@ -230,6 +326,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
                 "best": move_text(step.best).lower(),
                 "score": step.score,
                 "lost": step.lost,
+                "accuracy": round(step.accuracy, 1),
                 "grade": step.grade,
                 "turned": step.turned,
                 "sure": step.sure,
@@ -239,6 +336,16 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
             for step in analysis.steps
         ],
     }
+
+
+def summary_data(account: Summary) -> dict[str, Any]:
+    """A player's account for programs."""
+    return {**account._asdict(), "accuracy": round(account.accuracy, 2), "mean": round(account.mean, 3)}
+
+
+def side_names(game: FileGame) -> tuple[str, str]:
+    """What to call Black and White: their names, or else their colours."""
+    return game.record.black or "Black", game.record.white or "White"
 
 
 def line_text(line: str, black: bool, most: int = 99) -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from html import escape
+from urllib.parse import quote
 
-from desdaemon.protocol.othello.notation import Position, move_text, squares_text
+from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 
-from .game import GRADES, GameAnalysis, Step, line_text
-from .page_style import SCRIPT, STYLE
+from .game import GameAnalysis, Step, line_text, side_names
+from .page_script import SCRIPT
+from .page_style import STYLE
 from .pictures import board, graph
 from .table import result_text
 
@@ -20,11 +22,15 @@ _MOST_MISTAKES = 8
 _LINE_MOVES = 8
 
 
-def page(analysis: GameAnalysis) -> str:
-    """The page."""
-    record = analysis.game.record
-    black, white = record.black or "Black", record.white or "White"
-    final = record.final
+def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
+    """The page.
+
+    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for a position; ``index`` that of a
+    page about many games.
+    """
+    black, white = side_names(analysis.game)
+    final = analysis.whole.record.final
+    start = _start(analysis)
     about = " · ".join(part for part in (analysis.game.event, analysis.game.date) if part)
     discs = f"{final.black.bit_count()}\u2013{final.white.bit_count()}"
     return f"""<!DOCTYPE html>
@@ -41,19 +47,21 @@ def page(analysis: GameAnalysis) -> str:
 <h1><span class="stone black"></span>{escape(black)} <span class="against">against</span>
 <span class="stone white"></span>{escape(white)}</h1>
 <p>{f"{escape(about)} · " if about else ""}<strong>{result_text(analysis.result)}</strong> ({discs}) ·
-analysed by {escape(analysis.engine)}, {escape(analysis.effort)}</p>
+analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(analysis)}</p>
 </header>
 <main>
 <section class="game" aria-label="The board">
-{board(final, f"The board at the end, {discs}", played=_last_move(analysis), name="board")}
+{_board(analysis, start)}
 <div class="steps" id="steps" hidden>
 <button type="button" data-to="first" aria-label="First move" title="Home">&laquo;</button>
 <button type="button" data-to="back" aria-label="Back one move" title="Left arrow">&lsaquo;</button>
-<input type="range" id="ply" min="0" max="{len(analysis.steps)}" value="{len(analysis.steps)}" aria-label="Move">
+<input type="range" id="ply" min="0" max="{len(analysis.steps)}" value="{start}" aria-label="Move">
 <button type="button" data-to="on" aria-label="On one move" title="Right arrow">&rsaquo;</button>
 <button type="button" data-to="last" aria-label="End of the game" title="End">&raquo;</button>
 </div>
-<p class="told" id="told" aria-live="polite">{escape(_told_at_end(analysis))}</p>
+<p class="told" id="told" aria-live="polite">{escape(_told_at(analysis, start))}</p>
+<div class="plays" id="plays" hidden></div>
+{_links(analysis, link, index, start)}
 </section>
 <section class="account" aria-label="Score and summary">
 <h2>Score</h2>
@@ -69,7 +77,11 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}</p>
 <section class="moves"><h2>All moves</h2>
 {_moves(analysis)}
 </section>
-<script type="application/json" id="data">{_data(analysis)}</script>
+<section class="transcript"><h2>Transcript</h2>
+<code id="transcript">{moves_text([played.move for played in analysis.whole.record.moves])}</code>
+<button type="button" id="copy" hidden>Copy</button>
+</section>
+<script type="application/json" id="data">{_data(analysis, link)}</script>
 <script>{SCRIPT}</script>
 </body>
 </html>
@@ -80,12 +92,56 @@ def _last_move(analysis: GameAnalysis) -> int:
     return analysis.steps[-1].move
 
 
+def _start(analysis: GameAnalysis) -> int:
+    """The position to begin with: before the first mistake, or else the end."""
+    return next((step.number - 1 for step in analysis.steps if step.grade), len(analysis.steps))
+
+
+def _board(analysis: GameAnalysis, at: int) -> str:
+    if at == len(analysis.steps):
+        final = analysis.game.record.final
+        return board(final, f"The board at the end, {_discs(final)}", played=_last_move(analysis), name="board")
+    step = analysis.steps[at]
+    return board(step.position, _told(step), played=step.move, best=step.best, name="board")
+
+
+def _interrupted(analysis: GameAnalysis) -> str:
+    if analysis.complete:
+        return ""
+    return f", interrupted after {len(analysis.steps)} of {len(analysis.whole.record.moves)} moves"
+
+
+def _links(analysis: GameAnalysis, link: str, index: str, at: int) -> str:
+    """The ways to other pages, if there are any."""
+    links = []
+    if link:
+        links.append(f'<a id="link" href="{escape(_address(analysis, link, at))}">This position on a board</a>')
+    if index:
+        links.append(f'<a href="{escape(index)}">All games</a>')
+    return f'<p class="links">{"".join(links)}</p>' if links else ""
+
+
+def _address(analysis: GameAnalysis, link: str, at: int) -> str:
+    """The address of a position on the board."""
+    steps = analysis.steps
+    moves = moves_text([step.move for step in steps[:at]])
+    position = steps[at].position if at < len(steps) else analysis.game.record.final
+    return link.replace("{moves}", moves).replace("{board}", quote(board_text(position)))
+
+
 def _discs(position: Position) -> str:
     return f"{position.black.bit_count()}\u2013{position.white.bit_count()}"
 
 
 def _told_at_end(analysis: GameAnalysis) -> str:
-    return f"The end: {result_text(analysis.result)}, {_discs(analysis.game.record.final)}."
+    final = analysis.game.record.final
+    if not analysis.complete:
+        return f"Not analysed from here on, {_discs(final)}."
+    return f"The end: {result_text(analysis.result)}, {_discs(final)}."
+
+
+def _told_at(analysis: GameAnalysis, at: int) -> str:
+    return _told(analysis.steps[at]) if at < len(analysis.steps) else _told_at_end(analysis)
 
 
 def _told(step: Step) -> str:
@@ -106,23 +162,25 @@ def _signed(score: int) -> str:
 
 
 def _summary(analysis: GameAnalysis) -> str:
-    record = analysis.game.record
-    heads = "".join(f"<th scope='col'>{name.capitalize()}s</th>" for _, name in GRADES)
-    heads = heads.replace("Inaccuracys", "Inaccuracies")
-    rows = []
-    for black, name in ((True, record.black or "Black"), (False, record.white or "White")):
-        account = analysis.summary(black)
-        share = f"{account.best} of {account.choices}"
-        counts = "".join(f"<td>{account.grades[grade]}</td>" for _, grade in GRADES)
-        rows.append(
-            f'<tr><th scope="row"><span class="stone {"black" if black else "white"}"></span>{escape(name)}</th>'
-            f"<td>{share}</td><td>{account.lost}</td><td>{account.mean:.2f}</td>{counts}</tr>"
-        )
-    head = (
-        '<th scope="col">Player</th><th scope="col">Best moves</th><th scope="col">Discs lost</th>'
-        f'<th scope="col">a move</th>{heads}'
+    """Both players' accounts, a line for each figure."""
+    accounts = [analysis.summary(black) for black in (True, False)]
+    rows = [
+        _summary_row("Accuracy", [f"{account.accuracy:.1f}&nbsp;%" for account in accounts]),
+        _summary_row("Best moves", [f"{account.best} of {account.choices}" for account in accounts]),
+        _summary_row("Discs lost", [str(account.lost) for account in accounts]),
+        _summary_row("Lost a move", [f"{account.mean:.2f}" for account in accounts]),
+    ]
+    for grade, name in (("blunder", "Blunders"), ("mistake", "Mistakes"), ("inaccuracy", "Inaccuracies")):
+        rows.append(_summary_row(name, [str(account.grades[grade]) for account in accounts]))
+    heads = "".join(
+        f'<th scope="col"><span class="stone {side}"></span>{escape(name)}</th>'
+        for side, name in zip(("black", "white"), side_names(analysis.game), strict=True)
     )
-    return _table("Players", "summary", head, rows)
+    return _table("Players", "summary", f"<td></td>{heads}", rows)
+
+
+def _summary_row(name: str, cells: list[str]) -> str:
+    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
 def _table(label: str, kind: str, head: str, rows: list[str]) -> str:
@@ -132,9 +190,9 @@ def _table(label: str, kind: str, head: str, rows: list[str]) -> str:
 
 
 def _mistakes(analysis: GameAnalysis) -> str:
-    """The worst moves, each with its board."""
+    """The worst moves, the costliest first, each with its board."""
     worst = sorted((step for step in analysis.steps if step.grade), key=lambda step: (-step.lost, step.number))
-    worst = sorted(worst[:_MOST_MISTAKES], key=lambda step: step.number)
+    worst = worst[:_MOST_MISTAKES]
     if not worst:
         return ""
     figures = []
@@ -144,7 +202,8 @@ def _mistakes(analysis: GameAnalysis) -> str:
         figures.append(
             f"<figure>{board(step.position, title, played=step.move, best=step.best, small=True)}"
             f"<figcaption><strong>{escape(_told(step))}</strong> "
-            f'<span class="line">{line_text(step.line, black, _LINE_MOVES)}</span></figcaption></figure>'
+            f'<a class="line" href="#board" data-ply="{step.number}" data-line="1">'
+            f"{line_text(step.line, black, _LINE_MOVES)}</a></figcaption></figure>"
         )
     return (
         '<section class="mistakes"><h2>The costliest moves</h2><p class="legend">The ring is the move that was '
@@ -159,13 +218,16 @@ def _moves(analysis: GameAnalysis) -> str:
         side = "black" if black else "white"
         name = "pass" if step.move == PASS else move_text(step.move)
         best = move_text(step.best) if step.lost else ""
+        line = line_text(step.line, black, _LINE_MOVES)
+        if step.move != PASS:
+            line = f'<a href="#board" data-ply="{step.number}" data-line="1">{line}</a>'
         cells = [
             f'<th scope="row"><a href="#board" data-ply="{step.number}">{step.number}</a></th>',
             f'<td><span class="stone {side}" role="img" aria-label="{side}"></span><b>{name}</b></td>',
             f"<td>{_signed(step.played) if step.move != PASS else ''}</td>",
             f"<td>{best}</td><td>{_signed(step.score) if step.lost else ''}</td>",
             f"<td>{step.lost or ''}</td><td>{step.grade}</td><td>{step.sure}</td>",
-            f'<td class="line">{line_text(step.line, black, _LINE_MOVES)}</td>',
+            f'<td class="line">{line}</td>',
         ]
         rows.append(f'<tr class="{step.grade}" data-row="{step.number}">{"".join(cells)}</tr>')
     heads = ("Ply", "Move", "Score", "Best", "Its score", "Lost", "", "How sure", "Best line, Black in capitals")
@@ -173,17 +235,34 @@ def _moves(analysis: GameAnalysis) -> str:
     return _table("All moves", "all", head, rows)
 
 
-def _data(analysis: GameAnalysis) -> str:
-    """What the script needs: a board, the marks and a sentence for each position."""
-    places = [
+def _data(analysis: GameAnalysis, link: str) -> str:
+    """What the script needs of each position: a board, whose turn it is, the marks, a sentence, and lines of play."""
+    places: list[dict[str, object]] = []
+    for at, step in enumerate(analysis.steps):
+        passes = step.move == PASS
+        places.append(
+            {
+                "board": squares_text(step.position),
+                "side": "X" if step.position.black_to_move else "O",
+                "played": step.move,
+                "best": step.best if step.lost else PASS,
+                "told": _told(step),
+                "line": "" if passes else step.line,
+                "followed": "" if passes or not step.lost else step.followed,
+                **({"link": _address(analysis, link, at)} if link else {}),
+            }
+        )
+    final = analysis.game.record.final
+    places.append(
         {
-            "board": squares_text(step.position),
-            "played": step.move,
-            "best": step.best if step.lost else PASS,
-            "told": _told(step),
+            "board": squares_text(final),
+            "side": "X" if final.black_to_move else "O",
+            "played": _last_move(analysis),
+            "best": PASS,
+            "told": _told_at_end(analysis),
+            "line": "",
+            "followed": "",
+            **({"link": _address(analysis, link, len(places))} if link else {}),
         }
-        for step in analysis.steps
-    ]
-    end = {"board": squares_text(analysis.game.record.final), "played": _last_move(analysis), "best": PASS}
-    places.append({**end, "told": _told_at_end(analysis)})
+    )
     return json.dumps(places, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")

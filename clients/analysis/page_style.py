@@ -1,4 +1,4 @@
-"""How the page of an analysis looks, and the script that steps through it."""
+"""How the pages of analyses look. Colours are named once, for light and for dark."""
 
 STYLE = """
 :root{color-scheme:light dark;--page:#f5f3ee;--card:#fffefb;--ink:#1f2321;--soft:#5d655f;--edge:#dcd8cd;
@@ -8,6 +8,7 @@ STYLE = """
 --felt:#2a6e54;--grid:#174535;--frame:#0d1110;--letter:#8fa399;--accent:#8ab6ff;--black-area:#000;
 --white-area:#cfcabb;--blunder:#ff8078;--mistake:#ffab5e;--inaccuracy:#e6c84e;--solved:#202a26;--row:#262b28}}
 *{box-sizing:border-box}
+html{overflow-wrap:break-word}
 body{margin:0 auto;max-width:1180px;padding:1.5rem clamp(.8rem,3vw,2rem) 3rem;background:var(--page);color:var(--ink);
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 h1{margin:0;font-size:clamp(1.3rem,3.2vw,1.9rem);line-height:1.25}h2{margin:.2rem 0 .6rem;font-size:1.1rem}
@@ -32,6 +33,17 @@ border:1px solid var(--edge);border-radius:8px;cursor:pointer;font-size:1.25rem;
 button:hover{border-color:var(--accent)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 .told{min-height:3em;margin:.7rem 0 0}
+.plays{margin:.5rem 0 0;font-size:.9rem;min-height:5.2em}.plays[hidden]{display:none}.plays p{margin:.15rem 0}
+.plays .name{color:var(--soft);display:inline-block;min-width:3.6em}
+.plays button{font:inherit;font-family:ui-monospace,"DejaVu Sans Mono",monospace;font-size:.86rem;min-width:0;
+min-height:0;padding:.16rem .3rem;margin:0 .05rem .1rem 0;border-color:transparent;background:none;border-radius:5px}
+.plays button.white{color:var(--soft)}.plays button:hover{border-color:var(--accent)}
+.plays button[aria-current]{background:var(--accent);color:var(--card)}
+.links{display:flex;flex-wrap:wrap;gap:.4rem 1rem;margin:.6rem 0 0;font-size:.9rem}
+.transcript code{display:block;overflow-wrap:anywhere;font-family:ui-monospace,"DejaVu Sans Mono",monospace;
+font-size:.9rem;background:var(--page);border:1px solid var(--edge);border-radius:8px;padding:.6rem .8rem}
+.transcript button{font-size:.9rem;min-height:2rem;padding:.2rem .8rem;margin-top:.6rem}
+.transcript button[hidden]{display:none}
 .legend{color:var(--soft);font-size:.88rem;margin:.5rem 0 1rem}
 .key.blunder{color:var(--blunder)}.key.mistake{color:var(--mistake)}.key.inaccuracy{color:var(--inaccuracy)}
 #graph{cursor:crosshair;touch-action:manipulation}.grid{stroke:var(--edge);stroke-width:1;fill:none}
@@ -46,7 +58,10 @@ button:hover{border-color:var(--accent)}
 th,td{padding:.28rem .6rem;text-align:right;border-bottom:1px solid var(--edge);white-space:nowrap}
 thead th{white-space:normal;vertical-align:bottom;font-size:.82rem;color:var(--soft);font-weight:600}
 th:first-child{text-align:left}
-.summary td,.summary th{padding:.4rem .45rem}.summary thead th{font-size:.78rem}
+.summary td,.summary th{padding:.3rem .4rem}.summary tbody th{font-weight:400;color:var(--soft)}
+.summary thead th{font-size:.95rem;color:var(--ink);white-space:normal;overflow-wrap:anywhere}
+td.line a{color:inherit;text-decoration:none}td.line a:hover{text-decoration:underline}
+.index td.text,.index th.text{text-align:left;white-space:normal}.index td,.index th{padding:.28rem .45rem}
 .moves td:nth-child(2),.moves th:nth-child(2),.moves td:nth-child(7),td.line,.moves th:last-child{text-align:left}
 .line{font-family:ui-monospace,"DejaVu Sans Mono",monospace;font-size:.86em;color:var(--soft)}
 tr.blunder td:nth-child(6),tr.blunder td:nth-child(7){color:var(--blunder);font-weight:600}
@@ -55,49 +70,10 @@ tr.inaccuracy td:nth-child(6),tr.inaccuracy td:nth-child(7){color:var(--inaccura
 tr[aria-current]{background:var(--row)}a{color:var(--accent)}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:1.2rem}figure{margin:0}
 figcaption{font-size:.9rem;margin-top:.5rem}figcaption strong{font-weight:600}figcaption .line{display:block}
+@media(max-width:480px){section{padding:.75rem;border-radius:9px}th,td{padding:.28rem .4rem}
+.tick,.side{font-size:21px}.minor{display:none}
+.index{font-size:.8rem}.index td,.index th{padding:.25rem .2rem}.index thead th{font-size:.72rem}
+.blot{transform-box:fill-box}
+.figures{grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:.8rem}figcaption{font-size:.82rem}}
 @media print{.steps{display:none}body{max-width:none}}
-"""
-"""Colours are named once, for light and for dark."""
-
-SCRIPT = """
-(()=>{
-const places=JSON.parse(document.getElementById("data").textContent),last=places.length-1;
-const board=document.getElementById("board"),discs=board.querySelectorAll(".disc");
-const slider=document.getElementById("ply"),told=document.getElementById("told");
-const graph=document.getElementById("graph"),cursor=document.getElementById("cursor");
-const left=+graph.dataset.left,right=+graph.dataset.right,plies=Math.max(1,+graph.dataset.plies);
-let now=last;
-function mark(kind,square){
-  const at=square<64?[46+square%8*48,46+(square>>3)*48]:[-99,-99];
-  board.querySelector(".mark."+kind).setAttribute("transform","translate("+at[0]+" "+at[1]+")");
-}
-function show(to){
-  now=Math.min(last,Math.max(0,to));
-  const place=places[now];
-  discs.forEach((disc,at)=>{disc.setAttribute("class","disc "+{X:"black",O:"white","-":"none"}[place.board[at]])});
-  mark("played",place.played);mark("best",place.best);
-  slider.value=now;slider.setAttribute("aria-valuetext",place.told);told.textContent=place.told;
-  board.setAttribute("aria-label",place.told);
-  cursor.setAttribute("transform","translate("+(left+Math.min(now,plies)*(right-left)/plies)+" 0)");
-  document.querySelectorAll("tr[aria-current]").forEach(row=>row.removeAttribute("aria-current"));
-  const row=document.querySelector('tr[data-row="'+(now+1)+'"]');
-  if(row)row.setAttribute("aria-current","true");
-}
-const ways={first:()=>0,back:()=>now-1,on:()=>now+1,last:()=>last};
-document.getElementById("steps").hidden=false;
-document.querySelectorAll("[data-to]").forEach(b=>b.addEventListener("click",()=>show(ways[b.dataset.to]())));
-slider.addEventListener("input",()=>show(+slider.value));
-graph.addEventListener("click",event=>{
-  const box=graph.getBoundingClientRect(),x=(event.clientX-box.left)*graph.viewBox.baseVal.width/box.width;
-  show(Math.round((x-left)*plies/(right-left)));
-});
-document.querySelectorAll("[data-ply]").forEach(link=>link.addEventListener("click",()=>show(link.dataset.ply-1)));
-document.addEventListener("keydown",event=>{
-  const to={ArrowLeft:"back",ArrowRight:"on",Home:"first",End:"last"}[event.key];
-  if(!to||event.target===slider||event.altKey||event.ctrlKey||event.metaKey)return;
-  event.preventDefault();show(ways[to]());
-});
-const asked=/^#([0-9]+)$/.exec(location.hash);
-show(asked?asked[1]-1:last);
-})();
 """

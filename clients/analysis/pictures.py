@@ -88,7 +88,8 @@ def graph(analysis: GameAnalysis) -> str:
         y = _y(value, largest)
         kind = "zero" if value == 0 else "grid"
         parts.append(f'<path class="{kind}" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
-        parts.append(f'<text class="tick value" x="{_LEFT - 6}" y="{y + 4:.1f}">{abs(value)}</text>')
+        minor = " minor" if value // step % 2 else ""
+        parts.append(f'<text class="tick value{minor}" x="{_LEFT - 6}" y="{y + 4:.1f}">{abs(value)}</text>')
     for ply in (1, *range(10, len(scores) + 1, 10)):
         parts.append(f'<text class="tick ply" x="{_x(ply - 1, len(scores)):.1f}" y="{HEIGHT - 8}">{ply}</text>')
     points = [(_x(at, len(scores)), _y(score, largest)) for at, score in enumerate(scores)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
 from desdaemon.clients.match import engine_process
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess
+from desdaemon.clients.match.process_groups import GROUPS, ProcessGroups
 
 if TYPE_CHECKING:
     from desdaemon.clients.blocking import Client
@@ -25,9 +26,13 @@ _AT_ONCE = 32
 class OwnDaemon:
     """`desdaemon --protocol json` as a child, with options of its own; ended by `close`."""
 
-    def __init__(self, options: Sequence[str] = ()) -> None:
+    def __init__(self, options: Sequence[str] = (), groups: ProcessGroups = GROUPS) -> None:
         """Raises `NoDaemon`."""
-        self._process = EngineProcess([*engine_process.OWN_COMMAND, "--protocol", "json", *options], quiet=False)
+        command = [*engine_process.OWN_COMMAND, "--protocol", "json", *options]
+        try:
+            self._process = EngineProcess(command, quiet=False, groups=groups)
+        except EngineFault as fault:
+            raise NoDaemon(str(fault)) from None
         self._number = 0
         try:
             hello = self._ask([("hello", {})], lambda data: None)[0]

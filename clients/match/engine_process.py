@@ -85,7 +85,7 @@ class EngineProcess:
         except OSError as error:
             raise BadInput(f"engine {quoted(command_text(command))}: {error.strerror}: expected a program") from None
         except Stopped:
-            raise EngineFault("crash", "not started: the match has been stopped") from None
+            raise EngineFault("crash", "not started: it is being stopped") from None
         self._log = log.open("ab") if log else None
         self._log_lock = threading.Lock()
         self._said = bytearray()

@@ -6,6 +6,7 @@ Forced passes are written where the format has a way to write them, and put in w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from desdaemon.protocol.dialects import xboard
 from desdaemon.protocol.errors import BadInput, quoted
@@ -35,19 +36,31 @@ def parse_game(text: str, format: str) -> GameRecord:
     return {"txt": parse_txt, "ggf": parse_ggf, "sgf": parse_sgf, "pgn": parse_pgn}[format](text)
 
 
-def game_text(record: GameRecord, format: str, date: str, event: str | None = None, result: int | None = None) -> str:
+def game_text(
+    record: GameRecord,
+    format: str,
+    date: str,
+    event: str | None = None,
+    result: int | None = None,
+    *,
+    comment: str = "",
+    notes: Sequence[str] = (),
+    scores: Sequence[int | None] = (),
+) -> str:
     """A game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or empty.
 
     Without an ``event`` GGF names this program as the place. ``result`` is Black's score of a game that was not
-    played to its end, where it is known.
+    played to its end, where it is known. ``comment`` is about the game; ``notes`` are those of the first moves in SGF
+    and PGN, ``scores`` theirs in GGF, from the mover's side, None where there is none.
     """
     if format == "txt":
         return txt_text(record)
     if format == "ggf":
         place = "desdaemon" if event is None else event
-        return ggf_text(record, f"{date} GMT" if " " in date else date, place, result) + "\n"
+        day = f"{date} GMT" if " " in date else date
+        return ggf_text(record, day, place, result, comment=comment, scores=scores) + "\n"
     write = sgf_text if format == "sgf" else pgn_text
-    return write(record, date[:10], event or "", result)
+    return write(record, date[:10], event or "", result, comment, notes)
 
 
 # Move lists
@@ -141,8 +154,15 @@ def _sgf_square_text(square: int) -> str:
     return "abcdefgh"[square & 7] + "abcdefgh"[square >> 3]
 
 
-def sgf_text(record: GameRecord, date: str, event: str = "", result: int | None = None) -> str:
-    """A game in SGF, ten moves a line."""
+def sgf_text(
+    record: GameRecord,
+    date: str,
+    event: str = "",
+    result: int | None = None,
+    comment: str = "",
+    notes: Sequence[str] = (),
+) -> str:
+    """A game in SGF, ten moves a line, those with a note on one of their own."""
     lines = ["(;GM[2]FF[4]", "CA[UTF-8]", "AP[desdaemon]", "SZ[8]", f"DT[{date}]"]
     if event:
         lines.append(f"EV[{_sgf_escaped(event)}]")
@@ -155,12 +175,17 @@ def sgf_text(record: GameRecord, date: str, event: str = "", result: int | None 
             if discs:
                 lines.append(name + "".join(f"[{_sgf_square_text(square)}]" for square in squares(discs)))
         lines.append(f"PL[{'B' if record.initial.black_to_move else 'W'}]")
+    if comment:
+        lines.append(f"C[{_sgf_escaped(comment)}]")
     black = record.initial.black_to_move
     moves = []
-    for played in record.moves:
-        moves.append(f";{'B' if black else 'W'}[{'' if played.move == PASS else _sgf_square_text(played.move)}]")
+    for at, played in enumerate(record.moves):
+        text = f";{'B' if black else 'W'}[{'' if played.move == PASS else _sgf_square_text(played.move)}]"
+        note = notes[at] if at < len(notes) else ""
+        moves.append(f"{text}C[{_sgf_escaped(note)}]" if note else text)
         black = not black
-    lines += ["".join(moves[at : at + 10]) for at in range(0, len(moves), 10)]
+    width = 1 if any(notes) else 10
+    lines += ["".join(moves[at : at + width]) for at in range(0, len(moves), width)]
     return "\n".join([*lines, ")"]) + "\n"
 
 
@@ -204,7 +229,14 @@ def _known(name: str) -> str:
     return "" if name == "?" else name
 
 
-def pgn_text(record: GameRecord, date: str, event: str = "", result: int | None = None) -> str:
+def pgn_text(
+    record: GameRecord,
+    date: str,
+    event: str = "",
+    result: int | None = None,
+    comment: str = "",
+    notes: Sequence[str] = (),
+) -> str:
     """A game in PGN, its result as discs: the empty squares go to the winner."""
     score = final_result(record, result)
     ending = "*" if score is None else f"{32 + score // 2}-{32 - score // 2}"
@@ -214,14 +246,20 @@ def pgn_text(record: GameRecord, date: str, event: str = "", result: int | None 
     lines += [f'[Black "{black}"]', f'[White "{white}"]', f'[Result "{ending}"]']
     if record.initial != START:
         lines += ['[SetUp "1"]', f'[FEN "{fen_text(record.initial)}"]']
-    words = []
+    words = _pgn_comment(comment)
     blacks = record.initial.black_to_move
     for at, played in enumerate(record.moves):
-        if blacks or not at:
+        if blacks or not at or (at <= len(notes) and notes[at - 1]):
             words.append(f"{(at + (not record.initial.black_to_move)) // 2 + 1}.{'' if blacks else '..'}")
         words.append("pass" if played.move == PASS else move_text(played.move))
+        words += _pgn_comment(notes[at]) if at < len(notes) else []
         blacks = not blacks
     return "\n".join([*lines, "", *_wrapped([*words, ending]), ""])
+
+
+def _pgn_comment(text: str) -> list[str]:
+    """The words of a comment; it has no way to write a closing brace."""
+    return f"{{{text.replace('}', ')')}}}".split() if text else []
 
 
 def _pgn_escaped(name: str) -> str:

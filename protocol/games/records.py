@@ -7,6 +7,7 @@ names and clocks. What cannot be read raises `BadInput`; a game with an illegal 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -128,15 +129,27 @@ def _value_end(text: str, at: int, escapes: bool) -> int:
     return end
 
 
-def ggf_text(record: GameRecord, date: str, place: str = "desdaemon", result: int | None = None) -> str:
-    """A game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``."""
+def ggf_text(
+    record: GameRecord,
+    date: str,
+    place: str = "desdaemon",
+    result: int | None = None,
+    *,
+    comment: str = "",
+    scores: Sequence[int | None] = (),
+) -> str:
+    """A game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``.
+
+    ``scores`` are those of the first moves, from the mover's side, None where there is none.
+    """
     score = final_result(record, result)
     board = squares_text(record.initial).replace("X", "*")
     rows = " ".join(board[at : at + 8] for at in range(0, 64, 8))
     names = f"PB[{_plain(record.black)}]PW[{_plain(record.white)}]"
     head = f"GM[Othello]PC[{_plain(place)}]DT[{date}]{names}RE[{'?' if score is None else score}]{_ggf_clocks(record)}"
     side = "*" if record.initial.black_to_move else "O"
-    return f"(;{head}TY[8]BO[8 {rows} {side}]{''.join(_ggf_moves(record))};)"
+    about = f"CO[{_plain(comment)}]" if comment else ""
+    return f"(;{head}TY[8]BO[8 {rows} {side}]{about}{''.join(_ggf_moves(record, scores))};)"
 
 
 def final_result(record: GameRecord, claimed: int | None) -> int | None:
@@ -166,12 +179,14 @@ def _time_text(ms: float) -> str:
     return f"{minutes}:{rest // 1000:02}{fraction}"
 
 
-def _ggf_moves(record: GameRecord) -> list[str]:
+def _ggf_moves(record: GameRecord, scores: Sequence[int | None]) -> list[str]:
     black = record.initial.black_to_move
     texts = []
-    for played in record.moves:
-        seconds = f"//{played.ms / 1000:.3f}" if played.ms else ""
-        texts.append(f"{'B' if black else 'W'}[{move_text(played.move)}{seconds}]")
+    for at, played in enumerate(record.moves):
+        score = scores[at] if at < len(scores) else None
+        worth = "" if score is None else f"{score:.2f}"
+        fields = f"/{worth}/{played.ms / 1000:.3f}" if played.ms else f"/{worth}" if worth else ""
+        texts.append(f"{'B' if black else 'W'}[{move_text(played.move)}{fields}]")
         black = not black
     return texts
 

@@ -26,7 +26,7 @@ from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.match import engine_process
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.records import GameRecord
-from desdaemon.protocol.othello.notation import START, Position, move_text, parse_board, parse_moves
+from desdaemon.protocol.othello.notation import START, Position, move_text, parse_board, parse_moves, squares_text
 from desdaemon.protocol.othello.rules import PASS
 
 NASTY = '</script><script>alert("x")</script>&'
@@ -250,7 +250,7 @@ def test_the_first_game_of_several(base: str, capsys: pytest.CaptureFixture[str]
     assert command.main([base, "--depth", "3", "--json", "-"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["black"] == "Ann"
-    assert err == "desdaemon analyze: game 1 of several; --game N takes another, --list shows them\n"
+    assert err == "desdaemon analyze: game 1 of several; --all takes them all, --game N another, --list shows them\n"
 
 
 def test_the_list_of_games(base: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -348,3 +348,90 @@ def test_the_page_in_a_browser(shared_data: Path, tmp_path: Path) -> None:
         timeout=120,
     )
     assert picture.stat().st_size > 20_000
+
+
+def driven(html: Path, script: str, folder: Path) -> Any:
+    """What a script leaves in the page's element ``found`` when it has run in a browser."""
+    (chromium,) = programs("chromium")
+    driven_page = folder / "driven.html"
+    text = html.read_text(encoding="utf-8").replace(
+        "</body>", f'<pre id="found"></pre><script>{script}</script></body>'
+    )
+    driven_page.write_text(text, encoding="utf-8")
+    shown = subprocess.run(
+        [
+            chromium,
+            "--headless",
+            "--no-sandbox",
+            f"--user-data-dir={folder / 'profile'}",
+            "--dump-dom",
+            driven_page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    found = re.search(r'<pre id="found">(.*?)</pre>', shown.stdout, re.DOTALL)
+    assert found, shown.stderr
+    return json.loads(found[1])
+
+
+@pytest.mark.slow
+def test_lines_are_played_through_in_a_browser(tmp_path: Path) -> None:
+    """Every line of a game with passes, move by move, by the referee's rules."""
+    analysis = next(found for found in map(analysed, games()) if any(step.move == PASS for step in found.steps[1:]))
+    html = tmp_path / "game.html"
+    html.write_text(page(analysis), encoding="utf-8")
+    found = driven(
+        html,
+        """
+const found=[],read=()=>[...document.querySelectorAll("#board .disc")].map(one=>
+  one.getAttribute("class").includes("black")?"X":one.getAttribute("class").includes("white")?"O":"-").join("");
+const slider=document.getElementById("ply"),begun=+slider.value;
+for(let ply=0;ply<=+slider.max;ply++){
+  slider.value=ply;slider.dispatchEvent(new Event("input"));
+  const boards=[read()];
+  for(const button of [...document.querySelectorAll("#plays button")].filter(one=>one.dataset.name==="Best")){
+    button.click();boards.push(read());
+  }
+  found.push(boards);
+}
+document.getElementById("found").textContent=JSON.stringify([begun,found]);
+""",
+        tmp_path,
+    )
+    begun, boards = found
+    assert begun == next(step.number - 1 for step in analysis.steps if step.grade)
+    for step, shown in zip(analysis.steps, boards, strict=False):
+        position = step.position
+        assert shown[0] == squares_text(position)
+        moves = parse_moves(step.line) if step.move != PASS else []
+        assert len(shown) == 1 + min(14, len(moves))
+        for move, after in zip(moves, shown[1:], strict=False):
+            position = position.after(move)
+            assert after == squares_text(position)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1100, 390])
+def test_the_page_fits(width: int, tmp_path: Path) -> None:
+    """Nothing is wider than the window, tables that scroll by themselves excepted, and the first two do not scroll."""
+    html, frame = tmp_path / "game.html", tmp_path / "frame.html"
+    analysis = analysed(next(games()))
+    record = analysis.game.record._replace(black="Somebody with a long name", white="Wwwwwwwwwwwwwwwww")
+    whole = analysis.game._replace(record=record)
+    text = page(analysis._replace(game=whole, whole=whole), "http://board/{moves}")
+    measure = """addEventListener("load",()=>{
+const all=document.documentElement,wide=document.querySelector(".summary");
+parent.postMessage([all.scrollWidth,innerWidth,wide.scrollWidth-wide.clientWidth],"*")})"""
+    html.write_text(text.replace("</body>", f"<script>{measure}</script></body>"), encoding="utf-8")
+    frame.write_text(
+        f'<body><script>addEventListener("message",event=>{{document.getElementById("found").textContent='
+        f'JSON.stringify(event.data)}})</script><iframe src="game.html" style="width:{width}px;height:900px;border:0">'
+        "</iframe></body>",
+        encoding="utf-8",
+    )
+    content, window, hidden = driven(frame, "", tmp_path)
+    assert window == width
+    assert content <= width
+    assert hidden <= 0

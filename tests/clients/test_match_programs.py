@@ -114,7 +114,7 @@ def test_no_program_is_started_after_a_stop() -> None:
     process.kill()
     with pytest.raises(Stopped):
         groups.start(["true"], None)
-    with pytest.raises(EngineFault, match="stopped"):
+    with pytest.raises(EngineFault, match="being stopped"):
         EngineProcess(["true"], groups=groups)
 
 

@@ -2,21 +2,37 @@
 
 import os
 import sys
+from typing import Any
 
 import checkout  # noqa: F401
 
 
 def build(config: object) -> object:
-    """The pretended engine, after the wait that DELAY asks for."""
-    import time
+    """The pretended engine, after the wait that DELAY asks for.
 
-    from fake_engine import build_fake
+    With ENDLESS the search after so many never ends, and writes the file: ``12:/tmp/file``.
+    """
+    import time
+    from pathlib import Path
+
+    from fake_engine import FakeSearcher, build_fake
 
     from desdaemon.search.loader import EngineFailure
 
     time.sleep(float(os.environ.get("DELAY", "0")))
     if os.environ.get("FAIL"):
         raise EngineFailure("no engine today")
+    searches, _, told = os.environ.get("ENDLESS", "").partition(":")
+    if searches:
+        search = FakeSearcher.search
+
+        def endless(self: FakeSearcher, *arguments: Any, **options: Any) -> Any:
+            if len(self.calls) >= int(searches):
+                Path(told).touch()
+                time.sleep(1000)
+            return search(self, *arguments, **options)
+
+        FakeSearcher.search = endless  # type: ignore[method-assign]
     return build_fake(config)  # type: ignore[arg-type]
 
 

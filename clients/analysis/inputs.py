@@ -1,0 +1,69 @@
+"""The games that are asked about: of a file or a pipe, of standard input, or moves on the command line."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import LARGEST_FILE, Complain, FileGame, parse_games, read_games
+from desdaemon.protocol.games.formats import parse_txt
+from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.rules import PASS
+
+STANDARD_INPUT = "-"
+
+
+def games_of(words: list[str], bad: Complain) -> Iterator[FileGame]:
+    """The games that the words of a command line name, lazily: a file, ``-``, or moves such as ``f5 d6 c3``.
+
+    Games that cannot be read go to ``bad``, a line each. Raises `BadInput`.
+    """
+    name = " ".join(words)
+    if name == STANDARD_INPUT:
+        return parse_games(_bytes_of(sys.stdin.fileno(), "standard input"), "standard input", bad)
+    try:
+        regular = stat.S_ISREG(os.stat(name).st_mode)  # noqa: PTH116
+    except OSError:
+        return iter([FileGame(_moves(name))])
+    if regular:
+        return read_games(name, bad)
+    try:
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            return parse_games(_bytes_of(descriptor, name), name, bad)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise BadInput(f"{quoted(name)}: {error.strerror}: expected a file that can be read") from None
+
+
+def _moves(text: str) -> GameRecord:
+    try:
+        record = parse_txt(text)
+    except BadInput as error:
+        if "/" in text or "." in text:
+            raise BadInput(f"{quoted(text)}: No such file or directory: expected a file that can be read") from None
+        raise BadInput(f"{quoted(text)}: no such file, and as moves: {error}") from None
+    if not any(played.move != PASS for played in record.moves):
+        raise BadInput(f"{quoted(text)}: expected a file, - for standard input, or moves such as f5d6c3")
+    return record
+
+
+def _bytes_of(descriptor: int, name: str) -> bytes:
+    """What comes until the end; raises `BadInput` where that is too much."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            part = os.read(descriptor, 1 << 16)
+        except OSError as error:
+            raise BadInput(f"{name}: {error.strerror}: expected a file that can be read") from None
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST_FILE:
+            raise BadInput(f"{name}: more than {LARGEST_FILE} bytes: expected fewer")
