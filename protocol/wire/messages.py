@@ -38,26 +38,27 @@ _MOST_WARNINGS = 20
 _MOST_SHOWN = 3
 _KEYS = frozenset(("v", "id", "op", "args"))
 
-FEATURES = (
-    "accounts",
-    "analyze.plies",
-    "analyze.cache",
-    "analyze.until",
-    "analyze.game_nodes",
-    "analyze.book.level",
-    "analyze.batch",
-    "cache.clear",
-    "cancel.all",
-    "cancel.data",
-    "book",
-    "book.get.children",
-    "book.reopen",
-    "events",
-    "jobs",
-    "metrics",
-    "status.problems",
-    "text",
-)
+FEATURES = {
+    "accounts": "`accounts` in `status`, for an admin: what each key has had; limits by key.",
+    "analyze.plies": "`plies` of a game in one `analyze`.",
+    "analyze.cache": "What was found is kept and answered again, `cached`.",
+    "analyze.until": "`until`: `analyze` goes ever deeper until it is cancelled.",
+    "analyze.game_nodes": "`game_nodes`: a budget for all plies of a request.",
+    "analyze.book.level": "A book below the level asked for is the first partial, not the answer; moves tell `level`.",
+    "analyze.batch": "`analyze.batch`, `batch.results`, `batch.forget`: jobs that survive a restart.",
+    "cache.clear": "`cache.clear`.",
+    "cancel.all": "`all` with `cancel`.",
+    "cancel.data": "Errors that end an `analyze` have `data`, what was found; `keep` with `cancel` makes it a final.",
+    "book": "`book.get`, and operations for the commands of the book.",
+    "book.get.children": "`children` with `book.get`.",
+    "book.reopen": "`book.reopen`: a book that another process writes is read anew.",
+    "events": "Events on a PUB socket.",
+    "jobs": "`jobs`, and `job` with `cancel`.",
+    "metrics": "`metrics`.",
+    "status.problems": "`status` says what does not work, and why the book takes no changes.",
+    "text": "`text`, and bare lines of the text protocol.",
+}
+"""What was added to version 1 since its beginning, by the names that `hello` tells."""
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 ROLES = (READER, EDITOR, ADMIN)
