@@ -6,6 +6,8 @@ import ctypes
 import mmap
 from pathlib import Path
 
+from .compiler import INTERPRETED
+
 
 class Block:
     """``size`` bytes of zeros, at ``address``. Pages are taken from the system when they are first written."""
@@ -17,6 +19,7 @@ class Block:
         self._map = mmap.mmap(-1, size, **private)
         self._view = (ctypes.c_char * size).from_buffer(self._map)
         self.address = ctypes.addressof(self._view)
+        _bound(self, size)
 
     def _advise(self, what: int) -> bool:
         try:
@@ -49,3 +52,15 @@ class MappedFile:
         self.size = len(self._map)
         self._view = (ctypes.c_char * self.size).from_buffer(self._map)
         self.address = ctypes.addressof(self._view)
+        _bound(self, self.size)
+
+
+def _bound(memory: Block | MappedFile, size: int) -> None:
+    """Have interpreted kernels respect the bounds of this memory as long as it lives."""
+    if INTERPRETED:
+        import weakref
+
+        from .compiler import interpreted
+
+        interpreted.add_region(memory.address, size)
+        weakref.finalize(memory, interpreted.remove_region, memory.address)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from desdaemon.engine.compiler import library
@@ -151,6 +152,14 @@ class Known(NamedTuple):
     limits: Limits
 
 
+@cache
+def edge_table() -> Block:
+    """The stable discs of all edges (`kernels.stability.fill_edge_table`), made once in a process."""
+    table = Block(1 << 16)
+    library.load(SPEC).fill_edge_table(table.address)
+    return table
+
+
 class Searcher:
     """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
 
@@ -168,8 +177,7 @@ class Searcher:
         self._table = Block((1 << hash_bits) * ENTRY_BYTES)
         self._lines = Block(_LINE_BUCKETS * _BUCKET_BYTES)
         self._busy = Block(_BUSY_BYTES)
-        self._edges = Block(1 << 16)
-        self._engine.fill_edge_table(self._edges.address)
+        self._edges = edge_table()
         self._curve = curve.table(self._weights.traits.curve)
         self._sigmas = probcut.table(self._weights.traits.probcut or probcut.DEFAULT)
         self._date = 0

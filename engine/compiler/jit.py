@@ -26,6 +26,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
+from . import INTERPRETED, interpreted
 from .target import host_target, target_machine
 
 _TYPES = {"i64": types.int64, "u64": types.uint64, "void": types.void}
@@ -145,7 +146,7 @@ def kernel(signature: str, *, inline: bool = False) -> Callable[[Any], Any]:
             raise KernelError(f"two kernels are called {name}")
         made = Kernel(function, signature, inline)
         _registry[name] = made
-        return _callable(made)
+        return interpreted.kernel(function, made.signature) if INTERPRETED else _callable(made)
 
     return register
 

@@ -16,7 +16,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
+
+from . import INTERPRETED
 
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
@@ -305,6 +307,10 @@ def load(spec: Spec, tell: Tell | None = None) -> Library:
     """The library, from memory, the cache or the compiler (which takes seconds). Raises LibraryError."""
     with _lock:
         library = _loaded.get(spec.name)
+        if library is None and INTERPRETED:
+            from . import interpreted
+
+            library = _loaded[spec.name] = cast("Library", interpreted.load_library(spec.package, spec.entries))
         if library is None:
             code = read_cached(spec)
             if code is None:

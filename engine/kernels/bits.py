@@ -7,11 +7,11 @@ that the target lacks is never asked for, because LLVM would abort the process.
 numba makes a float of ``uint64`` with ``int64``: cross over with `u2i` and `i2u`, and write constants with `U`.
 """
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from desdaemon.engine.compiler import INTERPRETED, interpreted
 from desdaemon.engine.compiler.jit import kernel
 
 from .emit import (
@@ -19,6 +19,7 @@ from .emit import (
     AVX512,
     BMI2,
     GFNI,
+    U,
     call,
     const,
     external,
@@ -41,25 +42,34 @@ from .emit import (
     void,
 )
 
-U = np.uint64
-
 # ---------------------------------------------------------------------------------------------------- words
 
-i2u = simple(lambda b, a: a, u64, s64)
-u2i = simple(lambda b, a: a, s64, u64)
-popc = simple(lambda b, a: call(b, "llvm.ctpop.i64", i64, a), s64, u64)
-bit = simple(lambda b, x: b.shl(const(1), x), u64, u64)
-blsr = simple(lambda b, a: b.and_(a, b.sub(a, const(1))), u64, u64)
-byte_swap = simple(lambda b, a: call(b, "llvm.bswap.i64", i64, a), u64, u64)
+i2u = simple(lambda b, a: a, lambda a: a, u64, s64)
+u2i = simple(lambda b, a: a, lambda a: a - (a >> 63 << 64), s64, u64)
+popc = simple(lambda b, a: call(b, "llvm.ctpop.i64", i64, a), int.bit_count, s64, u64)
+bit = simple(lambda b, x: b.shl(const(1), x), lambda x: 1 << x, u64, u64)
+blsr = simple(lambda b, a: b.and_(a, b.sub(a, const(1))), lambda a: a & (a - 1), u64, u64)
+byte_swap = simple(
+    lambda b, a: call(b, "llvm.bswap.i64", i64, a),
+    lambda a: int.from_bytes(a.to_bytes(8, "little"), "big"),
+    u64,
+    u64,
+)
 
 
 def _zeros(name, undefined):
     return lambda b, a: b.call(external(b, name, i64, [i64, i1]), [a, const(undefined, i1)])
 
 
+def _lowest(a):
+    if a == 0:
+        raise ValueError("ctz(0) is undefined")
+    return (a & -a).bit_length() - 1
+
+
 # ctz(0) is undefined, which spares a branch where the host lacks TZCNT; clz(0) is 64.
-ctz = simple(_zeros("llvm.cttz.i64", 1), u64, u64)
-clz = simple(_zeros("llvm.ctlz.i64", 0), u64, u64)
+ctz = simple(_zeros("llvm.cttz.i64", 1), _lowest, u64, u64)
+clz = simple(_zeros("llvm.ctlz.i64", 0), lambda a: 64 - a.bit_length(), u64, u64)
 
 
 def _emit_folded_product(b, x, y):
@@ -68,7 +78,12 @@ def _emit_folded_product(b, x, y):
     return b.xor(b.trunc(product, i64), b.trunc(b.lshr(product, const(64, wide)), i64))
 
 
-folded_product = simple(_emit_folded_product, u64, u64, u64)
+def _folded_product(x, y):
+    product = x * y
+    return (product ^ product >> 64) & interpreted.MASK
+
+
+folded_product = simple(_emit_folded_product, _folded_product, u64, u64, u64)
 """The two halves of the 128-bit product, XORed."""
 
 # ---------------------------------------------------------------------------------------------------- memory
@@ -79,14 +94,16 @@ def _loader(kind, signed):
         value = b.load(b.inttoptr(address, kind.as_pointer()))
         return value if kind is i64 else (b.sext if signed else b.zext)(value, i64)
 
-    return simple(emit, s64 if signed else u64, u64)
+    size = kind.width // 8
+    return simple(emit, lambda address: interpreted.load(address, size, signed), s64 if signed else u64, u64)
 
 
 def _storer(kind, argument):
     def emit(b, address, value):
         b.store(value if kind is i64 else b.trunc(value, kind), b.inttoptr(address, kind.as_pointer()))
 
-    return simple(emit, void, u64, argument)
+    size = kind.width // 8
+    return simple(emit, lambda address, value: interpreted.store(address, size, value), void, u64, argument)
 
 
 ld64, ldu8, ldu16, ldu32 = (_loader(kind, False) for kind in (i64, i8, i16, i32))
@@ -95,9 +112,18 @@ st64 = _storer(i64, u64)
 sts64, st8, st16, st32 = (_storer(kind, s64) for kind in (i64, i8, i16, i32))
 
 # An atomic load is never hoisted out of a loop: it is how a kernel polls a word that another thread writes.
-poll64 = simple(lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "monotonic", 8), u64, u64)
+poll64 = simple(
+    lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "monotonic", 8),
+    lambda a: interpreted.load(a, 8, signed=False),
+    u64,
+    u64,
+)
 atomic_add64 = simple(
-    lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "monotonic"), u64, u64, u64
+    lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "monotonic"),
+    lambda a, v: interpreted.add(a, v),
+    u64,
+    u64,
+    u64,
 )
 
 
@@ -107,11 +133,11 @@ def _emit_prefetch(b, address):
     b.call(function, [b.inttoptr(address, pointer), const(0, i32), const(3, i32), const(1, i32)])
 
 
-prefetch = simple(_emit_prefetch, void, u64)
+prefetch = simple(_emit_prefetch, lambda address: None, void, u64)
 
 
 @intrinsic(prefer_literal=True)
-def stack_buf(context, size):
+def _stack_buf(context, size):
     """The address of ``size`` (a literal) bytes in the caller's stack frame, aligned to 64."""
     if not isinstance(size, types.IntegerLiteral):
         return None
@@ -124,6 +150,9 @@ def stack_buf(context, size):
         return b.ptrtoint(room, i64)
 
     return u64(types.IntegerLiteral(count)), generate
+
+
+stack_buf = interpreted.stack_buf if INTERPRETED else _stack_buf
 
 
 # ---------------------------------------------------------------------------------------------------- geometry
@@ -233,7 +262,20 @@ def emit_moves_of(b, p, o, lanes):
     return b.and_(reached, b.not_(b.or_(p, o)))
 
 
-moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 0), u64, u64, u64)
+def legal_squares(p, o):
+    """`moves` in Python, one word a direction: discs of the other side in a row, and the empty square behind them."""
+    found = 0
+    for step, columns in zip(SHIFTS, (INNER_COLUMNS, interpreted.MASK, INNER_COLUMNS, INNER_COLUMNS), strict=True):
+        up = down = p
+        for reach in range(7):
+            up, down = up << step, down >> step
+            if reach:
+                found |= up | down
+            up, down = up & o & columns, down & o & columns
+    return found & ~(p | o) & interpreted.MASK
+
+
+moves = simple(_emit_moves4 if AVX2 else lambda b, p, o: emit_moves_of(b, p, o, 0), legal_squares, u64, u64, u64)
 """The squares where the first side may play."""
 
 # ---------------------------------------------------------------------------------------------------- flips
@@ -321,7 +363,23 @@ def _emit_flip_flood(b, x, p, o):
 
 
 _emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 else _emit_flip_flood
-flip = simple(_emit_flip, u64, u64, u64, u64)
+
+
+def turned_discs(x, p, o):
+    """`flip` in Python: along each ray the other side's discs, if a disc of the mover closes them."""
+    flips = 0
+    column, row = x & 7, x >> 3
+    for dx, dy in DIRECTIONS + tuple((-dx, -dy) for dx, dy in DIRECTIONS):
+        run, c, r = 0, column + dx, row + dy
+        while 0 <= c < 8 and 0 <= r < 8 and o >> (c + 8 * r) & 1:
+            run |= 1 << (c + 8 * r)
+            c, r = c + dx, r + dy
+        if 0 <= c < 8 and 0 <= r < 8 and p >> (c + 8 * r) & 1:
+            flips |= run
+    return flips
+
+
+flip = simple(_emit_flip, turned_discs, u64, u64, u64, u64)
 """(square, mover, opponent) -> the opponent's discs that a move there turns."""
 
 
@@ -357,7 +415,11 @@ def _emit_last_flips(b, x, p):
     return total
 
 
-last_flips = simple(_emit_last_flips, s64, u64, u64)
+def _last_turned(x, p):
+    return 2 * turned_discs(x, p, interpreted.MASK & ~(p | 1 << x)).bit_count()
+
+
+last_flips = simple(_emit_last_flips, _last_turned, s64, u64, u64)
 """(square, mover) -> twice the discs turned by the mover in the only empty square of the board."""
 
 # ---------------------------------------------------------------------------------------------------- end, symmetries

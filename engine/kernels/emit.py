@@ -1,9 +1,11 @@
 """Helpers that emit LLVM IR: scalars at the edges of an intrinsic, vectors inside."""
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from desdaemon.engine.compiler import INTERPRETED, interpreted
 from desdaemon.engine.compiler.target import host_target
 
 TARGET = host_target()
@@ -29,8 +31,20 @@ s64 = types.int64
 void = types.void
 
 
-def simple(emit, returns, *arguments):
-    """An intrinsic of fixed types whose code is ``emit(builder, *values)``."""
+U = interpreted.U64 if INTERPRETED else np.uint64
+"""Makes an unsigned constant."""
+
+_SIGNATURE_NAMES = {u64: "u64", s64: "i64", void: "void"}
+
+
+def simple(emit, python, returns, *arguments):
+    """An intrinsic of fixed types whose code is ``emit(builder, *values)``.
+
+    ``python(*values)`` computes the same on plain integers, for kernels that run as Python; results wrap around.
+    """
+    if INTERPRETED:
+        names = ",".join(_SIGNATURE_NAMES[kind] for kind in arguments)
+        return interpreted.intrinsic(python, "made", f"{_SIGNATURE_NAMES[returns]}({names})")
     signature = returns(*arguments)
 
     def generate(context, builder, _signature, values):
@@ -105,11 +119,18 @@ def reduce(b, operation, v):
     return call(b, f"llvm.vector.reduce.{operation}.v{v.type.count}i{kind.width}", kind, v)
 
 
+def constant_table(name, values, kind):
+    """A kernel-side function without arguments: the address of a constant array of ``values``."""
+    return simple(
+        lambda b: table_address(b, name, values, kind), lambda: interpreted.constant(name, values, kind.width), u64
+    )
+
+
 def lookup64(name, values):
     """A kernel-side function from an index (u64) to one of 64-bit ``values``."""
-    return simple(lambda b, x: table_element(b, name, values, x), u64, u64)
+    return simple(lambda b, x: table_element(b, name, values, x), lambda x: values[x], u64, u64)
 
 
 def lookup8(name, values):
     """A kernel-side function from an index (u64) to one of the small signed ``values``."""
-    return simple(lambda b, x: b.sext(table_element(b, name, values, x, i8), i64), s64, u64)
+    return simple(lambda b, x: b.sext(table_element(b, name, values, x, i8), i64), lambda x: values[x], s64, u64)

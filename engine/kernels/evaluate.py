@@ -14,6 +14,7 @@ in size, then as many 16-bit numbers and one more, 128 a disc, at the eighths' b
 
 from llvmlite import ir
 
+from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.evaluation import patterns
 
@@ -24,6 +25,7 @@ from .emit import (
     AVX512,
     TARGET,
     const,
+    constant_table,
     external,
     i1,
     i8,
@@ -129,7 +131,18 @@ def _emit_update(b, source, target, x, flips, side):
         store(b, b.add(old, change), b.add(target, shift), 32)
 
 
-update_features = simple(_emit_update, void, u64, u64, u64, u64, u64)
+def _update(source, target, x, flips, side):
+    """`update_features` in Python, pattern by pattern."""
+    turned = [square for square in range(64) if flips >> square & 1]
+    for place in range(16 * _GROUPS):
+        change = sum(_POWERS[square][place] for square in turned)
+        placed = _POWERS[x][place]
+        change = change - placed if side else -(2 * placed + change)
+        old = interpreted.load(source + 2 * place, 2, signed=False)
+        interpreted.store(target + 2 * place, 2, old + change)
+
+
+update_features = simple(_emit_update, _update, void, u64, u64, u64, u64, u64)
 """(source, target, square, flips, side): the features after ``side`` has played."""
 
 
@@ -181,12 +194,20 @@ def _emit_sum(b, features, weights):
     return b.sext(b.add(b.shl(total, const(_UNIT, i32)), constant), i64)
 
 
-sum_weights = simple(_emit_sum, s64, u64, u64)
+def _sum(features, weights):
+    total = sum(
+        interpreted.load(weights + offset + interpreted.load(features + 2 * k, 2, signed=False), 1, signed=True)
+        for k, offset in enumerate(_OFFSETS)
+    )
+    return (total << _UNIT) + interpreted.load(weights + TABLE_SIZE, 2, signed=True)
+
+
+sum_weights = simple(_emit_sum, _sum, s64, u64, u64)
 """(features, address of a row of weights) -> their sum, 128 a disc."""
 
 _EMPTY_BOARD = [3 ** len(table.instances[0]) - 1 for table in patterns.TABLES for _ in table.instances]
 _EMPTY_BOARD += [0] * (16 * _GROUPS - FEATURES)
-_empty_board_at = simple(lambda b: table_address(b, "empty_board", _EMPTY_BOARD, i16), u64)
+_empty_board_at = constant_table("empty_board", _EMPTY_BOARD, i16)
 
 
 @kernel("void(u64,u64,u64)")
@@ -249,7 +270,7 @@ for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True
         ]
         _RECORDS += _record + [0] * (_RECORD - len(_record))
 _NUMBER_OF_RECORDS = len(_RECORDS) // _RECORD
-_records_at = simple(lambda b: table_address(b, "pattern_parts", _RECORDS, i32), u64)
+_records_at = constant_table("pattern_parts", _RECORDS, i32)
 
 MAP_SIZE = TABLE_SIZE + sum(_RECORDS[1::_RECORD])
 """Entries (int32) of the map that `expand_weights` works with."""

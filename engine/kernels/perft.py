@@ -7,6 +7,7 @@ all of them, and their answers found in the same go: either to be filed in turn 
 
 from llvmlite import ir
 
+from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
 
 from .bits import (
@@ -22,11 +23,13 @@ from .bits import (
     i2u,
     ld64,
     lds64,
+    legal_squares,
     moves,
     popc,
     st64,
     stack_buf,
     sts64,
+    turned_discs,
 )
 from .emit import (
     AVX512,
@@ -145,22 +148,78 @@ def _emit_copy8(b, source, target):
         store(b, load(b, b.add(source, const(column)), v8, 64), b.add(target, const(column)), 64)
 
 
-_count8 = simple(_emit_count8, u64, u64, u64, u64)
+def _words(address, count=8):
+    return [interpreted.load(address + 8 * k, 8, signed=False) for k in range(count)]
+
+
+def _store_words(address, words):
+    for k, word in enumerate(words):
+        interpreted.store(address + 8 * k, 8, word)
+
+
+def _play8(board, square):
+    """`_emit_play8` in Python: eight movers, opponents and answers."""
+    after = []
+    for p, o in zip(_words(board), _words(board + COLUMN), strict=True):
+        flips = turned_discs(square, p, o)
+        mover, other = o ^ flips, p | flips | 1 << square
+        after.append((mover, other, legal_squares(mover, other)))
+    return after
+
+
+def _stuck(after):
+    return sum(1 << k for k, (_, _, found) in enumerate(after) if not found)
+
+
+def _count(board, square, lines):
+    after = _play8(board, square)
+    counts = [found.bit_count() for _, _, found in after]
+    _store_words(lines, [old + new for old, new in zip(_words(lines), counts, strict=True)])
+    return _stuck(after)
+
+
+def _children(board, square, children):
+    after = _play8(board, square)
+    _store_words(children, [word for column in zip(*after, strict=True) for word in column])
+    return _stuck(after)
+
+
+def _union(words):
+    union = 0
+    for word in _words(words):
+        union |= word
+    return union
+
+
+def _append(children, square, place):
+    words = _words(children, 24)
+    chosen = [k for k in range(8) if words[16 + k] >> square & 1]
+    for column, first in ((0, 0), (COLUMN, 8)):
+        _store_words(place + column, [words[first + k] for k in chosen] + [0] * (8 - len(chosen)))
+    return len(chosen)
+
+
+def _copy(source, target):
+    for column in (0, COLUMN):
+        _store_words(target + column, _words(source + column))
+
+
+_count8 = simple(_emit_count8, _count, u64, u64, u64, u64)
 """(address of 8 boards, square, address of 8 words): add the number of answers to a move there to the words; a mask
 of the boards that leave none."""
 
-_children8 = simple(_emit_children8, u64, u64, u64, u64)
+_children8 = simple(_emit_children8, _children, u64, u64, u64, u64)
 """(address of 8 boards, square, address of 3 x 8 words): the movers, the opponents and the moves after it; a mask of
 the boards without moves."""
 
-_union8 = simple(_emit_union8, u64, u64)
+_union8 = simple(_emit_union8, _union, u64, u64)
 """The union of eight words."""
 
-_append8 = simple(_emit_append8, u64, u64, u64, u64)
+_append8 = simple(_emit_append8, _append, u64, u64, u64, u64)
 """(address of what `_children8` wrote, square, address in a bucket): write the boards that may play the square there,
 and something after them, eight boards in all; the number of boards."""
 
-_copy8 = simple(_emit_copy8, void, u64, u64)
+_copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 """(source, target): eight boards of a bucket to another place in it."""
 
 

@@ -4,9 +4,10 @@ A lower bound of the stable discs: edges from a table of all 3^8 edges, discs wi
 whose every line is full or leans on a stable neighbour, to a fixed point.
 """
 
+from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
 
-from .bits import DIRECTIONS, U, i2u, ld64, ldu8, popc, st8, u2i
+from .bits import DIRECTIONS, DOWN_RAYS, SHIFTS, UP_RAYS, U, i2u, ld64, ldu8, popc, st8, u2i
 from .context import EDGES
 from .emit import BMI2, call, const, i8, i64, load, lookup8, reduce, simple, splat, u64, vector
 
@@ -88,7 +89,39 @@ def _emit_stable(b, p, o, edges):
     return result
 
 
-stable_discs = simple(_emit_stable, u64, u64, u64, u64)
+def _stable(p, o, edges):
+    """`stable_discs` in Python, square by square."""
+
+    def along(squares):
+        """The stable discs of an edge, as the table knows them."""
+        own = sum((p >> s & 1) << k for k, s in enumerate(squares))
+        other = sum((o >> s & 1) << k for k, s in enumerate(squares))
+        found = interpreted.load(edges + own * 256 + other, 1, signed=False)
+        return sum(1 << s for k, s in enumerate(squares) if found >> k & 1)
+
+    stable = along(range(8)) | along(range(56, 64)) | along(range(0, 64, 8)) | along(range(7, 64, 8))
+    free = ~(p | o)
+    full = [
+        sum(
+            1 << square
+            for square in range(64)
+            if not free & (UP_RAYS[square][way] | DOWN_RAYS[square][way] | 1 << square) & interpreted.MASK
+        )
+        for way in range(len(DIRECTIONS))
+    ]
+    inner = p & _INNER
+    stable |= inner & full[0] & full[1] & full[2] & full[3]
+    while stable:
+        leaning = inner
+        for way, step in enumerate(SHIFTS):
+            leaning &= stable << step | stable >> step | full[way]
+        if leaning & ~stable == 0:
+            break
+        stable |= leaning
+    return stable
+
+
+stable_discs = simple(_emit_stable, _stable, u64, u64, u64, u64)
 """(owner's discs, other's discs, address of the edge table) -> stable discs of the owner, not necessarily all."""
 
 # The bound is worth its price only where enough discs can be stable: by empties, the least alpha at which to try.
@@ -133,10 +166,12 @@ def fill_edge_table(address):
     for empties in range(9):
         for own in range(256):
             for other in range(256):
+                if own & other:
+                    continue
                 p = i2u(own)
                 o = i2u(other)
                 free = ~(p | o) & U(255)
-                if p & o or popc(free) != empties:
+                if popc(free) != empties:
                     continue
                 stable = p
                 x = U(0)
