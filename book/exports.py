@@ -8,7 +8,8 @@ MODULES = ("desdaemon.book.kernels.interface",)
 
 SPEC = Spec(
     "book",
-    "desdaemon.book.kernels",
+    __name__,
+    MODULES,
     {
         "check_range": "void(u64,u64,u64)",
         "crc32_of": "u64(u64,u64,u64)",

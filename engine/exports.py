@@ -15,7 +15,8 @@ MODULES = (
 
 SPEC = Spec(
     "engine",
-    "desdaemon.engine.kernels",
+    __name__,
+    MODULES,
     {
         "board_moves": "u64(u64,u64)",
         "board_flip": "u64(u64,u64,u64)",

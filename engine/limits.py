@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SELECTIVITIES = (73, 87, 95, 98, 99, 100)
+from .layout import ENTRY_BYTES, SELECTIVITY_PERCENTS
+
+SELECTIVITIES = SELECTIVITY_PERCENTS
 """Percent of confidence, by selectivity index 0..5; 100 is a full search."""
 
 MAX_LEVEL = 60
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
 """A transposition table has 2 to the power of one of these many entries."""
-
-ENTRY_BYTES = 16
-"""What an entry of the transposition table takes."""
 
 
 def hash_bits_within(size: int) -> int:

@@ -7,11 +7,7 @@ import math
 from array import array
 from typing import Any, NamedTuple
 
-DEPTHS = 64
-"""Rows of the table for each kind of search, by depth in plies."""
-
-FACTORS = 8
-"""Room of the table for the factors of each kind, by selectivity index."""
+from .layout import PROBCUT_DEPTHS, PROBCUT_FACTORS, PROBCUT_ONE_BITS, PROBCUT_ROW, PROBCUT_UNIT_BITS
 
 CONFIDENCE = (1.3, 1.6, 2.05, 2.6, 3.1)
 """Standard errors of the margin before the end, by selectivity index.
@@ -24,8 +20,8 @@ which have to come out right as often as their percentage says (docs/performance
 CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
 """The same for searches to the end of the game."""
 
-_ROW = 4
-_ONE = 4096
+_UNIT = 1 << PROBCUT_UNIT_BITS
+_ONE = 1 << PROBCUT_ONE_BITS
 
 
 class ErrorModel(NamedTuple):
@@ -92,40 +88,42 @@ def stand_in(empties: int, depth: int) -> int:
 def table(errors: ErrorModel) -> array[int]:
     """For the kernels: signed 16-bit numbers.
 
-    DEPTHS rows for searches that end before the game does, by depth: the error of the stand-in with no square empty,
-    the error of the static evaluation and the bias of the stand-in, all in discs times 128, and the depth of the
-    stand-in in plies; as many rows for searches to the end, with the errors as they are. Then FACTORS standard errors
-    of the margin by selectivity, times 128, and as many to the end; then, by empties, what the errors before the end
-    are multiplied with, times 4096.
+    PROBCUT_DEPTHS rows for searches that end before the game does, by depth: the error of the stand-in with no square
+    empty, the error of the static evaluation and the bias of the stand-in, all in discs times 128, and the depth of the
+    stand-in in plies; as many rows for searches to the end, with the errors as they are. Then PROBCUT_FACTORS standard
+    errors of the margin by selectivity, times 128, and as many to the end; then, by empties, what the errors before the
+    end are multiplied with, times 4096.
     """
-    values = array("h", bytes(2 * _ROW * 3))
+    values = array("h", bytes(2 * PROBCUT_ROW * 3))
     far = errors._replace(calm=0.0)
     for to_the_end, at in ((False, far), (True, errors)):
-        for depth in range(3, DEPTHS):
-            empties = depth if to_the_end else DEPTHS
+        for depth in range(3, PROBCUT_DEPTHS):
+            empties = depth if to_the_end else PROBCUT_DEPTHS
             shallow = stand_in(empties, depth)
             discs = at.sigma(empties, depth, shallow), at.sigma(empties, depth, 0), at.bias(empties, depth)
-            values.extend([*(round(128 * value) for value in discs), shallow])
+            values.extend([*(round(_UNIT * value) for value in discs), shallow])
         if not to_the_end:
-            values.extend([0] * _ROW * 3)
+            values.extend([0] * PROBCUT_ROW * 3)
     for factors in (CONFIDENCE, CONFIDENCE_TO_THE_END):
-        values.extend([*(round(128 * factor) for factor in factors), *[0] * (FACTORS - len(factors))])
-    values.extend(round(_ONE * math.exp(-errors.calm * empties)) for empties in range(DEPTHS))
+        values.extend([*(round(_UNIT * factor) for factor in factors), *[0] * (PROBCUT_FACTORS - len(factors))])
+    values.extend(round(_ONE * math.exp(-errors.calm * empties)) for empties in range(PROBCUT_DEPTHS))
     return values
 
 
 def cut(words: array[int], empties: int, depth: int, selectivity: int) -> Cut:
     """What the compiled search takes from the table ``words`` for a node, ``selectivity`` being an index."""
-    row, factors = _ROW * depth, 2 * _ROW * DEPTHS
+    row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
-        row += _ROW * DEPTHS
-        confidence = words[factors + FACTORS + selectivity]
+        row += PROBCUT_ROW * PROBCUT_DEPTHS
+        confidence = words[factors + PROBCUT_FACTORS + selectivity]
     else:
-        confidence = (words[factors + selectivity] * words[factors + 2 * FACTORS + empties]) >> 12
-    margin = (words[row] * confidence) >> 7
-    rough = (words[row + 1] * confidence + (1 << 14) - 1) >> 14
+        confidence = (words[factors + selectivity] * words[factors + 2 * PROBCUT_FACTORS + empties]) >> PROBCUT_ONE_BITS
+    margin = (words[row] * confidence) >> PROBCUT_UNIT_BITS
+    rough = (words[row + 1] * confidence + _UNIT * _UNIT - 1) >> (2 * PROBCUT_UNIT_BITS)
     bias, shallow = words[row + 2], words[row + 3]
-    return Cut((margin + bias + 64) >> 7, (margin - bias + 64) >> 7, rough, shallow)
+    half = _UNIT // 2
+    above, below = (margin + bias + half) >> PROBCUT_UNIT_BITS, (margin - bias + half) >> PROBCUT_UNIT_BITS
+    return Cut(above, below, rough, shallow)
 
 
 def model_of(fields: Any) -> ErrorModel:

@@ -18,29 +18,49 @@ from desdaemon.engine.evaluation.weights import Weights
 
 from . import probcut
 from .exports import SPEC
-from .limits import ENTRY_BYTES, MAX_HASH_BITS, MIN_HASH_BITS, SELECTIVITIES, Limits
+from .layout import (
+    BEST,
+    BUCKET_BYTES,
+    BUSY_KEYS,
+    BUSY_WORDS,
+    CONTEXT_BYTES,
+    CURVE,
+    DATE,
+    EDGES,
+    ENTRY_BYTES,
+    EXACT,
+    INFINITE,
+    LAST_DATE,
+    LOCAL_TABLE,
+    LOCAL_TABLE_BUCKETS,
+    LOCAL_TABLE_MASK,
+    NO_MOVE,
+    NODE_LIMIT,
+    NODES,
+    PROBCUT_TABLE,
+    PV_TABLE,
+    PV_TABLE_BUCKETS,
+    PV_TABLE_MASK,
+    SALT,
+    SAMPLES,
+    STOP,
+    SWITCHED_OFF,
+    TABLE,
+    TABLE_MASK,
+    WEIGHTS,
+    WORD,
+)
+from .limits import MAX_HASH_BITS, MIN_HASH_BITS, SELECTIVITIES, Limits
 from .memory import Block
 from .result import PASS, Line, Result
 
 __all__ = ["Control", "Known", "Searcher"]
 
 ALL_MOVES = (1 << 64) - 1
-_NONE = 64
-_INFINITE = 127
 _NO_LIMIT = (1 << 64) - 1
-_EXACT = len(SELECTIVITIES) - 1
-
-# Words of a thread's context block; they mirror `kernels.context`, which a start from the cache must not import.
-_NODES, _TABLE, _TABLE_MASK, _EDGES, _WEIGHTS, _STOP, _DATE, _BEST = range(8)
-_NODE_LIMIT, _BUSY, _SIGMAS, _LINES, _LINES_MASK, _SWITCHED_OFF, _SALT, _NEAR, _NEAR_MASK = range(8, 17)
-_CURVE, _SAMPLES = range(17, 19)
-_BUSY_BYTES = 4096 * 8
-_BUCKET_BYTES = 64
-_LINE_BUCKETS = 1 << 13
-_NEAR_BUCKETS = 1 << 12
 
 _OLD = 200
-"""The date from which clearing goes over the whole table: dates end at 255."""
+"""The date from which clearing goes over the whole table: dates end at `LAST_DATE`."""
 
 _PASS_FROM = (15, 24, 20)
 """Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
@@ -103,20 +123,26 @@ class Control:
 
 
 class Context:
-    """What one search thread works with; see `kernels.context`."""
+    """What one search thread works with: the context block of `desdaemon.engine.layout`, and a table of its own."""
 
     def __init__(self) -> None:
-        self._memory = Block(4096)
-        self.words = self._memory.words()
+        self._memory = Block(CONTEXT_BYTES)
+        self._words = self._memory.words()
         self.address = self._memory.address
-        self.near = Block(_NEAR_BUCKETS * _BUCKET_BYTES)
-        self.words[_NEAR] = self.near.address
-        self.words[_NEAR_MASK] = _NEAR_BUCKETS - 1
+        self.local_table = Block(LOCAL_TABLE_BUCKETS * BUCKET_BYTES)
+        self[LOCAL_TABLE] = self.local_table.address
+        self[LOCAL_TABLE_MASK] = LOCAL_TABLE_BUCKETS - 1
+
+    def __getitem__(self, field: int) -> int:
+        return int(self._words[field // WORD])
+
+    def __setitem__(self, field: int, value: int) -> None:
+        self._words[field // WORD] = value
 
     @property
     def nodes(self) -> int:
         """Visited since the last reset."""
-        return int(self.words[_NODES])
+        return self[NODES]
 
 
 class _Step(NamedTuple):
@@ -175,11 +201,11 @@ class Searcher:
         self._engine = library.load(SPEC)
         self._weights = weights if weights is not None else Weights.load()
         self._table = Block((1 << hash_bits) * ENTRY_BYTES)
-        self._lines = Block(_LINE_BUCKETS * _BUCKET_BYTES)
-        self._busy = Block(_BUSY_BYTES)
+        self._pv_table = Block(PV_TABLE_BUCKETS * BUCKET_BYTES)
+        self._busy_keys = Block(BUSY_WORDS * WORD)
         self._edges = edge_table()
         self._curve = curve.table(self._weights.traits.curve)
-        self._sigmas = probcut.table(self._weights.traits.probcut or probcut.DEFAULT)
+        self._probcut = probcut.table(self._weights.traits.probcut or probcut.DEFAULT)
         self._date = 0
         self._clearings = 0
         self._control = Control()
@@ -187,15 +213,14 @@ class Searcher:
 
     def _context(self) -> Context:
         context = Context()
-        words = context.words
-        words[_TABLE] = self._table.address
-        words[_TABLE_MASK] = self._table.size // _BUCKET_BYTES - 1
-        words[_EDGES] = self._edges.address
-        words[_WEIGHTS] = self._weights.address
-        words[_SIGMAS] = self._sigmas.buffer_info()[0]
-        words[_CURVE] = self._curve.buffer_info()[0]
-        words[_LINES] = self._lines.address
-        words[_LINES_MASK] = _LINE_BUCKETS - 1
+        context[TABLE] = self._table.address
+        context[TABLE_MASK] = self._table.size // BUCKET_BYTES - 1
+        context[EDGES] = self._edges.address
+        context[WEIGHTS] = self._weights.address
+        context[PROBCUT_TABLE] = self._probcut.buffer_info()[0]
+        context[CURVE] = self._curve.buffer_info()[0]
+        context[PV_TABLE] = self._pv_table.address
+        context[PV_TABLE_MASK] = PV_TABLE_BUCKETS - 1
         return context
 
     @property
@@ -211,21 +236,21 @@ class Searcher:
         # Other keys from now on: the old entries fit no board, and go first because they are older.
         if self._date > _OLD or self._clearings == 1:
             self._table.clear()
-            self._lines.clear()
+            self._pv_table.clear()
             for context in self._contexts:
-                context.near.clear()
+                context.local_table.clear()
             self._date = 0
         for context in self._contexts:
-            context.words[_SALT] = self._clearings % (1 << 32) << 32
+            context[SALT] = self._clearings % (1 << 32) << 32
 
     def switch_off(self, bits: int) -> None:
         """Leave out parts of the search (`kernels.context.OFF_...`): exact scores must not change, for tests."""
         for context in self._contexts:
-            context.words[_SWITCHED_OFF] = bits
+            context[SWITCHED_OFF] = bits
 
     def sample(self, address: int) -> None:
         """Keep a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`) at ``address``; 0 ends it."""
-        self._contexts[0].words[_SAMPLES] = address
+        self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[Known]) -> None:
         """Take scores that are known from elsewhere into the table, for searches from (``player``, ``opponent``).
@@ -235,9 +260,9 @@ class Searcher:
         image, symmetry = self._engine.board_symmetric, self._canonical(player, opponent)[2]
         self._date = max(1, self._date)
         context = self._contexts[0]
-        context.words[_DATE] = self._date
+        context[DATE] = self._date
         for own, other, move, score, limits in known:
-            square = image(1 << move, symmetry).bit_length() - 1 if move < _NONE else _NONE
+            square = image(1 << move, symmetry).bit_length() - 1 if move < NO_MOVE else NO_MOVE
             percent = SELECTIVITIES.index(limits.selectivity)
             boards = image(own, symmetry), image(other, symmetry)
             self._engine.feed_score(context.address, *boards, score, limits.depth, percent, square)
@@ -275,14 +300,14 @@ class Searcher:
 
     def _prepare(self, limits: Limits, control: Control) -> None:
         control.watch(self._contexts)
-        self._date = self._date % 255 + 1
+        self._date = self._date % LAST_DATE + 1
         limit = limits.nodes // len(self._contexts) if limits.nodes else 0
         for context in self._contexts:
-            context.words[_NODES] = 0
-            context.words[_STOP] = control.address
-            context.words[_NODE_LIMIT] = max(1, limit) if limits.nodes else _NO_LIMIT
-            context.words[_DATE] = self._date
-            context.words[_BUSY] = 0
+            context[NODES] = 0
+            context[STOP] = control.address
+            context[NODE_LIMIT] = max(1, limit) if limits.nodes else _NO_LIMIT
+            context[DATE] = self._date
+            context[BUSY_KEYS] = 0
         self._control = control
 
     def search(
@@ -408,7 +433,7 @@ class Searcher:
             low, high = max(lowest, guess.score - width), min(highest, guess.score + width)
             if low >= high:
                 low, high = lowest, highest
-        hint = guess.move if guess is not None and allowed >> guess.move & 1 else _NONE
+        hint = guess.move if guess is not None and allowed >> guess.move & 1 else NO_MOVE
         failed = 0
         while True:
             score, move = self._root(job, low, high, step, allowed, hint)
@@ -430,7 +455,7 @@ class Searcher:
             hint = move
             width *= 2
         done = not job.control.raised
-        if not done and (move == _NONE or score == -_INFINITE or not low < score < high):
+        if not done and (move == NO_MOVE or score == -INFINITE or not low < score < high):
             return None, False
         if step.depth == 0:
             move = (allowed & -allowed).bit_length() - 1
@@ -464,44 +489,44 @@ class Searcher:
             )
 
         # A selective pass depends on the order of work, but what follows it here proves its score all the same.
-        proved = job.limits.depth >= job.empties and job.limits.selectivity == SELECTIVITIES[_EXACT]
+        proved = job.limits.depth >= job.empties and job.limits.selectivity == SELECTIVITIES[EXACT]
         shared = len(self._contexts) > 1 and proved and step.depth >= job.empties >= 15
         if not shared:
-            main.words[_BUSY] = 0
+            main[BUSY_KEYS] = 0
             score = run(main)
-            return score, int(main.words[_BEST])
+            return score, main[BEST]
         return self._shared_root(job, run)
 
     def _shared_root(self, job: _Job, run: Callable[[Context], int]) -> tuple[int, int]:
         """All threads search the same root, leaving each other's moves for later; the first to finish has the score."""
-        self._busy.clear()
+        self._busy_keys.clear()
         answers: list[tuple[int, int]] = []
         lock = threading.Lock()
 
         def work(context: Context) -> None:
-            context.words[_BUSY] = self._busy.address
+            context[BUSY_KEYS] = self._busy_keys.address
             score = run(context)
             with lock:
                 if not job.control.raised:
-                    answers.append((score, int(context.words[_BEST])))
+                    answers.append((score, context[BEST]))
                     job.control.interrupt()
 
         helpers = [threading.Thread(target=work, args=(context,)) for context in self._contexts[1:]]
         for helper in helpers:
             helper.start()
         main = self._contexts[0]
-        main.words[_BUSY] = self._busy.address
+        main[BUSY_KEYS] = self._busy_keys.address
         score = run(main)
         with lock:
             if not job.control.raised:
-                answers.append((score, int(main.words[_BEST])))
+                answers.append((score, main[BEST]))
                 job.control.interrupt()
         for helper in helpers:
             helper.join()
         if answers:
             job.control.resume()
             return answers[0]
-        return score, int(main.words[_BEST])
+        return score, main[BEST]
 
     def _variation(self, job: _Job, move: int, step: _Step, score: int, *, complete: bool) -> tuple[int, ...]:
         """The line that gives the score, to its full depth: from the tables, or searched again where they forgot."""
@@ -529,16 +554,16 @@ class Searcher:
                 move = PASS
                 continue
             move = engine.known_move(context.address, player, opponent, left, step.selectivity)
-            if not legal >> move & 1 or move == _NONE:
+            if not legal >> move & 1 or move == NO_MOVE:
                 if not read_on or job.control.raised:
                     break
-                context.words[_BUSY] = 0
+                context[BUSY_KEYS] = 0
                 low, high = max(-64, value - 1), min(64, value + 1)
                 engine.search_root(
-                    context.address, player, opponent, low, high, left, step.selectivity, ALL_MOVES, _NONE
+                    context.address, player, opponent, low, high, left, step.selectivity, ALL_MOVES, NO_MOVE
                 )
-                move = int(context.words[_BEST])
-                if job.control.raised or not legal >> move & 1 or move == _NONE:
+                move = context[BEST]
+                if job.control.raised or not legal >> move & 1 or move == NO_MOVE:
                     break
         return tuple(line)
 
@@ -559,7 +584,7 @@ def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
     """The iterations: depths of one parity up to the depth asked for; to the end, a rising selectivity at last."""
     selectivity = SELECTIVITIES.index(limits.selectivity)
     if limits.depth <= 0:
-        yield _Step(0, _EXACT)
+        yield _Step(0, EXACT)
         return
     if limits.depth < empties:
         for depth in range(2 - limits.depth % 2, limits.depth, 2):
@@ -570,7 +595,7 @@ def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
         yield _Step(depth, 0)
     # Selective passes to the end give a guess and good first moves; the longer the search, the better it repays them.
     for passing, fewest in enumerate(_PASS_FROM):
-        late = 0 if passing == 0 or selectivity == _EXACT else _SELECTIVE_LATER
+        late = 0 if passing == 0 or selectivity == EXACT else _SELECTIVE_LATER
         if empties >= fewest + late and passing < selectivity:
             yield _Step(empties, passing)
     yield _Step(empties, selectivity)

@@ -15,6 +15,16 @@ settings.register_profile("desdaemon", deadline=None)
 settings.load_profile("desdaemon")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is about compiled code, or too slow without it, where kernels run as Python."""
+    from desdaemon.engine.compiler import INTERPRETED
+
+    if INTERPRETED:
+        for item in items:
+            if item.get_closest_marker("compiled"):
+                item.add_marker(pytest.mark.skip(reason="about compiled kernels, or too slow without them"))
+
+
 @pytest.fixture
 def shared_data() -> Path:
     """The optional folder of reference data; tests that need it are skipped without it."""

@@ -63,6 +63,7 @@ SUB_COMMANDS = (
     SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.search.simulation"),
     SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
+    SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
     SubCommand("completions", "completions for bash, zsh or fish, and the man page", "desdaemon.command_line.files"),
 )

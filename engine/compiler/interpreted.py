@@ -20,7 +20,7 @@ import importlib
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
@@ -343,9 +343,9 @@ def _entry(kernel: Callable[..., Any], arguments: tuple[str, ...]) -> Callable[.
     return call
 
 
-def load_library(package: str, entries: Mapping[str, str]) -> InterpretedLibrary:
-    """Import the kernels of ``package`` and return its entries."""
+def load_library(modules: Iterable[str], entries: Mapping[str, str]) -> InterpretedLibrary:
+    """Import the kernels of ``modules`` and return the entries."""
     sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
-    for module in importlib.import_module(package.rpartition(".")[0] + ".exports").MODULES:
+    for module in modules:
         importlib.import_module(module)
     return InterpretedLibrary(entries)

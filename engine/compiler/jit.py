@@ -166,12 +166,19 @@ def _check(text: str) -> None:
                 raise KernelError(f"a kernel needs {name[1]} from outside")
 
 
-def build(
-    modules: Iterable[str],
-    entries: Mapping[str, str],
-    report: Report | None = None,
-) -> bytes:
-    """Compile the kernels of ``modules``, for `host_target`, into one object file that exports ``entries``.
+def kernels() -> dict[str, Kernel]:
+    """The kernels of all modules imported so far, by name."""
+    return dict(_registry)
+
+
+def used_by(modules: Iterable[str], name: str) -> bool:
+    """Whether the kernel belongs to the package of one of ``modules``."""
+    packages = {module.rpartition(".")[0] for module in modules}
+    return _registry[name].function.__module__.rpartition(".")[0] in packages
+
+
+def link(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> Any:
+    """Compile the kernels of ``modules``, for `host_target`, into one optimised LLVM module that exports ``entries``.
 
     ``entries`` maps the name of a kernel to its signature; its symbol is ``desdaemon_<name>``.
 
@@ -211,7 +218,17 @@ def build(
         pass_builder = llvm.create_pass_builder(machine, options)
         pass_builder.getModulePassManager().run(linked, pass_builder)
         _check(str(linked))
-        code = machine.emit_object(linked)
         if report:
             report("the whole library", time.perf_counter() - begun, total, total)
-    return bytes(code)
+    return linked
+
+
+def assembly(linked: Any) -> str:
+    """The assembly of a linked module for `host_target`."""
+    return str(target_machine(host_target()).emit_assembly(linked))
+
+
+def build(modules: Iterable[str], entries: Mapping[str, str], report: Report | None = None) -> bytes:
+    """The object file of the kernels of ``modules``: see `link`, whose errors it raises."""
+    linked = link(modules, entries, report)
+    return bytes(target_machine(host_target()).emit_object(linked))

@@ -12,9 +12,10 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -23,6 +24,8 @@ from . import INTERPRETED
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
 _KEEP_DAYS = 30
+_OWN_PACKAGE = "desdaemon"
+_OWN_FOLDER = Path(__file__).resolve().parents[2]
 
 Tell = Callable[[str], None]
 
@@ -41,10 +44,15 @@ class LibraryError(Exception):
 
 
 class Spec(NamedTuple):
-    """What makes a library: its name, the package of its kernels, and its entries (name -> signature)."""
+    """What makes a library.
+
+    ``exports`` is the module that defines this, as its ``SPEC``; ``modules`` are those with the kernels that Python
+    calls, ``entries`` these kernels and their signatures.
+    """
 
     name: str
-    package: str
+    exports: str
+    modules: tuple[str, ...]
     entries: Mapping[str, str]
 
 
@@ -56,17 +64,59 @@ def _prototype(signature: str) -> Any:
     return ctypes.CFUNCTYPE(_C_TYPES[returns], *(_C_TYPES[a] for a in arguments.split(",") if a))
 
 
-def _sources(spec: Spec) -> Iterator[Path]:
-    """Every file whose content decides the machine code."""
-    engine = Path(__file__).resolve().parent.parent
-    yield engine / "compiler" / "jit.py"
-    yield engine / "compiler" / "target.py"
-    yield engine / "evaluation" / "patterns.py"
-    yield from sorted((engine / "kernels").glob("*.py"))
-    found = importlib.util.find_spec(spec.package)
-    folder = Path((found.submodule_search_locations or [""])[0]) if found else Path()
-    if folder.resolve() != engine / "kernels":
-        yield from sorted(folder.glob("*.py"))
+_IMPORTS = re.compile(r"^(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n#]*))|import +([\w., ]+))", re.MULTILINE)
+
+
+def imported_sources(modules: Iterable[str]) -> list[Path]:
+    """The files of ``modules`` and of what these import of their own top-level packages and ours, in order of name.
+
+    By the text of their import statements outside functions: at a start it has to be quick.
+    """
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in found or (path := _module_file(name)) is None:
+            continue
+        found[name] = path
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        own = (_OWN_PACKAGE, name.partition(".")[0])
+        for source, several, single, plain in _IMPORTS.findall(path.read_text(encoding="utf-8")):
+            if plain:
+                waiting += [word.split()[0] for word in plain.split(",") if word.split()[0].startswith(own)]
+                continue
+            base = _absolute(source, package)
+            if base.partition(".")[0] not in own:
+                continue
+            waiting.append(base)
+            if base not in found and (file := _module_file(base)) is not None and file.name == "__init__.py":
+                names = (word.split()[0] for word in (several or single).split(",") if word.strip())
+                waiting += [f"{base}.{each}" for each in names]
+    return [found[name] for name in sorted(found)]
+
+
+def _absolute(source: str, package: str) -> str:
+    dots = len(source) - len(source.lstrip("."))
+    if not dots:
+        return source
+    above = package.split(".")[: len(package.split(".")) - dots + 1]
+    return ".".join([*above, *filter(None, [source.lstrip(".")])])
+
+
+def _module_file(name: str) -> Path | None:
+    """The file of a module, which is not imported; None where there is none of that name."""
+    top, *parts = name.split(".")
+    if top == _OWN_PACKAGE:
+        folders = [_OWN_FOLDER]
+    else:
+        spec = importlib.util.find_spec(top)
+        folders = [Path(folder) for folder in spec.submodule_search_locations or ()] if spec else []
+    for folder in folders:
+        place = folder.joinpath(*parts)
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
 
 
 def _numba_version() -> bytes:
@@ -86,7 +136,7 @@ def digest(spec: Spec) -> str:
     from .target import host_target
 
     state = hashlib.blake2b(digest_size=16)
-    for source in _sources(spec):
+    for source in imported_sources([*spec.modules, f"{_OWN_PACKAGE}.engine.compiler.jit"]):
         content = source.read_bytes()
         state.update(f"{source.name} {len(content)}\n".encode())
         state.update(content)
@@ -206,7 +256,7 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
     root = Path(__file__).resolve().parents[2]
     process = subprocess.Popen(
         # -P: modules are not looked for in the current folder, which is the user's.
-        [sys.executable, "-P", "-c", _CHILD, str(root), spec.name, spec.package],
+        [sys.executable, "-P", "-c", _CHILD, str(root), spec.exports],
         # Held open, so that the child ends with a parent that is killed.
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -248,7 +298,7 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
 # The child maps the packages to the folders that its parent runs from, installed or not.
 _CHILD = """
 import importlib, os, sys, threading
-root, name, package = sys.argv[1:]
+root, exports = sys.argv[1:]
 def follow_parent():
     os.read(0, 1)
     os._exit(1)
@@ -266,11 +316,10 @@ else:
     sys.path.insert(0, os.path.dirname(root))
 from desdaemon.engine.compiler import jit
 from desdaemon.engine.compiler.library import _seal
-specs = importlib.import_module(package.rpartition(".")[0] + ".exports")
-spec = specs.SPEC
+spec = importlib.import_module(exports).SPEC
 def report(kernel, seconds, done, total):
     print(f"kernel {done}/{total} {kernel} {seconds:.2f} s", file=sys.stderr, flush=True)
-content = _seal(jit.build(specs.MODULES, spec.entries, report))
+content = _seal(jit.build(spec.modules, spec.entries, report))
 view = memoryview(content)
 while view:
     view = view[os.write(out, view):]
@@ -294,6 +343,11 @@ class Library:
             if not address:
                 raise LibraryError(f"the compiled library lacks {name}")
             setattr(self, name, _prototype(signature)(address))
+        if os.environ.get("DESDAEMON_PERF_MAP"):
+            from .perf_map import append
+
+            symbol = f"desdaemon_{next(iter(entries))}"
+            append(code, symbol, self._engine.get_function_address(symbol))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the library has no entry {name}")
@@ -310,7 +364,7 @@ def load(spec: Spec, tell: Tell | None = None) -> Library:
         if library is None and INTERPRETED:
             from . import interpreted
 
-            library = _loaded[spec.name] = cast("Library", interpreted.load_library(spec.package, spec.entries))
+            library = _loaded[spec.name] = cast("Library", interpreted.load_library(spec.modules, spec.entries))
         if library is None:
             code = read_cached(spec)
             if code is None:

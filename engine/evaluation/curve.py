@@ -14,10 +14,9 @@ import struct
 from array import array
 from functools import cache
 
-STEPS = 1024
-"""Eighths of a disc that the tables have; mirrors `kernels.evaluate.CURVE_STEPS`."""
+from desdaemon.engine.layout import CURVE_STEP_BITS, CURVE_STEPS
 
-_STEP = 16
+_STEP = 1 << CURVE_STEP_BITS
 """128ths of a disc in a step."""
 
 
@@ -30,7 +29,7 @@ def score(total: float, curve: float | None) -> float:
 def table(curve: float | None) -> array[int]:
     """For the kernels: the bytes of both tables, the first one first."""
     # Scores within a step round as the middle of the sums in it does.
-    middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(STEPS))
+    middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)
-    borders = (round(128 * score(_STEP * k / 128, curve)) for k in range(STEPS + 1))
-    return array("B", discs + struct.pack(f"={STEPS + 1}h", *borders))
+    borders = (round(128 * score(_STEP * k / 128, curve)) for k in range(CURVE_STEPS + 1))
+    return array("B", discs + struct.pack(f"={CURVE_STEPS + 1}h", *borders))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC
+from desdaemon.engine.layout import PLIES, WEIGHTS_ROW_BYTES, WEIGHTS_TABLE_BYTES
 from desdaemon.engine.memory import Block, MappedFile
 
 from . import weights_metadata
@@ -25,10 +26,7 @@ __all__ = ["SHIPPED", "Weights", "WeightsError"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "weights.xz"
 
-# Mirrors `kernels.evaluate.ROW`, which a start from the cache must not import.
-_TABLE_SIZE = 454_896
-ROW = (_TABLE_SIZE + 4 + 31) // 32 * 32
-_EXPANDED_BYTES = 61 * 2 * ROW
+_EXPANDED_BYTES = PLIES * 2 * WEIGHTS_ROW_BYTES
 _KEPT_BYTES = _EXPANDED_BYTES + weights_metadata.BYTES
 _LAYOUT_VERSION = 3
 
@@ -82,7 +80,7 @@ def _expand(packed: bytes) -> Block:
     assert len(packed) == PACKED_BYTES
     memory = Block(_KEPT_BYTES)
     map_ = Block(4 * sum(3**table.length * (len(table.parts) + 1) for table in TABLES))
-    room = Block(4 * _TABLE_SIZE)
+    room = Block(4 * WEIGHTS_TABLE_BYTES)
     places = packing()
     engine = library.load(SPEC)
     source = ctypes.create_string_buffer(packed, len(packed))

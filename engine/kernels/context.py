@@ -1,42 +1,26 @@
 """The block of words that a search thread works with, and the transposition table it shares with the others."""
 
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.layout import (
+    DATE,
+    LOCAL_TABLE,
+    LOCAL_TABLE_EMPTIES,
+    LOCAL_TABLE_MASK,
+    NO_MOVE,
+    PV_TABLE,
+    PV_TABLE_MASK,
+    SALT,
+    TABLE,
+    TABLE_MASK,
+)
 
 from .bits import U, clz, folded_product, i2u, ld64, st64, u2i
-
-# Byte offsets in a thread's context block (64 words, zeroed by the caller, who fills in the addresses).
-NODES = 0  # visited so far
-TABLE = 8  # address of the transposition table: 64-byte buckets of four entries
-TABLE_MASK = 16  # buckets less one
-EDGES = 24  # address of the table of stable edges
-WEIGHTS = 32  # address of the weights, see `evaluate`
-STOP = 40  # address of the word that ends the search when it is not 0
-DATE = 48  # age of new table entries, 1..255
-BEST = 56  # out: the best move at the root
-NODE_LIMIT = 64  # visited nodes at which this thread sets the stop word itself
-BUSY = 72  # address of the words that say what other threads are searching, 0 with one thread
-SIGMAS = 80  # address of the ProbCut table, see `midgame`
-LINES = 88  # address of the small table of exact results on principal variations
-LINES_MASK = 96
-SWITCHED_OFF = 104  # bits that switch off parts of the search, for tests
-SALT = 112  # what all keys are XORed with; its low half is 0, so that every board keeps its bucket
-NEAR = 120  # address of the thread's own table, for exact results with up to NEAR_TO empties
-NEAR_MASK = 128
-CURVE = 136  # address of the score curve's tables, see `evaluate`
-SAMPLES = 144  # address of a sample of the nodes where ProbCut is tried, 0 for none; see `midgame.sample`
-
-OFF_ETC, OFF_EVALUATION = 1, 2
 
 # An entry: two words, four to a bucket. The first is the board's key XORed with the second, so that an entry torn by
 # two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal 25(1)).
 # The second, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
 # selectivity index + 64.
-NO_MOVE = 64
 SELECTIVITY_BIAS = 64
-EXACT = 5
-
-NEAR_TO = 11
-"""Most empties of the positions in the thread's own table, which is small enough to stay in the processor's cache."""
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
@@ -53,14 +37,14 @@ def bucket_of(ctx, key):
 @kernel("u64(u64,u64,i64)", inline=True)
 def exact_bucket_of(ctx, key, empties):
     """The bucket of a position that is searched to the end, in the thread's own table where it has few empties."""
-    if empties <= NEAR_TO:
-        return ld64(ctx + U(NEAR)) + ((key & ld64(ctx + U(NEAR_MASK))) << U(6))
+    if empties <= LOCAL_TABLE_EMPTIES:
+        return ld64(ctx + U(LOCAL_TABLE)) + ((key & ld64(ctx + U(LOCAL_TABLE_MASK))) << U(6))
     return bucket_of(ctx, key)
 
 
 @kernel("u64(u64,u64)", inline=True)
 def line_bucket_of(ctx, key):
-    return ld64(ctx + U(LINES)) + ((key & ld64(ctx + U(LINES_MASK))) << U(6))
+    return ld64(ctx + U(PV_TABLE)) + ((key & ld64(ctx + U(PV_TABLE_MASK))) << U(6))
 
 
 @kernel("u64(u64,u64)", inline=True)

@@ -3,10 +3,12 @@
 Scores are final disc differences, seen from the side to move; `alpha` asks "more than alpha?" (the window is
 [alpha, alpha + 1]); all searches are fail-soft. Layers by empties, each with what pays there: 1 to 4 empties written
 out; up to `PARITY_TO` ordered by quadrant parity; above with a transposition table and ordered by the opponent's
-mobility, from `ETC_FROM` with enhanced transposition cutoff.
+mobility, from `ETC_FROM` with enhanced transposition cutoff. The steps of `solve_with_table` have the numbers of
+`kernels.midgame`: 1, 2, 3, 4, 6, 8, 9.
 """
 
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.layout import EXACT, INFINITE, NO_MOVE, NODES, OFF_ETC, STOP, SWITCHED_OFF
 
 from .bits import (
     U,
@@ -27,12 +29,6 @@ from .bits import (
     stack_buf,
 )
 from .context import (
-    EXACT,
-    NO_MOVE,
-    NODES,
-    OFF_ETC,
-    STOP,
-    SWITCHED_OFF,
     count,
     covers,
     draft_of,
@@ -46,10 +42,9 @@ from .context import (
     second_move_of,
     upper_of,
 )
-from .ordering import corner_stability, potential_mobility, quadrant, square_rank, weighted_mobility
+from .ordering import FIRST_TABLE_MOVE, SECOND_TABLE_MOVE, quadrant, solver_rank
 from .stability import stability_bound, stability_threshold
 
-INFINITE = 127
 PARITY_TO = 6
 ETC_FROM = 9
 _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
@@ -246,19 +241,23 @@ def solve_by_parity(ctx, p, o, alpha, empty, odd, empties):
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
 def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
     """More than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering."""
+    # 1
     count(ctx, U(1))
     key = key_of(ctx, p, o)
     bucket = exact_bucket_of(ctx, key, empties)
     prefetch(bucket)
+    # 2
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
         if score <= alpha:
             return score
+    # 3
     legal = moves(p, o)
     if legal == U(0):
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -solve_with_table(ctx, o, p, -alpha - 1, empty, odd, empties)
+    # 4
     known = probe(bucket, key)
     draft = make_draft(empties, EXACT)
     first = U(NO_MOVE)
@@ -291,19 +290,15 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
         if look_ahead:
             prefetch(exact_bucket_of(ctx, key_of(ctx, q, r), empties - 1))
         if x == first:
-            rank = 1 << 24
+            rank = FIRST_TABLE_MOVE
         elif x == second:
-            rank = 1 << 23
+            rank = SECOND_TABLE_MOVE
         else:
-            rank = (40 - weighted_mobility(moves(q, r))) << 12
-            rank += corner_stability(r) << 9
-            rank += (40 - potential_mobility(r, empty ^ here)) << 4
-            if odd & here:
-                rank += 1 << 5
-            rank += square_rank(x)
+            rank = solver_rank(x, here, odd, moves(q, r), r, empty)
         st64(keys + n * U(8), (i2u(rank) << U(8)) | n | (x << U(40)))
         st64(flips + n * U(8), f)
         n += U(1)
+    # 6
     if look_ahead:
         below = make_draft(empties - 1, EXACT)
         i = U(0)
@@ -319,6 +314,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
                 if score > alpha:
                     return score
             i += U(1)
+    # 8
     best = -INFINITE
     best_move = U(NO_MOVE)
     rest = n
@@ -351,6 +347,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             best_move = x
             if score > alpha:
                 break
+    # 9
     remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
     return best
 

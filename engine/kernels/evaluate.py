@@ -17,9 +17,9 @@ from llvmlite import ir
 from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.evaluation import patterns
+from desdaemon.engine.layout import CURVE, CURVE_STEP_BITS, CURVE_STEPS, WEIGHTS, WEIGHTS_ROW_BYTES, WEIGHTS_TABLE_BYTES
 
 from .bits import U, ctz, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, st64, u2i
-from .context import CURVE, WEIGHTS
 from .emit import (
     AVX2,
     AVX512,
@@ -68,14 +68,12 @@ _STARTS = [sum(_SIZES[:k]) for k in range(len(_SIZES))]
 TABLE_SIZE = sum(_SIZES)
 """Configurations of all tables."""
 
-ROW = (TABLE_SIZE + 4 + 31) // 32 * 32
-"""Bytes of one ply and side: the tables end to end, the constant (int16, 128 a disc), room for a reader of 32 bits."""
+if TABLE_SIZE != WEIGHTS_TABLE_BYTES:
+    raise ValueError(f"the patterns have {TABLE_SIZE} configurations, layout.py says {WEIGHTS_TABLE_BYTES}")
+ROW = WEIGHTS_ROW_BYTES
 
-_UNIT = 4
+_UNIT = CURVE_STEP_BITS
 """Bits by which a constant is finer than a weight."""
-
-CURVE_STEPS = 1024
-"""Eighths of a disc in the tables of the score curve."""
 
 _POWERS = [[0] * (16 * _GROUPS) for _ in range(65)]
 _OFFSETS = []

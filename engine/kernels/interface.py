@@ -1,6 +1,7 @@
 """The kernels that Python calls."""
 
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.layout import BEST, DATE, EXACT, NO_MOVE, STOP
 
 from .bits import (
     U,
@@ -20,11 +21,6 @@ from .bits import (
     symmetric,
 )
 from .context import (
-    BEST,
-    DATE,
-    EXACT,
-    NO_MOVE,
-    STOP,
     bucket_of,
     count,
     covers,

@@ -4,11 +4,45 @@
 is EXACT. `side` (0 or 1) says which digit of the `features` the mover has. Scores are discs from the mover's view; a
 pass costs no depth.
 
-The order of work in a node: table cutoff, stability, moves with their flips (a wipe-out ends it), enhanced
-transposition cutoff, ProbCut, then the table's moves before all others, and the rest in order of a shallow look.
+The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 8 and 9):
+
+1. Count the node, limit the depth to the empties.
+2. Stability: an upper bound from discs that cannot be turned any more.
+3. Moves; a pass searches the other side, the end of the game has its score.
+4. Transposition table: a bound that decides, else its two best moves.
+5. Node limit.
+6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
+7. ProbCut: a reduced search whose result lies far enough outside the window.
+8. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
+   where it fails inside an open window; moves that another thread searches wait until the end.
+9. Store what was found, unless the search was stopped.
+
+The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
 """
 
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.layout import (
+    BEST,
+    BUSY_KEYS,
+    BUSY_WORDS,
+    EXACT,
+    INFINITE,
+    NO_MOVE,
+    NODE_LIMIT,
+    NODES,
+    OFF_ETC,
+    OFF_EVALUATION,
+    PROBCUT_DEPTHS,
+    PROBCUT_FACTORS,
+    PROBCUT_ONE_BITS,
+    PROBCUT_ROW,
+    PROBCUT_TABLE,
+    PROBCUT_UNIT_BITS,
+    SAMPLED,
+    SAMPLES,
+    STOP,
+    SWITCHED_OFF,
+)
 
 from .bits import (
     U,
@@ -28,18 +62,6 @@ from .bits import (
     stack_buf,
 )
 from .context import (
-    BEST,
-    BUSY,
-    EXACT,
-    NO_MOVE,
-    NODE_LIMIT,
-    NODES,
-    OFF_ETC,
-    OFF_EVALUATION,
-    SAMPLES,
-    SIGMAS,
-    STOP,
-    SWITCHED_OFF,
     bucket_of,
     count,
     covers,
@@ -54,9 +76,9 @@ from .context import (
     second_move_of,
     upper_of,
 )
-from .endgame import INFINITE, solve
+from .endgame import solve
 from .evaluate import FEATURE_BYTES, evaluate, update_features
-from .ordering import corner_stability, odd_quadrants, potential_mobility, square_rank, weighted_mobility
+from .ordering import SECOND_TABLE_MOVE_SEARCHED, looked_at, odd_quadrants, search_rank
 from .stability import stability_bound, stability_threshold
 
 SOLVE_TO = 12
@@ -68,12 +90,14 @@ LOOK_1_FROM, LOOK_2_FROM = 20, 26
 SHARE_FROM = 13
 """Least depth at which threads tell each other what they search."""
 
-BUSY_WORDS = 4096
 PROBCUT_FROM = 3
-SIGMA_ROWS = 64
-SIGMA_FACTORS = 8
-SAMPLED = 8
 STAND_IN_SELECTIVITY = 1
+
+_PROBCUT_ROW_BYTES = 2 * PROBCUT_ROW
+_PROBCUT_MARGINS = 2 * PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES
+_PROBCUT_BY_EMPTIES = _PROBCUT_MARGINS + 2 * 2 * PROBCUT_FACTORS
+_HALF = 1 << (PROBCUT_UNIT_BITS - 1)
+_ALMOST_ONE = (1 << (2 * PROBCUT_UNIT_BITS)) - 1
 
 
 @kernel("i64(u64,u64,u64,i64,u64,i64,u64)")
@@ -130,13 +154,13 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 def sample(reservoir, p, o, alpha, depth, selectivity, empties):
     """Note a node where a cut is tried: of all nodes of one depth, to the end or not, each as likely as any other.
 
-    ``reservoir`` holds SIGMA_ROWS classes of nodes by depth that end before the game does, then as many to the end: a
-    class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
-    "Random sampling with a reservoir", ACM TOMS 11(1); the boards themselves are the dice.
+    ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the
+    end: a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of
+    Vitter, "Random sampling with a reservoir", ACM TOMS 11(1); the boards themselves are the dice.
     """
     kept = reservoir + i2u(depth) * U(8 + 32 * SAMPLED)
     if depth == empties:
-        kept += U(SIGMA_ROWS * (8 + 32 * SAMPLED))
+        kept += U(PROBCUT_DEPTHS * (8 + 32 * SAMPLED))
     seen = ld64(kept) + U(1)
     st64(kept, seen)
     slot = seen - U(1)
@@ -156,22 +180,22 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     1997): `alpha + 1` when a shallow search makes a fail high likely enough, `alpha` for a fail low, else INFINITE.
 
     The shallow search is tried only where the evaluation itself points that way, and need not be surer than
-    STAND_IN_SELECTIVITY: the margin counts for more. `engine.probcut.table` describes the table at SIGMAS.
+    STAND_IN_SELECTIVITY: the margin counts for more. `engine.probcut.table` describes the table at PROBCUT_TABLE.
     """
     reservoir = ld64(ctx + U(SAMPLES))
     if reservoir:
         sample(reservoir, p, o, alpha, depth, selectivity, empties)
-    errors = ld64(ctx + U(SIGMAS))
-    row = errors + i2u(depth * 8)
-    factor = errors + i2u(SIGMA_ROWS * 16 + selectivity * 2)
+    errors = ld64(ctx + U(PROBCUT_TABLE))
+    row = errors + i2u(depth * _PROBCUT_ROW_BYTES)
+    factor = errors + i2u(_PROBCUT_MARGINS + selectivity * 2)
     if depth == empties:
-        row += U(SIGMA_ROWS * 8)
-        factor += U(SIGMA_FACTORS * 2)
+        row += U(PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES)
+        factor += U(PROBCUT_FACTORS * 2)
         confidence = ldi16(factor)
     else:
-        confidence = (ldi16(factor) * ldi16(errors + i2u(SIGMA_ROWS * 16 + SIGMA_FACTORS * 4 + empties * 2))) >> 12
-    margin = (ldi16(row) * confidence) >> 7
-    rough = (ldi16(row + U(2)) * confidence + 16383) >> 14
+        confidence = (ldi16(factor) * ldi16(errors + i2u(_PROBCUT_BY_EMPTIES + empties * 2))) >> PROBCUT_ONE_BITS
+    margin = (ldi16(row) * confidence) >> PROBCUT_UNIT_BITS
+    rough = (ldi16(row + U(2)) * confidence + _ALMOST_ONE) >> (2 * PROBCUT_UNIT_BITS)
     bias = ldi16(row + U(4))
     shallow = ldi16(row + U(6))
     if selectivity > STAND_IN_SELECTIVITY:
@@ -179,11 +203,11 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     count(ctx, U(1))
     value = evaluate(ctx, features, side, empties)
     beta = alpha + 1
-    above = beta + ((margin + bias + 64) >> 7)
+    above = beta + ((margin + bias + _HALF) >> PROBCUT_UNIT_BITS)
     if value >= beta - rough and above < 64:
         if null_window(ctx, p, o, above - 1, shallow, selectivity, side, empties, features) >= above:
             return beta
-    below = alpha - ((margin - bias + 64) >> 7)
+    below = alpha - ((margin - bias + _HALF) >> PROBCUT_UNIT_BITS)
     if value <= alpha + rough and below > -64:
         if null_window(ctx, p, o, below, shallow, selectivity, side, empties, features) <= below:
             return alpha
@@ -198,9 +222,9 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
     """
     room = stack_buf(FEATURE_BYTES)
     empty = ~(p | o)
-    to_the_end = depth >= empties
+    to_the_end = 1 if depth >= empties else 0
     odd = odd_quadrants(empty) if to_the_end else U(0)
-    look = depth >= 3 and (depth > SOLVE_TO or not to_the_end)
+    look = depth >= 3 and (depth > SOLVE_TO or to_the_end == 0)
     if ld64(ctx + U(SWITCHED_OFF)) & U(OFF_EVALUATION):
         look = False
     n = U(0)
@@ -214,17 +238,9 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
         if q == U(0):
             return U(0)
         if x == second:
-            key = 1 << 29
+            key = SECOND_TABLE_MOVE_SEARCHED
         else:
-            mobility = 40 - weighted_mobility(moves(q, r))
-            edge = corner_stability(r)
-            potential = 40 - potential_mobility(r, empty ^ here)
-            if to_the_end:
-                key = (mobility << 11) + (edge << 9) + (potential << 4) + square_rank(x)
-                if odd & here:
-                    key += 1 << 5
-            else:
-                key = (mobility << 8) + (edge << 6) + (potential << 4) + square_rank(x)
+            key = search_rank(x, here, odd, moves(q, r), r, empty, to_the_end)
             if look:
                 known = key_of(ctx, q, r)
                 prefetch(bucket_of(ctx, known))
@@ -236,9 +252,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
                 else:
                     count(ctx, U(1))
                     value = -evaluate(ctx, room, side ^ U(1), empties - 1)
-                key += (64 + value) << 9
-                if probe(bucket_of(ctx, known), known):
-                    key += 1 << 10
+                key += looked_at(value, probe(bucket_of(ctx, known), known))
         st64(pairs + (n << U(4)), (i2u(key) << U(8)) | x)
         st64(pairs + (n << U(4)) + U(8), f)
         n += U(1)
@@ -320,7 +334,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         legal ^= bit(first)
     busy = U(0)
     if depth >= SHARE_FROM:
-        busy = ld64(ctx + U(BUSY))
+        busy = ld64(ctx + U(BUSY_KEYS))
     best = -INFINITE
     best_move = U(NO_MOVE)
     low = alpha
@@ -378,22 +392,26 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
-    """A null-window node, two plies or more."""
+    """A null-window node, two plies or more; the steps are those of the module."""
+    # 1
     count(ctx, U(1))
     if depth > empties:
         depth = empties
     key = key_of(ctx, p, o)
     bucket = bucket_of(ctx, key)
     prefetch(bucket)
+    # 2
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
         if score <= alpha:
             return score
+    # 3
     legal = moves(p, o)
     if legal == U(0):
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -search(ctx, o, p, -alpha - 1, depth, selectivity, side ^ U(1), empties, features)
+    # 4
     known = probe(bucket, key)
     draft = make_draft(depth, selectivity)
     first = U(NO_MOVE)
@@ -408,17 +426,22 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
                 return score
         first = move_of(known)
         second = second_move_of(known)
+    # 5
     _check_limit(ctx)
     nodes_before = ld64(ctx + U(NODES))
+    # 6
     if depth > 3 and ld64(ctx + U(SWITCHED_OFF)) & U(OFF_ETC) == U(0):
         score = transposition_cutoff(ctx, p, o, legal, alpha, make_draft(depth - 1, selectivity))
         if score != -INFINITE:
             return score
+    # 7
     if selectivity < EXACT and depth >= PROBCUT_FROM:
         score = probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features)
         if score != INFINITE:
             return score
+    # 8
     best = try_moves(ctx, p, o, alpha, alpha + 1, depth, selectivity, side, empties, features, legal, first, second)
+    # 9
     if poll64(ld64(ctx + U(STOP))):
         return alpha
     nodes = ld64(ctx + U(NODES)) - nodes_before
@@ -428,7 +451,8 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64)")
 def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features):
-    """A node with an open window, any depth."""
+    """A node with an open window, any depth; the steps are those of the module."""
+    # 1
     count(ctx, U(1))
     if depth > empties:
         depth = empties
@@ -436,11 +460,13 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         if empties == 0:
             return final_score(p, 0)
         return evaluate(ctx, features, side, empties)
+    # 3
     legal = moves(p, o)
     if legal == U(0):
         if moves(o, p) == U(0):
             return final_score(p, empties)
         return -pv_search(ctx, o, p, -beta, -alpha, depth, selectivity, side ^ U(1), empties, features)
+    # 4
     key = key_of(ctx, p, o)
     bucket = bucket_of(ctx, key)
     draft = make_draft(depth, selectivity)
@@ -470,7 +496,9 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     """Search the moves ``legal`` of an open-window node, at least one; store the result when ``keep`` is 1."""
     _check_limit(ctx)
     nodes_before = ld64(ctx + U(NODES))
+    # 8
     best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second)
+    # 9
     if poll64(ld64(ctx + U(STOP))):
         return best
     if keep:

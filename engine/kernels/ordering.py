@@ -1,4 +1,7 @@
-"""What makes a move worth trying first, as small cheap terms."""
+"""The order in which moves are tried: a rank for each, the sum of small cheap terms; the greatest rank goes first.
+
+The weights of the terms were chosen by node counts of the test problems (docs/performance.md, "What else was tried").
+"""
 
 from desdaemon.engine.compiler.jit import kernel
 
@@ -45,3 +48,57 @@ def corner_stability(p):
     corners = p & U(CORNERS)
     beside = ((corners << U(1)) | (corners >> U(1)) | (corners << U(8)) | (corners >> U(8))) & p
     return popc(corners) + popc(beside & U(0x4281000000008142))
+
+
+# Ranks of the table's moves, beyond what the terms of any other move add up to.
+FIRST_TABLE_MOVE = 1 << 24
+SECOND_TABLE_MOVE = 1 << 23
+SECOND_TABLE_MOVE_SEARCHED = 1 << 29
+"""In `search_rank`, whose value may outweigh the other two."""
+
+# Weights of the terms, as shifts. What the opponent may do counts from the most that there can be.
+_MOST_MOVES = 40
+_SOLVER_MOBILITY, _EXACT_MOBILITY, _MOBILITY = 12, 11, 8
+_SOLVER_CORNERS, _EXACT_CORNERS, _CORNERS = 9, 9, 6
+_POTENTIAL_MOBILITY = 4
+_ODD_QUADRANT = 1 << 5
+_VALUE = 9
+_IN_TABLE = 1 << 10
+
+
+@kernel("i64(u64,u64,u64,u64,u64,u64)", inline=True)
+def solver_rank(x, here, odd, opponent_moves, r, empty):
+    """The rank of the move ``x`` (bit ``here``) in the exact solver.
+
+    ``r`` are the mover's discs after it, ``odd`` the squares of odd quadrants, ``empty`` the empty squares before it.
+    """
+    rank = (_MOST_MOVES - weighted_mobility(opponent_moves)) << _SOLVER_MOBILITY
+    rank += corner_stability(r) << _SOLVER_CORNERS
+    rank += (_MOST_MOVES - potential_mobility(r, empty ^ here)) << _POTENTIAL_MOBILITY
+    if odd & here:
+        rank += _ODD_QUADRANT
+    rank += square_rank(x)
+    return rank
+
+
+@kernel("i64(u64,u64,u64,u64,u64,u64,i64)", inline=True)
+def search_rank(x, here, odd, opponent_moves, r, empty, to_the_end):
+    """The rank of a move in the general search, without what `looked_at` adds."""
+    mobility = _MOST_MOVES - weighted_mobility(opponent_moves)
+    edge = corner_stability(r)
+    potential = (_MOST_MOVES - potential_mobility(r, empty ^ here)) << _POTENTIAL_MOBILITY
+    if to_the_end:
+        rank = (mobility << _EXACT_MOBILITY) + (edge << _EXACT_CORNERS) + potential + square_rank(x)
+        if odd & here:
+            rank += _ODD_QUADRANT
+        return rank
+    return (mobility << _MOBILITY) + (edge << _CORNERS) + potential + square_rank(x)
+
+
+@kernel("i64(i64,u64)", inline=True)
+def looked_at(value, known):
+    """What a shallow search adds: ``value`` in discs, the mover's view; ``known`` is the table entry of the child."""
+    rank = (64 + value) << _VALUE
+    if known:
+        rank += _IN_TABLE
+    return rank

@@ -6,9 +6,9 @@ whose every line is full or leans on a stable neighbour, to a fixed point.
 
 from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.engine.layout import EDGES
 
 from .bits import DIRECTIONS, DOWN_RAYS, SHIFTS, UP_RAYS, U, i2u, ld64, ldu8, popc, st8, u2i
-from .context import EDGES
 from .emit import BMI2, call, const, i8, i64, load, lookup8, reduce, simple, splat, u64, vector
 
 _A_FILE = 0x0101010101010101

@@ -6,13 +6,17 @@ for the rest weights drawn by lot are as good as any.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import plain_weights
 import pytest
+from checkout import IMPORT
 
-from desdaemon.engine.compiler import library
+from desdaemon.engine.compiler import INTERPRETED, library
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights
 from desdaemon.engine.evaluation.weights_file import PLIES, WEIGHTS_PER_PLY
 from desdaemon.engine.exports import SPEC
@@ -56,7 +60,13 @@ def weights_by_lot_path(packed_by_lot: np.ndarray, tmp_path_factory: pytest.Temp
 def weights_by_lot(weights_by_lot_path: Path, engine: library.Library) -> Weights:
     """Weights drawn by lot; nothing of them is left in the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(library, "cache_folder", lambda: None)
+        folder = weights_by_lot_path.parent if INTERPRETED else None
+        patch.setattr(library, "cache_folder", lambda: folder)
+        if INTERPRETED:
+            # Laying weights out takes kernels that run as Python an hour.
+            code = IMPORT + "from desdaemon.engine.evaluation.weights import Weights; Weights.load(sys.argv[1])"
+            environment = {**os.environ, "DESDAEMON_KERNELS": "", "DESDAEMON_CACHE_DIR": str(folder)}
+            subprocess.run([sys.executable, "-c", code, str(weights_by_lot_path)], env=environment, check=True)
         return Weights.load(weights_by_lot_path)
 
 

@@ -13,8 +13,12 @@ from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import curve
 from desdaemon.engine.evaluation.patterns import CONSTANT
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.layout import CURVE_STEPS
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
+
+pytestmark = pytest.mark.compiled
+
 
 BOARDS = [
     *(board for board in judge.positions(30, 240, range(1, 60)) if judge.moves(*board)),
@@ -78,8 +82,8 @@ def test_with_a_curve_it_is_the_tangent_of_the_sum(searcher_of: dict[float | Non
 @pytest.mark.parametrize("number", [None, 30.0, 64.0, 80.0, 1000.0])
 def test_the_tables(number: float | None) -> None:
     memory = bytes(curve.table(number))
-    whole, borders = memory[: curve.STEPS], np.frombuffer(memory[curve.STEPS :], np.int16)
-    assert len(borders) == curve.STEPS + 1
+    whole, borders = memory[:CURVE_STEPS], np.frombuffer(memory[CURVE_STEPS:], np.int16)
+    assert len(borders) == CURVE_STEPS + 1
     assert (np.diff(list(whole)) >= 0).all()
     assert (np.diff(borders) >= 0).all()
     assert whole[0] == borders[0] == 0
@@ -88,14 +92,6 @@ def test_the_tables(number: float | None) -> None:
         assert borders.tolist() == list(range(0, 16 * 1025, 16))
         # As many 128ths as an eighth of a disc has are never on both sides of a half.
         assert all(whole[total >> 4] == min(63, (total + 64) >> 7) for total in range(16 * 1024))
-
-
-def test_the_layout_mirrored_for_a_quick_start() -> None:
-    from desdaemon.engine import search
-    from desdaemon.engine.kernels import context, evaluate
-
-    assert curve.STEPS == evaluate.CURVE_STEPS
-    assert 8 * search._CURVE == context.CURVE
 
 
 def test_a_curve_moves_a_search_as_the_leaves_say(searcher_of: dict[float | None, Searcher]) -> None:

@@ -21,6 +21,8 @@ from checkout import IMPORT, ROOT
 from desdaemon.engine.compiler import library
 from desdaemon.engine.compiler.library import LibraryError, Spec
 
+pytestmark = pytest.mark.compiled
+
 # ------------------------------------------------------------------------------------------------ the compiler
 
 
@@ -138,7 +140,7 @@ def test_every_entry_is_a_kernel_of_that_signature() -> None:
 _ENTRIES = """
 from desdaemon.engine.compiler.library import Spec
 MODULES = ("{package}.kernels.only",)
-SPEC = Spec("{package}", "{package}.kernels", {{"{package}_answer": "i64(i64)"}})
+SPEC = Spec("{package}", __name__, MODULES, {{"{package}_answer": "i64(i64)"}})
 """
 _KERNELS = """
 from desdaemon.engine.compiler.jit import kernel
@@ -159,7 +161,7 @@ class Small:
             (path / "__init__.py").touch()
         (self.package / "exports.py").write_text(_ENTRIES.format(package=name))
         self.write(5)
-        self.spec = Spec(name, f"{name}.kernels", {f"{name}_answer": "i64(i64)"})
+        self.spec = Spec(name, f"{name}.exports", (f"{name}.kernels.only",), {f"{name}_answer": "i64(i64)"})
 
     def write(self, answer: int) -> None:
         (self.package / "kernels" / "only.py").write_text(_KERNELS.format(package=self.name, answer=answer))
@@ -447,7 +449,7 @@ def test_starts_and_edits(copied: Path, weights_by_lot_path: Path, tmp_path: Pat
     assert found == {"score": judge.solve(*board), "compiled": ["engine"], "modules": []}
     # An edited callee, in another file than the entry, is what runs; and it is compiled once.
     with (copied / "engine" / "kernels" / "bits.py").open("a") as file:
-        file.write("\n\nmoves = simple(lambda b, p, o: b.xor(p, o), u64, u64, u64)\n")
+        file.write("\n\nmoves = simple(lambda b, p, o: b.xor(p, o), int.__xor__, u64, u64, u64)\n")
     changed = judge.OPENING[0] ^ judge.OPENING[1]
     script = start + _MOVES.format(board=judge.OPENING)
     cache = {"DESDAEMON_CACHE_DIR": str(tmp_path / "cache")}

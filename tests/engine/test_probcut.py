@@ -7,12 +7,12 @@ import pytest
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_metadata import Traits
+from desdaemon.engine.layout import PROBCUT_DEPTHS
 from desdaemon.engine.limits import SELECTIVITIES, Limits
 from desdaemon.engine.probcut import (
     CONFIDENCE,
     CONFIDENCE_TO_THE_END,
     DEFAULT,
-    DEPTHS,
     ErrorModel,
     cut,
     model_of,
@@ -58,7 +58,7 @@ def test_more_certain_searches_ask_for_more() -> None:
 
 
 def test_a_stand_in_is_shallower_and_inside_the_game() -> None:
-    for depth in range(3, DEPTHS):
+    for depth in range(3, PROBCUT_DEPTHS):
         for empties in (depth, depth + 1, 60):
             assert 1 <= stand_in(empties, depth) < depth
             if empties > depth:

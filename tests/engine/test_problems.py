@@ -13,6 +13,8 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 
+pytestmark = pytest.mark.compiled
+
 
 class Problem(NamedTuple):
     """A position and the scores given for its moves, best first."""

@@ -9,17 +9,12 @@ import judge
 import pytest
 
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.layout import EDGES, OFF_ETC, OFF_EVALUATION
 from desdaemon.engine.limits import Limits
+from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Searcher
 
 TO_THE_END = Limits(60)
-OFF_ETC, OFF_EVALUATION = 1, 2
-
-
-def test_the_switches_are_the_kernels_own() -> None:
-    from desdaemon.engine.kernels import context
-
-    assert (context.OFF_ETC, context.OFF_EVALUATION) == (OFF_ETC, OFF_EVALUATION)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +97,10 @@ def without_either(searcher: Searcher) -> None:
 
 
 def without_edges(searcher: Searcher) -> None:
-    searcher._edges.clear()
+    """The table of edges is shared by all searchers: this one gets another, empty one."""
+    searcher._edges = Block(1 << 16)
+    for context in searcher._contexts:
+        context[EDGES] = searcher._edges.address
 
 
 @pytest.mark.parametrize("change", [plain, without_etc, without_evaluation, without_either, without_edges])

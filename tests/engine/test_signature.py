@@ -6,8 +6,12 @@ A change that is meant changes `signature.json` in the same commit: `desdaemon b
 import json
 from pathlib import Path
 
+import pytest
+
 from desdaemon.engine.bench import Bench
 from desdaemon.engine.evaluation.weights import Weights
+
+pytestmark = pytest.mark.compiled
 
 KNOWN = Path(__file__).with_name("signature.json")
 

@@ -15,6 +15,8 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 
+pytestmark = pytest.mark.compiled
+
 CHANGES = {
     "mobility": ("ordering.py", "return popc(moves_) + popc(moves_ & U(CORNERS))", "return 0"),
     "potential mobility": (

@@ -15,6 +15,8 @@ import pytest
 
 from desdaemon.engine.compiler.library import Library
 
+pytestmark = pytest.mark.compiled
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 

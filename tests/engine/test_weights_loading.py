@@ -17,6 +17,8 @@ from desdaemon.engine.evaluation.weights_metadata import Traits
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, table
 from desdaemon.engine.search import Searcher
 
+pytestmark = pytest.mark.compiled
+
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -84,13 +86,6 @@ def test_no_cache(
 ) -> None:
     monkeypatch.setattr(library, "cache_folder", lambda: None)
     assert evaluations(Weights.load(weights_by_lot_path)) == evaluations(weights_by_lot)
-
-
-def test_the_layout_mirrored_for_a_quick_start() -> None:
-    from desdaemon.engine.kernels import evaluate
-
-    assert weights.ROW == evaluate.ROW
-    assert weights._TABLE_SIZE == evaluate.TABLE_SIZE
 
 
 def refused(path: Path, *reasons: str) -> None:
@@ -170,7 +165,7 @@ def test_traits_come_with_the_weights_also_from_the_cache(
         patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
         mapped = Weights.load(path)
     assert mapped.traits == traits
-    assert Searcher(hash_bits=10, weights=mapped)._sigmas == table(traits.probcut or DEFAULT)
+    assert Searcher(hash_bits=10, weights=mapped)._probcut == table(traits.probcut or DEFAULT)
     # Traits that another version of the program has kept are made again.
     del mapped
     content = kept.read_bytes()

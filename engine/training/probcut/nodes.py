@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.layout import PROBCUT_DEPTHS, SAMPLED
 from desdaemon.engine.limits import SELECTIVITIES, Limits
 from desdaemon.engine.memory import Block
-from desdaemon.engine.probcut import DEPTHS, stand_in
+from desdaemon.engine.probcut import stand_in
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.store import Arrays, Progress
-
-SAMPLED = 8
-"""Nodes kept of each class and search; mirrors `kernels.midgame`, which training need not import."""
 
 OPEN = 40
 """Bounds beyond this many discs say little about close games and are left out."""
@@ -126,7 +124,7 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
     words = 1 + 4 * SAMPLED
     searchers: SimpleQueue[tuple[Searcher, Block]] = SimpleQueue()
     for _ in range(workers):
-        searchers.put((Searcher(hash_bits=20, weights=weights), Block(2 * DEPTHS * words * 8)))
+        searchers.put((Searcher(hash_bits=20, weights=weights), Block(2 * PROBCUT_DEPTHS * words * 8)))
 
     def work(number: int) -> list[tuple[int, ...]]:
         dice = np.random.default_rng([seed, 4, number])
@@ -148,7 +146,7 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
                 bounds = slots[:, 2].view(np.int64).tolist()
                 for own, other, alpha in zip(slots[:, 0].tolist(), slots[:, 1].tolist(), bounds, strict=True):
                     if abs(alpha) <= OPEN:
-                        found.append((own, other, alpha, kind % DEPTHS, number))
+                        found.append((own, other, alpha, kind % PROBCUT_DEPTHS, number))
             return found
         finally:
             searchers.put((searcher, block))

@@ -1,0 +1,82 @@
+"""`desdaemon kernels`: the compiled kernels listed, and their LLVM code or assembly shown."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .jit import Kernel
+
+LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
+"""The modules whose ``SPEC`` names the kernels of each library."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The sub-command; 1 for a kernel that does not exist."""
+    parser = argparse.ArgumentParser(
+        prog="desdaemon kernels",
+        description="List the kernels, or show the code of one, compiled now for this processor.",
+    )
+    parser.add_argument("name", nargs="?", help="show this kernel; without it all are listed")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--ir", action="store_true", help="LLVM code after optimisation, as far as it was not inlined")
+    shown.add_argument("--lowered", action="store_true", help="LLVM code before optimisation (the default)")
+    shown.add_argument("--asm", action="store_true", help="assembly, as far as it was not inlined")
+    options = parser.parse_args(arguments)
+    # The compiler is loaded only here: `desdaemon kernels --help` needs none of it.
+    from . import jit
+
+    specs = [importlib.import_module(module).SPEC for module in LIBRARIES]
+    for spec in specs:
+        for module in spec.modules:
+            importlib.import_module(module)
+    if options.name is None:
+        entries = {name for spec in specs for name in spec.entries}
+        sys.stdout.writelines(f"{line}\n" for line in listing(jit.kernels(), entries))
+        return 0
+    if options.name not in jit.kernels():
+        sys.stderr.write(f"desdaemon: no kernel is called {options.name}: `desdaemon kernels` lists them\n")
+        return 1
+    if not options.ir and not options.asm:
+        text, _ = jit.kernels()[options.name].lower()
+        sys.stdout.write(text)
+        return 0
+    spec = next(spec for spec in specs if jit.used_by(spec.modules, options.name))
+    optimised = jit.link(spec.modules, spec.entries)
+    text = jit.assembly(optimised) if options.asm else str(optimised)
+    found = (assembly_of if options.asm else code_of)(text, jit.kernels()[options.name].symbol)
+    if not found:
+        sys.stderr.write(f"desdaemon: {options.name} is inlined into all its callers: look at one of them\n")
+        return 1
+    sys.stdout.write(found)
+    return 0
+
+
+def listing(kernels: dict[str, Kernel], entries: set[str]) -> list[str]:
+    """A line for each kernel: name, signature, whether Python calls it or it is inlined, file and line."""
+    lines = []
+    for name, kernel in sorted(kernels.items()):
+        kind = "entry" if name in entries else "inline" if kernel.inline else ""
+        code = kernel.function.__code__
+        module = kernel.function.__module__.removeprefix("desdaemon.")
+        line = f"{name:<24} {kernel.signature:<48} {kind:<6} {module}, {Path(code.co_filename).name}"
+        lines.append(f"{line}:{code.co_firstlineno}")
+    return lines
+
+
+def code_of(module: str, symbol: str) -> str:
+    """The definition of a function in the text of an LLVM module, "" where there is none."""
+    found = re.search(rf'^define [^\n]*@"?{re.escape(symbol)}"?\(.*?^}}\n', module, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
+
+
+def assembly_of(text: str, symbol: str) -> str:
+    """The lines of a function in an assembly listing, "" where there are none."""
+    found = re.search(rf"^{re.escape(symbol)}:.*?^\.Lfunc_end\d+:", text, re.MULTILINE | re.DOTALL)
+    return found[0] + "\n" if found else ""

@@ -1,0 +1,64 @@
+"""Names of compiled kernels for Linux' `perf`: with ``DESDAEMON_PERF_MAP=1`` libraries are listed in /tmp/perf-PID.map.
+
+The form is the kernel's tools/perf/Documentation/jit-interface.txt; the symbols come from the object file, which is
+ELF on the systems that have `perf` (System V Application Binary Interface, chapters 4 and 5).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+_ELF64_LITTLE = b"\x7fELF\x02\x01"
+_SYMBOL_TABLE = 2
+_FUNCTION = 2
+
+
+class Symbol(NamedTuple):
+    """A function of an object file: its section, its place there and its size in bytes."""
+
+    name: str
+    section: int
+    offset: int
+    size: int
+
+
+def functions(code: bytes) -> list[Symbol]:
+    """The functions of a relocatable 64-bit little-endian ELF file; none for another kind of file."""
+    if not code.startswith(_ELF64_LITTLE):
+        return []
+    (sections_at,) = struct.unpack_from("<Q", code, 40)
+    entry_bytes, count = struct.unpack_from("<HH", code, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", code, sections_at + k * entry_bytes) for k in range(count)]
+    found = []
+    for _, kind, _, _, offset, size, link, _, _, _ in sections:
+        if kind != _SYMBOL_TABLE:
+            continue
+        names_at = sections[link][4]
+        for place in range(offset, offset + size, 24):
+            name, info, _, section, value, length = struct.unpack_from("<IBBHQQ", code, place)
+            if info & 15 == _FUNCTION:
+                end = code.index(b"\0", names_at + name)
+                found.append(Symbol(code[names_at + name : end].decode(), section, value, length))
+    return found
+
+
+def lines(code: bytes, symbol: str, address: int) -> list[str]:
+    """The map's lines of the functions in the section of ``symbol``, which is loaded at ``address``."""
+    known = {function.name: function for function in functions(code)}
+    if symbol not in known:
+        return []
+    base = address - known[symbol].offset
+    return [
+        f"{base + function.offset:x} {function.size:x} {function.name}\n"
+        for function in known.values()
+        if function.section == known[symbol].section
+    ]
+
+
+def append(code: bytes, symbol: str, address: int) -> None:
+    """Add a loaded library to this process's map."""
+    with Path(f"/tmp/perf-{os.getpid()}.map").open("a", encoding="ascii") as stream:
+        stream.writelines(lines(code, symbol, address))

@@ -1,0 +1,100 @@
+"""The memory that kernels and Python share: offsets, sizes and special values, each written here alone.
+
+Plain data without imports: kernels read it while they are compiled, and a search with compiled code from the cache
+must not load the compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code
+includes this file.
+"""
+
+WORD = 8
+
+# A thread's context block: 64-bit words, zeroed by the caller, who fills in the addresses.
+NODES = 0
+"""Nodes visited so far."""
+TABLE = 8
+"""Address of the transposition table, buckets of `BUCKET_ENTRIES` entries, shared by the threads of a search."""
+TABLE_MASK = 16
+"""Buckets of the transposition table less one."""
+EDGES = 24
+"""Address of the table of stable edges (`kernels.stability.fill_edge_table`)."""
+WEIGHTS = 32
+"""Address of the weights (`kernels.evaluate`)."""
+STOP = 40
+"""Address of the word that ends the search when it is not 0."""
+DATE = 48
+"""Age of new table entries, 1 to `LAST_DATE`."""
+BEST = 56
+"""Out: the best move at the root."""
+NODE_LIMIT = 64
+"""Visited nodes at which this thread sets the stop word itself."""
+BUSY_KEYS = 72
+"""Address of `BUSY_WORDS` words that say which positions threads are searching; 0 with one thread."""
+PROBCUT_TABLE = 80
+"""Address of the table of `desdaemon.engine.probcut`."""
+PV_TABLE = 88
+"""Address of the small table of exact results on principal variations."""
+PV_TABLE_MASK = 96
+"""Its buckets less one."""
+SWITCHED_OFF = 104
+"""Bits (`OFF_ETC`, `OFF_EVALUATION`) that switch off parts of the search, for tests."""
+SALT = 112
+"""XORed with all keys; its low half is 0, so that every board keeps its bucket."""
+LOCAL_TABLE = 120
+"""Address of the thread's own table, for exact results with up to `LOCAL_TABLE_EMPTIES` empties."""
+LOCAL_TABLE_MASK = 128
+"""Its buckets less one."""
+CURVE = 136
+"""Address of the tables of `desdaemon.engine.evaluation.curve`."""
+SAMPLES = 144
+"""Address of a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`); 0 for none."""
+
+CONTEXT_BYTES = 4096
+"""What is taken for a context: a page of its own, so that no two threads write to one cache line."""
+
+OFF_ETC, OFF_EVALUATION = 1, 2
+"""Bits at `SWITCHED_OFF`: enhanced transposition cutoffs; the evaluation in move ordering."""
+
+# Transposition tables.
+ENTRY_BYTES = 16
+BUCKET_ENTRIES = 4
+BUCKET_BYTES = BUCKET_ENTRIES * ENTRY_BYTES
+LAST_DATE = 255
+PV_TABLE_BUCKETS = 1 << 13
+LOCAL_TABLE_BUCKETS = 1 << 12
+"""Few enough to stay in the processor's cache."""
+LOCAL_TABLE_EMPTIES = 11
+BUSY_WORDS = 4096
+
+# Values.
+NO_MOVE = 64
+"""A square that is none, for kernels."""
+INFINITE = 127
+"""A score beyond all scores."""
+SELECTIVITY_PERCENTS = (73, 87, 95, 98, 99, 100)
+"""The confidence that a selectivity index stands for, in percent; the last is a search without ProbCut."""
+EXACT = len(SELECTIVITY_PERCENTS) - 1
+"""The selectivity index of a search without ProbCut."""
+
+# The table of `desdaemon.engine.probcut`, in signed 16-bit numbers: `PROBCUT_DEPTHS` rows of `PROBCUT_ROW` for searches
+# that end before the game does, as many for searches to the end, `PROBCUT_FACTORS` margins of each kind, and what
+# errors before the end are multiplied with, by empties, in units of 1 / `PROBCUT_ONE`. Errors and margins are in
+# units of 1 / `PROBCUT_UNIT`.
+PROBCUT_DEPTHS = 64
+PROBCUT_ROW = 4
+PROBCUT_FACTORS = 8
+PROBCUT_UNIT_BITS = 7
+PROBCUT_ONE_BITS = 12
+
+SAMPLED = 8
+"""Nodes that a sample (`SAMPLES`) keeps of each class."""
+
+# The score curve: `CURVE_STEPS` bytes, whole discs for each step of the size of a sum, then as many 16-bit numbers and
+# one more, 128 a disc, at the steps' borders. Sums are in 128ths of a disc, 1 << `CURVE_STEP_BITS` of them to a step.
+CURVE_STEPS = 1024
+CURVE_STEP_BITS = 4
+
+# The expanded weights: `PLIES` times two sides of a row each: the tables end to end, one byte a weight, 8 a disc, then
+# the constant, 16 bits, 128 a disc, and enough for a reader of 32 bits, to a multiple of 32.
+PLIES = 61
+WEIGHTS_TABLE_BYTES = 454_896
+"""Configurations of all patterns' tables; `kernels.evaluate` adds them up from the patterns."""
+WEIGHTS_ROW_BYTES = (WEIGHTS_TABLE_BYTES + 4 + 31) // 32 * 32
