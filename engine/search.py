@@ -471,7 +471,7 @@ class Searcher:
 
     def _bound(self, job: _Job, step: _Step, move: int, score: int, lower: int, upper: int) -> None:
         """Tell who wants to know of it that a score lies outside the part of the window that was searched."""
-        if job.attempt is not None and move != _NONE:
+        if job.attempt is not None and move != NO_MOVE:
             percent = SELECTIVITIES[step.selectivity]
             nodes = sum(context.nodes for context in self._contexts)
             ms = job.milliseconds()

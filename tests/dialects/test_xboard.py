@@ -18,7 +18,8 @@ from transcripts import read
 from desdaemon.dialects.dialogue import Item
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.xboard import XBoardDialect
-from desdaemon.engine.limits import ENTRY_BYTES, MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
+from desdaemon.engine.layout import ENTRY_BYTES
+from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits, hash_bits_within
 from desdaemon.engine.result import Result
 from desdaemon.protocol.dialects.xboard import COMMANDS, SETUP, drop_text, parse_drop, parse_fen, parse_level
 from desdaemon.protocol.othello.notation import START as START_POSITION

@@ -36,6 +36,7 @@ SOURCES = sorted(path for package in LAYERS for path in (ROOT / package).rglob("
 COMPILING = [
     ROOT / "engine/compiler/jit.py",
     ROOT / "engine/compiler/target.py",
+    ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
     *ROOT.glob("engine/training/**/*.py"),
 ]
