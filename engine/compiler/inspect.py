@@ -17,8 +17,8 @@ LIBRARIES = ("desdaemon.engine.exports", "desdaemon.book.exports")
 """The modules whose ``SPEC`` names the kernels of each library."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The sub-command; 1 for a kernel that does not exist."""
+def command_line() -> argparse.ArgumentParser:
+    """The parser of `desdaemon kernels`."""
     parser = argparse.ArgumentParser(
         prog="desdaemon kernels",
         description="List the kernels, or show the code of one, compiled now for this processor.",
@@ -28,7 +28,12 @@ def main(arguments: Sequence[str]) -> int:
     shown.add_argument("--ir", action="store_true", help="LLVM code after optimisation, as far as it was not inlined")
     shown.add_argument("--lowered", action="store_true", help="LLVM code before optimisation (the default)")
     shown.add_argument("--asm", action="store_true", help="assembly, as far as it was not inlined")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The sub-command; 1 for a kernel that does not exist."""
+    options = command_line().parse_args(arguments)
     # The compiler is loaded only here: `desdaemon kernels --help` needs none of it.
     from . import jit
 

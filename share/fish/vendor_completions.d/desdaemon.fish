@@ -96,6 +96,11 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a all
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_use_subcommand' -a kernels -d 'list the compiled kernels, show the code of one'
+complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l ir -d 'LLVM code after optimisation, as far as it was not inlined'
+complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l lowered -d 'LLVM code before optimisation (the default)'
+complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l asm -d 'assembly, as far as it was not inlined'
 complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is not compiled yet'
