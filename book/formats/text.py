@@ -28,6 +28,7 @@ _FIRST = "Xx*Bb#"
 _SECOND = "Oo0Ww"
 _FREE = "-._"
 _PIECE = 1 << 23
+_LINE_BYTES = 76
 _CENTRE = 0x0000001818000000
 
 
@@ -204,6 +205,7 @@ def read(path: Path, going: Going = silent) -> Imported:
     try:
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
+            loader.book.table.reserve(size // _LINE_BYTES)
             while True:
                 read = stream.read(_PIECE)
                 rest += read

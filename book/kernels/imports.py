@@ -11,6 +11,7 @@ from desdaemon.engine.kernels.bits import (
     i2u,
     ld64,
     ldi8,
+    lds64,
     ldu8,
     ldu32,
     moves,
@@ -55,7 +56,6 @@ COMMA = U(44)
 MINUS = U(45)
 NEWLINE = U(10)
 RETURN = U(13)
-ODD = 1
 
 TEXT_LEAST = U(16)
 TEXT_LEVELS = U(24)
@@ -295,67 +295,100 @@ def move_at(at, out):
     return 66
 
 
+@kernel("i64(u64,u64,u64,u64)")
+def text_line(here, end, discs, to):
+    """Read the line at ``here``; where it ends, 0 when it is unusual, wrong or too near ``end``.
+
+    ``to``: the canonical board, then level, leaf move on that board, leaf score (64 bits each).
+    """
+    # A well-formed line has at most 79 characters; what is read of others ends a little later.
+    if here + U(96) > end:
+        return 0
+    p = U(0)
+    o = U(0)
+    strange = False
+    k = U(0)
+    while k < U(64):
+        disc = ldu8(discs + ldu8(here + k))
+        p |= (disc & U(1) & ~(disc >> U(1))) << k
+        o |= ((disc >> U(1)) & ~disc & U(1)) << k
+        if disc == U(0):
+            strange = True
+        k += U(1)
+    side = ldu8(discs + ldu8(here + U(65)))
+    if strange or ldu8(here + U(64)) != BLANK or ldu8(here + U(66)) != COMMA or (side != FIRST and side != SECOND):
+        return 0
+    if side == SECOND:
+        p, o = o, p
+    level = number_at(here + U(67), to)
+    comma = ldu8(ld64(to)) == COMMA
+    move = move_at(ld64(to) + U(1), to)
+    comma = comma and ldu8(ld64(to)) == COMMA
+    score = number_at(ld64(to) + U(1), to)
+    after = ld64(to)
+    if ldu8(after) == RETURN:
+        after += U(1)
+    good = comma and ldu8(after) == NEWLINE and 0 <= level <= 60 and (p | o) & CENTRE == CENTRE
+    if not good or move > 65 or fits(p, o, move, score) == 0:
+        return 0
+    canonical(p, o, to)
+    sts64(to + U(16), level)
+    st64(to + U(24), mirrored(i2u(move), canonical_symmetry(p, o)))
+    sts64(to + U(32), score)
+    return u2i(after + U(1))
+
+
 @kernel("i64(u64,u64,i64,i64,u64,u64)")
 def text_load(ctx, data, start, size, discs, out):
     """Insert the positions of the whole lines in ``size`` bytes, from byte ``start`` on; answers where it stopped.
 
     ``discs``: for every byte, 1 a disc of the first side, 2 of the second, 3 an empty square, 0 none. ``out``: + 0 why
-    (0: no more whole lines; ODD: this line is unusual or wrong; -1, -2: see `insert_row`), + 8 repeated positions,
-    which are dropped, + 16 the fewest empty squares, from + 24 on unfinished positions by level 0..60.
+    (0: a line that is unusual, wrong, or near the end; -1, -2: see `insert_row`), + 8 repeated positions, which are
+    dropped, + 16 the fewest empty squares, from + 24 on unfinished positions by level 0..60.
     """
-    key = stack_buf(32)
+    # Some lines are read before the first of them is inserted, so that memory has time to come.
+    batch = stack_buf(1536)
     here = data + i2u(start)
     end = data + i2u(size)
     st64(out, U(0))
-    # A well-formed line has at most 79 characters; what is read of others ends a little later.
-    while here + U(96) <= end:
-        p = U(0)
-        o = U(0)
-        strange = False
+    while True:
+        count = U(0)
+        odd = False
+        while count < U(32) and not odd:
+            to = batch + count * U(48)
+            after = text_line(here, end, discs, to)
+            if after:
+                prefetch_key(ctx, ld64(to), ld64(to + U(8)))
+                st64(to + U(40), here)
+                here = i2u(after)
+                count += U(1)
+            else:
+                odd = True
         k = U(0)
-        while k < U(64):
-            disc = ldu8(discs + ldu8(here + k))
-            p |= (disc & U(1) & ~(disc >> U(1))) << k
-            o |= ((disc >> U(1)) & ~disc & U(1)) << k
-            if disc == U(0):
-                strange = True
+        while k < count:
+            source = batch + k * U(48)
+            p = ld64(source)
+            o = ld64(source + U(8))
+            level = lds64(source + U(16))
+            score = lds64(source + U(32))
+            answer = insert_row(ctx, p, o)
+            if answer < 0:
+                sts64(out, answer)
+                return u2i(ld64(source + U(40)) - data)
             k += U(1)
-        side = ldu8(discs + ldu8(here + U(65)))
-        if strange or ldu8(here + U(64)) != BLANK or ldu8(here + U(66)) != COMMA or (side != FIRST and side != SECOND):
-            sts64(out, ODD)
-            return u2i(here - data)
-        if side == SECOND:
-            p, o = o, p
-        level = number_at(here + U(67), key)
-        comma = ldu8(ld64(key)) == COMMA
-        move = move_at(ld64(key) + U(1), key)
-        comma = comma and ldu8(ld64(key)) == COMMA
-        score = number_at(ld64(key) + U(1), key)
-        after = ld64(key)
-        if ldu8(after) == RETURN:
-            after += U(1)
-        good = comma and ldu8(after) == NEWLINE and 0 <= level <= 60 and (p | o) & CENTRE == CENTRE
-        if not good or move > 65 or fits(p, o, move, score) == 0:
-            sts64(out, ODD)
-            return u2i(here - data)
-        canonical(p, o, key)
-        answer = insert_row(ctx, ld64(key), ld64(key + U(8)))
-        if answer < 0:
-            sts64(out, answer)
-            return u2i(here - data)
-        if answer & 1:
-            to = row_at(ctx, i2u(answer >> 1))
-            st8(to + U(35), level)
-            st8(to + U(36), u2i(mirrored(i2u(move), canonical_symmetry(p, o))))
-            st8(to + U(37), score)
-            st8(to + U(38), level if score != NO_SCORE else -1)
+            if answer & 1 == 0:
+                st64(out + U(8), ld64(out + U(8)) + U(1))
+                continue
+            row = row_at(ctx, i2u(answer >> 1))
+            st8(row + U(35), level)
+            st8(row + U(36), u2i(ld64(source + U(24))))
+            st8(row + U(37), score)
+            st8(row + U(38), level if score != NO_SCORE else -1)
             empties = 64 - popc(p | o)
             if empties < u2i(ld64(out + TEXT_LEAST)):
                 sts64(out + TEXT_LEAST, empties)
             if moves(p, o) or moves(o, p):
                 slot = out + TEXT_LEVELS + (i2u(level) << U(3))
                 st64(slot, ld64(slot) + U(1))
-        else:
-            st64(out + U(8), ld64(out + U(8)) + U(1))
-        here = after + U(1)
-    return u2i(here - data)
+        if odd:
+            return u2i(here - data)

@@ -7,22 +7,25 @@ time, files and threads in wall time; the figure is the median of some runs.
 from __future__ import annotations
 
 import json
+import random
 import statistics
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words
 from desdaemon.book.errors import within
-from desdaemon.book.formats import edax, egaroucid
+from desdaemon.book.formats import edax, egaroucid, text
 from desdaemon.book.growth.add import enumerate_book
 from desdaemon.book.options import Options
-from desdaemon.book.record import START
+from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, RECORD, START
 from desdaemon.book.storage import snapshot
 from desdaemon.protocol.command_line import Parser
 
@@ -37,11 +40,11 @@ class Measure(NamedTuple):
 
     def __str__(self) -> str:
         if self.seconds is None:
-            return f"{self.name:<34} {self.bytes_per_position:8.1f} bytes a position"
+            return f"{self.name:<37} {self.bytes_per_position:8.1f} bytes a position"
         if self.positions == 1:
-            return f"{self.name:<34} {self.seconds:8.3f} s"
+            return f"{self.name:<37} {self.seconds:8.3f} s"
         rate = self.positions / self.seconds / 1e6
-        return f"{self.name:<34} {self.seconds:8.3f} s  {rate:8.2f} M positions/s"
+        return f"{self.name:<37} {self.seconds:8.3f} s  {rate:8.2f} M positions/s"
 
     def data(self) -> dict[str, str | int | float | None]:
         """The figure for programs."""
@@ -55,6 +58,8 @@ class Measure(NamedTuple):
             "positions_per_s": rate,
         }
 
+
+_GAMES = 3000
 
 Clock = Callable[[], float]
 
@@ -93,6 +98,42 @@ class _Bench:
         self.book.forget_state()
 
 
+def _played(games: int) -> Book:
+    """A book of whole games of random moves, with finished positions and forced passes; all scores are 0."""
+    book = Book(Options(level=10, min_empties=1))
+    dice = random.Random(1)
+    found = []
+    for _ in range(games):
+        position, moves = START, bytearray()
+        while legal := book.table.moves(*position) or book.table.moves(*reversed(position)):
+            if not book.table.moves(*position):
+                position = position[1], position[0]
+            move = dice.choice([square for square in range(64) if legal >> square & 1])
+            moves.append(move)
+            position = book.table.play(*position, move)
+        found.append(book.table.replay(*START, bytes(moves))[0])
+    records = np.zeros(sum(map(len, found)), RECORD)
+    records["player"], records["opponent"] = np.concatenate(found).T
+    records["level"], records["leaf_move"], records["leaf_score"], records["leaf_level"] = (
+        10,
+        NO_MOVE,
+        NO_SCORE,
+        NO_LEVEL,
+    )
+    book.put_new(records)
+    return book
+
+
+def _peak(work: Callable[[], object]) -> int:
+    """The most memory in use for numpy and Python while ``work`` is done, in bytes."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     """Measure with the book of all positions up to ``plies`` (1..12); files are written to ``folder``."""
     within("plies", plies, 1, 12)
@@ -110,6 +151,15 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     yield bench.timed("load, own format, all checked", wall, lambda: snapshot.read(native))
     opened = bench.timed("open and first look-up", wall, lambda: snapshot.read(native, check=False).table.find(*START))
     yield opened._replace(positions=1)
+    lines = folder / "bench.txt"
+    yield bench.timed("export .txt", thread, lambda: text.write(lines, book))
+    yield bench.timed("import .txt", thread, lambda: text.read(lines))
+    beyond = max(0, _peak(lambda: text.read(lines)) - book.table.memory)
+    yield Measure("import .txt, memory beyond the book", bench.count, None, beyond / bench.count)
+    games, whole = folder / "games.egbk3", _played(min(_GAMES, bench.count))
+    egaroucid.write(games, whole)
+    imported = bench.timed("import .egbk3, whole games", thread, lambda: egaroucid.read(games))
+    yield imported._replace(positions=len(whole))
     yield bench.timed("export .dat", thread, lambda: edax.write(dat, book.table, book.options))
     yield bench.timed("import .dat", thread, lambda: edax.read(dat))
     yield bench.timed("export .egbk3", thread, lambda: egaroucid.write(egbk3, book))
