@@ -1,0 +1,193 @@
+"""A board with the side to move and the line that led there: a value, which moves do not change."""
+
+from __future__ import annotations
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import (
+    START,
+    Position,
+    board_text,
+    move_text,
+    moves_text,
+    parse_board,
+    parse_move,
+    parse_moves,
+    play_moves,
+    square_text,
+)
+
+BLACK, WHITE = "black", "white"
+"""The sides, by name."""
+
+
+class Board:
+    """A position of a game. Boards are equal where the discs and the side to move are.
+
+    ``Board()`` is the opening position, ``Board("f5d6c3")`` what a line of moves leads to, ``Board("---...--- X")`` a
+    position: 64 squares A1, B1 .. H8 (``X`` black, ``O`` white, ``-`` empty) and the side to move, or a FEN record.
+    Squares are ``"a1"`` .. ``"h8"`` in any case, a pass is ``"pa"``. Raises `BadInput` (a `ValueError`) for what is
+    none of these. In a notebook a board draws itself.
+    """
+
+    __slots__ = ("_initial", "_moves", "_position")
+
+    def __init__(self, text: str = "") -> None:
+        """See the class."""
+        position, moves = START, list[int]()
+        if text.strip():
+            try:
+                position = parse_board(text)
+            except BadInput as error:
+                try:
+                    moves = parse_moves(text)
+                except BadInput:
+                    raise error from None
+                moves = play_moves(START, moves)
+        self._set(position, moves)
+
+    def _set(self, initial: Position, moves: list[int]) -> None:
+        position = initial
+        for move in moves:
+            position = position.after(move)
+        self._initial, self._moves, self._position = initial, tuple(moves), position
+
+    @classmethod
+    def _of(cls, initial: Position, moves: list[int]) -> Board:
+        board = cls.__new__(cls)
+        board._set(initial, moves)
+        return board
+
+    # What is on it
+
+    @property
+    def position(self) -> Position:
+        """The discs as 64-bit words (A1 = bit 0): those of the side to move, those of the other, is it Black's turn."""
+        return self._position
+
+    @property
+    def side(self) -> str:
+        """The side to move, `BLACK` or `WHITE`, also where it has to pass or the game is over."""
+        return BLACK if self._position.black_to_move else WHITE
+
+    @property
+    def discs(self) -> tuple[int, int]:
+        """The number of Black's and of White's discs."""
+        return self._position.black.bit_count(), self._position.white.bit_count()
+
+    @property
+    def empties(self) -> int:
+        """The number of empty squares."""
+        return self._position.empties
+
+    def __getitem__(self, square: str) -> str | None:
+        """`BLACK`, `WHITE` or None for what is on a square: ``board["d4"]``."""
+        bit = 1 << self._square(square)
+        if self._position.black & bit:
+            return BLACK
+        return WHITE if self._position.white & bit else None
+
+    @staticmethod
+    def _square(name: str) -> int:
+        square = parse_move(name)
+        if square == rules.PASS:
+            raise BadInput("a pass is no square: expected one such as d3")
+        return square
+
+    @property
+    def text(self) -> str:
+        """The 64 squares, a blank and the side to move, as `Board` reads them."""
+        return board_text(self._position)
+
+    @property
+    def line(self) -> str:
+        """The moves since the beginning, ``f5d6c3``, passes as ``pa``."""
+        return moves_text(self._moves)
+
+    # Moves
+
+    @property
+    def legal(self) -> list[str]:
+        """The legal moves, by square; ``["pa"]`` where a pass is forced, nothing where the game is over."""
+        if self._position.must_pass:
+            return ["pa"]
+        return [square_text(square).lower() for square in rules.squares(self._position.moves)]
+
+    def flips(self, move: str) -> list[str]:
+        """The squares of the discs that a move turns; nothing for a move that is not legal."""
+        square = self._square(move)
+        turned = rules.flips(self._position.player, self._position.opponent, square)
+        return [square_text(square).lower() for square in rules.squares(turned)]
+
+    def play(self, moves: str) -> Board:
+        """The board after a move or a line of them; forced passes may be left out. Raises `BadInput`."""
+        return self._of(self._initial, [*self._moves, *play_moves(self._position, parse_moves(moves))])
+
+    def undo(self, plies: int = 1) -> Board:
+        """The board so many plies before, passes counted; the beginning of the line where there are fewer."""
+        return self._of(self._initial, list(self._moves[: max(0, len(self._moves) - plies)]))
+
+    @property
+    def history(self) -> list[Board]:
+        """The boards from the beginning of the line to this one."""
+        return [self._of(self._initial, list(self._moves[:ply])) for ply in range(len(self._moves) + 1)]
+
+    @property
+    def last_move(self) -> str | None:
+        """The move that led here, None at the beginning of the line."""
+        return move_text(self._moves[-1]).lower() if self._moves else None
+
+    # The end
+
+    @property
+    def over(self) -> bool:
+        """Whether neither side has a move."""
+        return self._position.over
+
+    @property
+    def result(self) -> int | None:
+        """Black's discs minus White's, the empty squares to the winner; None before the end of the game."""
+        if not self.over:
+            return None
+        score = rules.final_score(self._position.player, self._position.opponent)
+        return score if self._position.black_to_move else -score
+
+    # As a value, and as a picture
+
+    def mirrored(self, symmetry: int) -> Board:
+        """The board and its line under symmetry 0..7: bit 0 mirrors A-H, bit 1 mirrors 1-8, bit 2 swaps the axes."""
+        if not 0 <= symmetry < 8:
+            raise BadInput(f"symmetry {symmetry}: expected 0 to 7")
+        player, opponent, black = self._initial
+        image = Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black)
+        return self._of(image, [rules.transform_move(move, symmetry) for move in self._moves])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Board) and self._position == other._position
+
+    def __hash__(self) -> int:
+        return hash(self._position)
+
+    def __repr__(self) -> str:
+        if self._initial != START:
+            return f"Board({self.text!r})"
+        return f"Board({self.line!r})" if self._moves else "Board()"
+
+    def __str__(self) -> str:
+        squares = board_text(self._position)
+        marked = "".join(
+            "." if self._position.moves >> at & 1 else square for at, square in enumerate(squares.split()[0])
+        )
+        rows = [f"{rank + 1} {' '.join(marked[8 * rank : 8 * rank + 8])}" for rank in range(8)]
+        black, white = self.discs
+        turn = "over" if self.over else f"{self.side} to move"
+        return "\n".join(["  a b c d e f g h", *rows, f"X {black}, O {white}, {turn}"])
+
+    def svg(self) -> str:
+        """The board as a picture in SVG, the legal moves marked."""
+        from desdaemon.protocol.othello.diagrams import svg_text
+
+        return svg_text(self._position)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()

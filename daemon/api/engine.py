@@ -1,0 +1,403 @@
+"""The engine in this process: evaluations, analyses of one board or of many, look-ups in a book."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import move_text, parse_move
+
+from .board import Board
+from .results import Analysis, BookEntry, BookMove, Line, Score
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from desdaemon.book.book import Book
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Line as FoundLine
+    from desdaemon.engine.search import Control, Searcher
+
+_MANY_HASH_BITS = 18
+_AHEAD = 4
+"""Boards that `Engine.analyze_many` keeps waiting for each of its threads."""
+
+
+class Engine:
+    """A search with its tables, in this process. Close it, or use it in a ``with`` statement, to end its searches.
+
+    ``level`` (0 to 60) is how far to search where a call does not say; ``threads`` share exact searches and are the
+    number of boards searched at a time by `analyze_many` (all processors unless given); ``hash_bits`` makes a table of
+    2**hash_bits entries of 16 bytes; ``eval_file`` are other weights; ``book`` is a file of any book format, opened for
+    reading. The first engine on a machine is compiled, which takes about a minute and is told on standard error.
+
+    All methods may be called from any thread; searches of one engine take turns, but for `analyze_many`. Raises
+    `BadInput` (a `ValueError`) for what cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        level: int = 16,
+        threads: int | None = None,
+        hash_bits: int = 20,
+        eval_file: str | Path | None = None,
+        book: str | Path | None = None,
+    ) -> None:
+        """See the class."""
+        from desdaemon.engine.compiler import library
+        from desdaemon.engine.evaluation.weights import Weights, WeightsError
+        from desdaemon.engine.exports import SPEC
+        from desdaemon.engine.search import Searcher
+
+        if not 0 <= level <= 60:
+            raise BadInput(f"level {level}: expected 0 to 60")
+        library.load(SPEC, _told())
+        try:
+            self._weights = Weights.load(str(eval_file) if eval_file is not None else None)
+        except (WeightsError, OSError) as error:
+            raise BadInput(str(error)) from None
+        self.level = level
+        self.threads = threads or _processors()
+        try:
+            self._searcher = Searcher(threads=self.threads, hash_bits=hash_bits, weights=self._weights)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        self._book = _opened(book) if book is not None else None
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()
+        self._running: set[Control] = set()
+        self._closed = False
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all searches; what they have found so far is answered. Calls from now on raise `BadInput`."""
+        self._closed = True
+        self.stop()
+
+    def stop(self) -> None:
+        """End the searches that are running now; what they have found so far is answered."""
+        with self._lock:
+            for control in self._running:
+                control.stop()
+
+    # One board
+
+    def evaluate(self, board: Board) -> Score:
+        """The static evaluation, without a search, seen from the side to move; fractions of a disc."""
+        position = board.position
+        with self._turn:
+            return Score(self._searcher.evaluate(position.player, position.opponent), board.side)
+
+    def analyze(
+        self,
+        board: Board,
+        *,
+        level: int | None = None,
+        depth: int | None = None,
+        selectivity: int | None = None,
+        nodes: int = 0,
+        time_s: float = 0.0,
+        multipv: int = 1,
+        allow: Iterable[str] | None = None,
+    ) -> Analysis:
+        """Search a board and answer its ``multipv`` best moves.
+
+        ``level`` or ``depth`` (plies) with ``selectivity`` (73, 87, 95, 98, 99 or 100 percent) say how far; ``nodes``
+        and ``time_s`` limit it besides, or alone. ``allow`` are the moves to look at, all unless given.
+        """
+        limits = self._limits(board, level, depth, selectivity, nodes, time_s)
+        with self._turn:
+            return self._search(self._searcher, board, limits, multipv, _mask(board, allow), None)
+
+    async def analyze_async(self, board: Board, **how: Any) -> Analysis:
+        """As `analyze`, without keeping the event loop waiting; cancelling the task ends the search."""
+        import asyncio
+
+        from desdaemon.engine.search import Control
+
+        limits, multipv, allow = self._asked(board, how)
+        control = Control()
+
+        def search() -> Analysis:
+            with self._turn:
+                return self._search(self._searcher, board, limits, multipv, allow, None, control)
+
+        task = asyncio.get_running_loop().run_in_executor(None, search)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            control.stop()
+            raise
+
+    def iterate(self, board: Board, **how: Any) -> Iterator[Analysis]:
+        """What is known after each iteration of a search as `analyze` makes it, at last the whole answer.
+
+        Leaving the loop ends the search.
+        """
+        from desdaemon.engine.search import Control
+
+        limits, multipv, allow = self._asked(board, how)
+        control = Control()
+        found: queue.SimpleQueue[tuple[bool, Analysis | BaseException]] = queue.SimpleQueue()
+        lines: dict[int, FoundLine] = {}
+
+        def progress(rank: int, line: FoundLine) -> None:
+            lines[rank] = line
+            known = sorted((lines[at] for at in sorted(lines)), key=lambda line: -line.score)
+            moves = {line.move: line for line in reversed(known)}
+            shown = sorted(moves.values(), key=lambda line: -line.score)
+            found.put((False, _analysis(board, shown, line.nodes, line.time_ms, False)))
+
+        def search() -> None:
+            try:
+                with self._turn:
+                    found.put((True, self._search(self._searcher, board, limits, multipv, allow, progress, control)))
+            except BaseException as error:
+                found.put((True, error))
+
+        thread = threading.Thread(target=search, name="desdaemon search", daemon=True)
+        thread.start()
+        try:
+            while True:
+                last, item = found.get()
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+                if last:
+                    return
+        finally:
+            control.stop()
+            thread.join()
+
+    def best_move(self, board: Board, **how: Any) -> str | None:
+        """The best move as `analyze` finds it, ``"pa"`` for a forced pass, None where the game is over."""
+        best = self.analyze(board, **how).best
+        return best.move if best else None
+
+    # Many boards
+
+    def analyze_many(self, boards: Iterable[Board], **how: Any) -> Iterator[Analysis]:
+        """Analyses of many boards, in their order, `threads` of them searched at a time, each on one thread.
+
+        ``boards`` may be endless: only some are taken ahead. Leaving the loop ends the searches.
+        """
+        from concurrent.futures import Future, ThreadPoolExecutor
+
+        idle: queue.SimpleQueue[Searcher] = queue.SimpleQueue()
+        for _ in range(self.threads):
+            idle.put(self._single())
+        from desdaemon.engine.search import Control
+
+        controls: set[Control] = set()
+
+        def search(board: Board, control: Control) -> Analysis:
+            limits, multipv, allow = self._asked(board, how)
+            searcher = idle.get()
+            try:
+                return self._search(searcher, board, limits, multipv, allow, None, control)
+            finally:
+                idle.put(searcher)
+                controls.discard(control)
+
+        pool = ThreadPoolExecutor(self.threads, "desdaemon search")
+        waiting: list[Future[Analysis]] = []
+        try:
+            for board in boards:
+                control = Control()
+                controls.add(control)
+                waiting.append(pool.submit(search, board, control))
+                if len(waiting) >= _AHEAD * self.threads:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            for future in waiting:
+                future.cancel()
+            for control in list(controls):
+                control.stop()
+            pool.shutdown()
+
+    def analyze_game(self, board: Board, **how: Any) -> list[Analysis]:
+        """Analyses of every position of a board's line, the first and the last included."""
+        with closing(self.analyze_many(board.history, **how)) as found:  # type: ignore[type-var]
+            return list(found)
+
+    def _single(self) -> Searcher:
+        from desdaemon.engine.search import Searcher
+
+        return Searcher(threads=1, hash_bits=_MANY_HASH_BITS, weights=self._weights)
+
+    # The book
+
+    def look_up(self, board: Board) -> BookEntry | None:
+        """What the book knows of a board; None outside it, or where there is no book."""
+        book = self._book
+        if book is None:
+            return None
+        player, opponent, _ = board.position
+        with book.table.lock:
+            entry = book.entry(player, opponent)
+            if entry is None or not -64 <= entry.score <= 64:
+                return None
+            moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
+        known = tuple(BookMove(_name(move.move), Score(move.score, board.side), move.linked) for move in moves)
+        score = Score(entry.score, board.side)
+        return BookEntry(board, score, entry.lower, entry.upper, entry.level, entry.lines, known)
+
+    # Searching
+
+    def _asked(self, board: Board, how: dict[str, Any]) -> tuple[Limits, int, int]:
+        """Limits, number of lines, mask of moves from the arguments of `analyze`; raises TypeError as a call does."""
+        asked = dict(how)
+        allow, multipv = asked.pop("allow", None), asked.pop("multipv", 1)
+        names = ("level", "depth", "selectivity", "nodes", "time_s")
+        unknown = next((name for name in asked if name not in names), None)
+        if unknown is not None:
+            raise TypeError(f"{unknown!r} is not an argument of analyze: expected {', '.join(names)}, multipv, allow")
+        defaults = {"level": None, "depth": None, "selectivity": None, "nodes": 0, "time_s": 0.0}
+        return self._limits(board, **{**defaults, **asked}), multipv, _mask(board, allow)
+
+    def _limits(
+        self,
+        board: Board,
+        level: int | None,
+        depth: int | None,
+        selectivity: int | None,
+        nodes: int,
+        time_s: float,
+    ) -> Limits:
+        from desdaemon.engine.limits import SELECTIVITIES, Limits, level_limits
+
+        if level is not None and depth is not None:
+            raise BadInput("level and depth: expected one of them")
+        if selectivity is not None and selectivity not in SELECTIVITIES:
+            raise BadInput(f"selectivity {selectivity}: expected one of {' '.join(map(str, SELECTIVITIES))}")
+        if (depth is not None and depth < 0) or nodes < 0 or time_s < 0:
+            raise BadInput("depth, nodes and time_s: expected nothing below 0")
+        if depth is not None:
+            found = Limits(min(depth, board.empties))
+        elif level is None and (nodes or time_s):
+            found = Limits(board.empties)
+        else:
+            try:
+                found = level_limits(self.level if level is None else level, board.empties)
+            except ValueError as error:
+                raise BadInput(f"{error}") from None
+        return Limits(found.depth, selectivity or found.selectivity, nodes, round(1000 * time_s))
+
+    def _search(
+        self,
+        searcher: Searcher,
+        board: Board,
+        limits: Limits,
+        multipv: int,
+        allow: int,
+        progress: Any,
+        control: Control | None = None,
+    ) -> Analysis:
+        from desdaemon.engine.search import Control
+
+        control = control or Control()
+        with self._lock:
+            if self._closed:
+                raise BadInput("the engine is closed")
+            self._running.add(control)
+        player, opponent, _ = board.position
+        try:
+            result = searcher.search(
+                player, opponent, limits, multipv=max(1, multipv), allow=allow, control=control, progress=progress
+            )
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        finally:
+            with self._lock:
+                self._running.discard(control)
+        return _analysis(board, result.lines, result.nodes, result.time_ms, result.complete)
+
+
+def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, complete: bool) -> Analysis:
+    found = []
+    for line in lines:
+        found.append(
+            Line(
+                _name(line.move),
+                Score(line.score, board.side),
+                line.lower,
+                line.upper,
+                line.depth,
+                line.selectivity,
+                line.exact,
+                tuple(map(_name, line.pv)),
+                line.nodes,
+                line.time_ms / 1000,
+            )
+        )
+    return Analysis(board, tuple(found), nodes, ms / 1000, complete)
+
+
+def _name(move: int) -> str:
+    return move_text(move).lower()
+
+
+def _mask(board: Board, allow: Iterable[str] | None) -> int:
+    """The moves to look at; raises `BadInput` for one that is not legal."""
+    if allow is None:
+        return rules.FULL
+    mask = 0
+    for name in [allow] if isinstance(allow, str) else allow:
+        if _name(parse_move(name)) not in board.legal:
+            raise BadInput(f"{name} is not legal: expected some of {' '.join(board.legal)}")
+        mask |= 1 << parse_move(name) & rules.FULL
+    return mask or rules.FULL
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _opened(path: str | Path) -> Book:
+    """A book to look things up in; raises `BadInput`."""
+    from pathlib import Path
+
+    from desdaemon.book.errors import BookError
+    from desdaemon.book.formats.registry import NATIVE, format_by_content, load
+    from desdaemon.book.storage.store import open_store
+
+    file = Path(path).expanduser()
+    try:
+        if format_by_content(file) == NATIVE:
+            return open_store(file, read_only=True).book
+        return load(file).book
+    except BookError as error:
+        raise BadInput(str(error)) from None
+
+
+def _told() -> Any:
+    """What shows how far a first compilation is, on standard error."""
+    import sys
+
+    live = sys.stderr.isatty()
+
+    def tell(line: str) -> None:
+        place = line.partition(" ")[0]
+        done, _, total = place.partition("/")
+        if live:
+            end = "\n" if done == total else ""
+            sys.stderr.write(f"\rcompiling the engine for this machine: {place}{end}")
+        elif done == "1":
+            sys.stderr.write("compiling the engine for this machine, which takes about a minute\n")
+        sys.stderr.flush()
+
+    return tell

@@ -1,0 +1,112 @@
+"""What the engine answers, as named tuples. Every score says from which side it is seen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .board import BLACK, WHITE, Board
+
+
+class Score(NamedTuple):
+    """``discs`` of difference at the end of the game, the empty squares to the winner, seen from ``side``.
+
+    A search's are whole numbers, static evaluations are not. Compare scores from one side only: `black`, `white` and
+    `seen_by` give them so.
+    """
+
+    discs: float
+    side: str
+
+    @property
+    def black(self) -> float:
+        """Seen from Black."""
+        return self.seen_by(BLACK)
+
+    @property
+    def white(self) -> float:
+        """Seen from White."""
+        return self.seen_by(WHITE)
+
+    def seen_by(self, side: str) -> float:
+        """Seen from a side, `BLACK` or `WHITE`; raises ValueError for anything else."""
+        if side not in (BLACK, WHITE):
+            raise ValueError(f"{side!r} is no side: expected {BLACK!r} or {WHITE!r}")
+        return self.discs if side == self.side else 0 - self.discs
+
+    def __str__(self) -> str:
+        return f"{self.discs:+g} for {self.side}"
+
+
+class Line(NamedTuple):
+    """A move and what is known of it, all scores seen from the side that plays it.
+
+    ``lower`` and ``upper`` bound the score; ``depth`` in plies and ``selectivity`` in percent say how it was searched
+    (a depth of the empty squares at 100 % is read to the end); ``exact``: proved. ``pv`` is the expected line of play,
+    this move first; ``nodes`` and ``time_s`` are what it cost.
+    """
+
+    move: str
+    score: Score
+    lower: int
+    upper: int
+    depth: int
+    selectivity: int
+    exact: bool
+    pv: tuple[str, ...]
+    nodes: int
+    time_s: float
+
+    def __str__(self) -> str:
+        sure = "exact" if self.exact else f"{self.depth}@{self.selectivity}%"
+        return f"{self.move} {self.score.discs:+g} {sure} {''.join(self.pv)}"
+
+
+class Analysis(NamedTuple):
+    """The best moves of a board, best first: none where the game is over, the pass where it is forced.
+
+    ``complete`` is False where a limit or a stop ended the search early, and for what is known on the way.
+    """
+
+    board: Board
+    lines: tuple[Line, ...]
+    nodes: int
+    time_s: float
+    complete: bool
+
+    @property
+    def best(self) -> Line | None:
+        """The best move, None where the game is over."""
+        return self.lines[0] if self.lines else None
+
+    @property
+    def score(self) -> Score:
+        """Of the best move, or of the end of the game; seen from the side to move."""
+        if self.lines:
+            return self.lines[0].score
+        return Score(self.board.result or 0, BLACK)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.lines)) or f"over: {self.score}"
+
+
+class BookMove(NamedTuple):
+    """A move that the book knows: its score for who plays it, and whether it leads into the book."""
+
+    move: str
+    score: Score
+    linked: bool
+
+
+class BookEntry(NamedTuple):
+    """What the book knows of a board: its score and bounds for the side to move, its level, its moves, best first.
+
+    ``lines`` counts the paths from here that leave the book.
+    """
+
+    board: Board
+    score: Score
+    lower: int
+    upper: int
+    level: int
+    lines: int
+    moves: tuple[BookMove, ...]

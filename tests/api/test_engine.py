@@ -1,0 +1,208 @@
+"""The engine in the process: against the plain solver and itself, asked in every way."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+import judge
+import pytest
+from checkout import ROOT
+
+from desdaemon import Analysis, Board, Engine
+from desdaemon.api import BLACK, WHITE, Score
+from desdaemon.protocol.errors import BadInput
+
+
+def random_game(seed: int) -> Board:
+    rng = random.Random(seed)
+    board = Board()
+    while not board.over:
+        board = board.play(rng.choice(board.legal))
+    return board
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with Engine(level=4, threads=2, hash_bits=16) as engine:
+        yield engine
+
+
+def endgames(number: int, empties: int) -> list[Board]:
+    found = []
+    for seed in range(10 * number):
+        board = next((known for known in random_game(seed).history if known.empties == empties), None)
+        if board is not None and not board.over:
+            found.append(board)
+    return found[:number]
+
+
+def solved(board: Board) -> int:
+    """The score for the side to move, by the plain solver of the tests."""
+    return judge.solve(board.position.player, board.position.opponent)
+
+
+def test_scores_have_a_point_of_view() -> None:
+    score = Score(6, WHITE)
+    assert (score.white, score.black, score.seen_by(BLACK), str(score)) == (6, -6, -6, "+6 for white")
+    with pytest.raises(ValueError, match="'red' is no side"):
+        score.seen_by("red")
+
+
+def test_exact_scores(engine: Engine) -> None:
+    for board in endgames(8, 7):
+        found = engine.analyze(board, level=60)
+        assert found.best is not None
+        assert found.score == Score(solved(board), board.side)
+        assert (found.best.exact, found.complete, found.best.move in board.legal) == (True, True, True)
+        end = board.play("".join(found.best.pv))
+        assert end.result == found.score.black
+
+
+def test_all_moves_best_first(engine: Engine) -> None:
+    board = Board("f5d6c3")
+    found = engine.analyze(board, depth=6, multipv=64)
+    assert {line.move for line in found.lines} == set(board.legal)
+    scores = [line.score.discs for line in found.lines]
+    assert scores == sorted(scores, reverse=True)
+    assert engine.best_move(board, depth=6) == found.lines[0].move
+    chosen = board.legal[1]
+    assert [line.move for line in engine.analyze(board, depth=2, allow=[chosen]).lines] == [chosen]
+
+
+def test_a_pass_and_an_end(engine: Engine) -> None:
+    passing = next(known for seed in range(50) for known in random_game(seed).history if known.legal == ["pa"])
+    ended = random_game(3)
+    assert engine.analyze(ended).lines == ()
+    assert engine.analyze(ended).score.black == ended.result
+    assert engine.best_move(ended) is None
+    assert engine.best_move(passing, depth=2) == "pa"
+
+
+def test_many_boards_at_once_are_what_they_are_one_by_one(engine: Engine) -> None:
+    boards = endgames(10, 7)
+    found = list(engine.analyze_many(boards, level=60))
+    assert [one.board for one in found] == boards
+    assert [one.score.discs for one in found] == [solved(board) for board in boards]
+
+
+def test_boards_may_be_endless_and_the_loop_left(engine: Engine) -> None:
+    found = engine.analyze_many(cycle([Board(), Board("f5")]), depth=2)
+    assert [one.board.line for one in islice(found, 3)] == ["", "f5", ""]
+    found.close()  # type: ignore[attr-defined]
+
+
+def test_every_position_of_a_game(engine: Engine) -> None:
+    board = Board("f5d6c3d3c4")
+    assert [one.board.line for one in engine.analyze_game(board, depth=2)] == [known.line for known in board.history]
+
+
+def test_iterating(engine: Engine) -> None:
+    found = list(engine.iterate(Board("f5d6"), depth=8))
+    assert len(found) > 2
+    depths = [one.best.depth for one in found if one.best]
+    assert depths == sorted(depths)
+    assert [one.complete for one in found] == [False] * (len(found) - 1) + [True]
+    whole = engine.analyze(Board("f5d6"), depth=8)
+    assert found[-1].best is not None
+    assert whole.best is not None
+    assert found[-1].best.score == whole.best.score
+
+
+def test_leaving_an_iteration_ends_the_search(engine: Engine) -> None:
+    for known in engine.iterate(Board(), level=60):
+        assert known.lines
+        break
+    assert engine.analyze(Board(), depth=2).complete
+
+
+def test_asyncio(engine: Engine) -> None:
+    async def both() -> tuple[Analysis, Analysis]:
+        return await asyncio.gather(*(engine.analyze_async(Board(line), depth=4) for line in ("f5", "f5d6")))
+
+    one, other = asyncio.run(both())
+    assert (one.board.line, other.board.line) == ("f5", "f5d6")
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(engine.analyze_async(Board(), level=60))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert engine.analyze(Board(), depth=2).complete
+
+
+def test_limits_and_stop(engine: Engine) -> None:
+    assert not engine.analyze(Board(), nodes=2000).complete
+    assert not engine.analyze(Board(), time_s=0.05).complete
+    stopper = threading.Thread(target=lambda: (time.sleep(0.1), engine.stop()))
+    stopper.start()
+    found = engine.analyze(Board(), level=60)
+    stopper.join()
+    assert not found.complete
+    assert found.lines
+
+
+def test_static_evaluations_are_seen_from_the_side_to_move(engine: Engine) -> None:
+    score = engine.evaluate(Board("f5d6c3"))
+    assert score.side == WHITE
+    assert engine.evaluate(Board("f5d6c3").mirrored(3)) == score
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"level": 61}, "61"),
+        ({"level": 3, "depth": 3}, "level and depth"),
+        ({"selectivity": 80}, "selectivity 80"),
+        ({"depth": -1}, "below 0"),
+        ({"allow": ["a1"]}, "a1 is not legal"),
+    ],
+)
+def test_what_cannot_be_asked(engine: Engine, how: dict[str, object], told: str) -> None:
+    with pytest.raises(BadInput, match=told):
+        engine.analyze(Board(), **how)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=told):
+        list(engine.iterate(Board(), **how))
+    with pytest.raises(TypeError, match="'levle' is not an argument"):
+        next(engine.iterate(Board(), levle=3))
+
+
+def test_what_cannot_be_made(tmp_path: Path) -> None:
+    rubbish = tmp_path / "rubbish"
+    rubbish.write_bytes(b"rubbish")
+    for how in ({"level": 61}, {"eval_file": rubbish}, {"book": rubbish}, {"hash_bits": 99}):
+        with pytest.raises(BadInput):
+            Engine(**{"threads": 1, **how})  # type: ignore[arg-type]
+    engine = Engine(threads=1, hash_bits=12)
+    engine.close()
+    with pytest.raises(BadInput, match="closed"):
+        engine.analyze(Board())
+
+
+@pytest.mark.parametrize("name", ["a.book", "a.dat", "a.egbk3"])
+def test_looking_up_a_book(tmp_path: Path, name: str) -> None:
+    lines = f"book new 1 12\nplay f5d6c3d3c4\nbook store\nbook save {tmp_path / name}\n"
+    program = [sys.executable, str(ROOT / "daemon" / "__main__.py"), "-q"]
+    subprocess.run(program, input=lines, text=True, check=True, capture_output=True)
+    with Engine(threads=1, hash_bits=12, book=tmp_path / name) as engine:
+        played = Board("f5d6c3d3c4")
+        for line in (played, played.mirrored(3)):
+            for board, after in itertools.pairwise(line.history):
+                entry = engine.look_up(board)
+                assert entry is not None
+                assert entry.score.side == board.side
+                assert entry.lower <= entry.score.discs <= entry.upper
+                assert {move.move for move in entry.moves} <= set(board.legal)
+                assert after.last_move in [move.move for move in entry.moves if move.linked]
+        assert engine.look_up(random_game(1)) is None
