@@ -37,14 +37,16 @@ from .time_control import TimeControl, parse_clock, parse_seconds
 from .workers import Ending, Match, Program, Setting
 
 DESCRIPTION = """\
-Two programs play each opening twice, with either colour; more of them play a tournament. A program is a command
-line in one argument; `self` at its beginning stands for this program:
+Two programs play each opening twice, with either colour; more of them play a
+tournament. A program is a command line in one argument; `self` at its
+beginning stands for this program:
 
   desdaemon match "self -level 12" "/usr/games/gtp-rhino -l 4" --games 20
-  desdaemon match "self -eval-file new.dat" "self" --move-time 0.1 --games 400 --concurrency cores --sprt 0,10
-  desdaemon match "self -level 4" "self -level 6" "self -level 8" --tournament gauntlet
+  desdaemon match "self -eval-file new.dat" self --games 400 --sprt 0,10
+  desdaemon match "self -l 4" "self -l 6" "self -l 8" --tournament gauntlet
 
-Values that differ from program to program are as many as these, with commas between: --move-time 1,none.
+Values that differ from program to program are as many as these, with commas
+between: --move-time 1,none.
 """
 
 _MOST_LEVEL = 1000

@@ -39,13 +39,13 @@ def identity(command: list[str]) -> dict[str, Any]:
 
 
 def _own_files() -> list[Path]:
-    found = []
+    found: set[Path] = set()
     for part in _OWN_PARTS:
         spec = importlib.util.find_spec(part)
         for place in (spec.submodule_search_locations or []) if spec else []:
             root = Path(place)
-            found += sorted(path for path in root.rglob("*") if path.suffix == ".py" or path.parent.name == "data")
-    return found
+            found.update(path for path in root.rglob("*") if path.suffix == ".py" or path.parent.name == "data")
+    return sorted(found)
 
 
 def _files(words: list[str]) -> list[Path]:

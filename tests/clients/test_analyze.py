@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
@@ -76,7 +77,9 @@ def late_game(seed: int) -> FileGame:
     return FileGame(GameRecord(position, tuple(moves), f"Ann {seed}", NASTY), 3, "Cup", "1999")
 
 
+@functools.cache
 def analysed(game: FileGame) -> GameAnalysis:
+    """By the referee; many tests look at the same games."""
     return analyze_game(game, ExactSource(), "referee 1", {"level": 60, "book": "ignore"}, lambda done, total: None)
 
 

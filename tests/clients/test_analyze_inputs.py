@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from checkout import IMPORT, ROOT, SUPPORT
+from processes import alive, gone
 from random_games import random_game, with_pass
 from test_analyze import NASTY, ExactSource, Page, analysed, base, games, late_game, pretending  # noqa: F401
 
@@ -156,6 +157,19 @@ def test_a_signal_prints_what_was_found(number: signal.Signals, tmp_path: Path) 
     assert found["complete"] is False
     assert 0 < len(found["steps"]) < 20
     assert f"interrupted: the first {len(found['steps'])} of 20 moves" in shown.decode()
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+def test_a_killed_analysis_leaves_no_daemon_behind(tmp_path: Path) -> None:
+    mark, reached = f"desdaemon-analysis-{os.getpid()}", tmp_path / "reached"
+    process = child("f5d6c3", "--depth", "3", env={**os.environ, "ENDLESS": f"1:{reached}", "MARK": mark})
+    while not reached.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    assert len(alive(mark)) > 1
+    process.kill()
+    process.communicate()
+    assert gone(mark)
 
 
 # What is thought of moves

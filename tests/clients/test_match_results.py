@@ -31,6 +31,7 @@ from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import START, Position, moves_text, parse_moves
 from desdaemon.protocol.othello.rules import transform, transform_move
 
+LISTED = listed_openings(1000).openings
 FAKE = str(SUPPORT / "fake_player.py")
 
 
@@ -129,7 +130,7 @@ def test_known_strengths_lie_within_the_errors() -> None:
     chance = random.Random(7)
     true = [60.0, 0.0, -60.0]
     inside = 0
-    for _ in range(100):
+    for _ in range(50):
         pairings = []
         for first, second in itertools.combinations(range(3), 2):
             share = statistics.expected_score(true[first] - true[second])
@@ -138,7 +139,7 @@ def test_known_strengths_lie_within_the_errors() -> None:
         found = ratings(3, pairings)
         assert found
         inside += sum(abs(found.elo[at] - true[at]) <= found.error[at] for at in range(3))
-    assert 270 <= inside <= 297
+    assert 134 <= inside <= 149
 
 
 def test_ratings_where_somebody_has_won_everything() -> None:
@@ -192,7 +193,7 @@ def test_openings_that_coincide_are_played_once(tmp_path: Path) -> None:
 
 @given(st.integers(0, 999), st.integers(0, 7))
 def test_mirror_images_have_one_key(line: int, symmetry: int) -> None:
-    opening = listed_openings(1000).openings[line]
+    opening = LISTED[line]
     initial = Position(transform(START.player, symmetry), transform(START.opponent, symmetry), True)
     moves = tuple(PlayedMove(transform_move(played.move, symmetry), 0.0) for played in opening.moves)
     assert key_of(GameRecord(initial, moves)) == key_of(opening)
