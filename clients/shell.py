@@ -105,7 +105,7 @@ class Shell:
             for partial in handle:
                 self._tell("partial", partial)
         except KeyboardInterrupt:
-            handle.cancel()
+            handle.cancel(keep=True)
         try:
             self._tell("final", handle.result())
         except DaemonError as error:

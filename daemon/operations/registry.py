@@ -300,6 +300,7 @@ class Operations:
         for request in list(client.requests.values()):
             if request.outlives:
                 request.cancel = None
+            request.found = None
             self.end(request)
 
     def end(self, request: Request, *, code: str = "cancelled", keep: bool = False) -> bool:
@@ -334,6 +335,8 @@ class Operations:
             "line": messages.LONGEST_LINE,
             "multipv": messages.MOST_LINES,
             "plies": messages.MOST_PLIES,
+            "items": messages.MOST_ITEMS,
+            "results": messages.MOST_RESULTS,
             **self.limits._asdict(),
         }
         request.final(

@@ -50,7 +50,7 @@ SHAPES: dict[str, tuple[Field, ...]] = {
         _field("role", "str", "Of this client: `reader`, `editor` or `admin`."),
         _field("ops", "[str]", "Operations that this client may ask for."),
         _field("features", "[str]", "What was added to version 1 of the protocol since its beginning."),
-        _field("limits", "{int}", "The limits below by name, and `body`, `line`, `multipv`, `plies`."),
+        _field("limits", "{int}", "Those of docs/server.md, and `body` `line` `multipv` `plies` `items` `results`."),
     ),
     "metrics": (_field("text", "str", "OpenMetrics."),),
     "status": (

@@ -78,6 +78,20 @@ def test_answers_come_at_once_and_a_shutdown_is_the_end() -> None:
         assert status == 0
 
 
+def test_a_shutdown_says_so_and_tells_what_was_found() -> None:
+    with Live("-json") as dialogue:
+        dialogue.send(request(1, "analyze", depth=38, partial_ms=10))
+        dialogue.until(b'"done":false}}\n')
+        dialogue.send(request(2, "analyze", depth=37, moves="f5"))
+        dialogue.send(request(3, "shutdown"))
+        out, _, status = dialogue.end()
+        last = {json.loads(line)["id"]: json.loads(line) for line in out.splitlines()}
+        assert [last[number]["error"]["code"] for number in (1, 2)] == ["shutting_down"] * 2
+        assert (last[1]["data"]["finished"], last[1]["data"]["moves"][0]["depth"]) == (False, 2)
+        assert "data" not in last[2]
+        assert (last[3]["type"], status) == ("final", 0)
+
+
 def test_who_does_not_want_to_know_the_answers_ends_it() -> None:
     with Live("-json") as dialogue:
         dialogue.send(request(1, "ping"))
