@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from desdaemon.books.service import Books
     from desdaemon.session.session import Session
 
-OK, UNUSABLE, BAD_COMMAND_LINE = 0, 1, 2
+OK, UNUSABLE, BAD_COMMAND_LINE, INTERRUPTED = 0, 1, 2, 130
 
 USAGES = (
     ("[OPTION ...]", "the text protocol on standard input and output"),
@@ -88,22 +88,39 @@ def main(argv: list[str] | None = None) -> int:
     program = os.path.basename(sys.argv[0]) if argv is None else "desdaemon"  # noqa: PTH119  pathlib is slow to load
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        command = find_sub_command(arguments)
-        if command:
-            return _ended(command, arguments[len(command.name.split()) :])
-        if arguments[:1] == ["help"] and len(arguments) > 1:
-            return _help(" ".join(arguments[1:]))
-        return _run(program, arguments)
+        try:
+            return _dispatch(program, arguments)
+        finally:
+            # What is written at the end of the interpreter fails with a traceback.
+            sys.stdout.flush()
     except UsageError as error:
         return _refuse(str(error), BAD_COMMAND_LINE)
     except UnusableFile as error:
         return _refuse(str(error), UNUSABLE)
     except OSError as error:
         if error.filename is None:
-            raise
+            return _lost_output(error)
         return _refuse(f"{error.filename}: {error.strerror}: expected a file that can be read", UNUSABLE)
     except KeyboardInterrupt:
-        return 130
+        # At once: an interpreter that ends in an orderly way is open to a second one.
+        os._exit(INTERRUPTED)
+
+
+def _dispatch(program: str, arguments: list[str]) -> int:
+    command = find_sub_command(arguments)
+    if command:
+        return _ended(command, arguments[len(command.name.split()) :])
+    if arguments[:1] == ["help"] and len(arguments) > 1:
+        return _help(" ".join(arguments[1:]))
+    return _run(program, arguments)
+
+
+def _lost_output(error: OSError) -> int:
+    """Standard output takes nothing any more, and what is buffered for it has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if not isinstance(error, BrokenPipeError):
+        _refuse(str(error), UNUSABLE)
+    return UNUSABLE
 
 
 def _ended(command: SubCommand, arguments: list[str]) -> int:

@@ -13,31 +13,6 @@ from desdaemon.protocol.command_line import Parser
 from .exports import SPEC
 
 
-class _Bar:
-    """Progress for a person at a terminal, or one line a library for a log."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._live = sys.stderr.isatty()
-
-    def __call__(self, line: str) -> None:
-        if not self._live:
-            return
-        place, _, rest = line.partition(" ")
-        done, _, total = place.partition("/")
-        width = 30
-        filled = width * int(done) // int(total)
-        bar = "#" * filled + "." * (width - filled)
-        sys.stderr.write(f"\r{self._name:8} [{bar}] {place:>7} {rest[:40]:40}")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """Leave the line."""
-        if self._live:
-            sys.stderr.write("\r" + " " * 100 + "\r")
-            sys.stderr.flush()
-
-
 def command_line() -> Parser:
     """The command line."""
     parser = Parser(prog="desdaemon warmup", description=__doc__)
@@ -61,14 +36,11 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
                 print(f"{spec.name + ' library':24} {'missing':10}")
                 status = 1
                 continue
-            bar = _Bar(spec.name)
             try:
-                library.compile_library(spec, bar)
+                library.compile_library(spec)
             except library.LibraryError as error:
-                bar.close()
                 print(f"desdaemon: {error}", file=sys.stderr)
                 return 1
-            bar.close()
             state = "compiled"
         print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
     if status == 0:
@@ -79,6 +51,6 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
             print(f"desdaemon: {error}", file=sys.stderr)
             return 1
         print(f"{'weights':24} {'ready':10} {time.perf_counter() - begun:8.2f}")
-    if library.cache_folder() is None:
-        print("desdaemon: no folder to keep compiled code in: each start compiles again", file=sys.stderr)
+    # Says so where there is none.
+    library.cache_folder()
     return status

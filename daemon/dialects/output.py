@@ -81,6 +81,35 @@ class Descriptors:
                 _write_all(self._out, text)
 
 
+class Prompting:
+    """Leaves the prompt to an editor of lines: instead of being written it sets ``prompted``."""
+
+    def __init__(self, output: Output, prompt: str) -> None:
+        self._output = output
+        self._prompt = prompt
+        self._due = False
+        self.prompted = threading.Event()
+        """A line is wanted, and everything before it has been written."""
+
+    def write(self, text: str) -> None:
+        """See `Output`."""
+        self._due = text == self._prompt
+        if not self._due:
+            self.prompted.clear()
+            self._output.write(text)
+
+    def error(self, line: str) -> None:
+        """See `Output`."""
+        self._output.error(line)
+
+    def flush(self) -> None:
+        """See `Output`."""
+        self._output.flush()
+        if self._due:
+            self._due = False
+            self.prompted.set()
+
+
 class Counted:
     """Counts the errors that go to another output."""
 

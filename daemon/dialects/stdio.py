@@ -12,10 +12,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
+from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.search.loader import EngineFailure, EngineSource
 from desdaemon.session.interrupt import Interrupt
@@ -24,9 +26,12 @@ from desdaemon.session.settings import Settings
 
 from .dialogue import Item, Source
 from .interrupt_listener import Listener, TextListener
-from .output import Counted, Descriptors, Output
+from .output import Counted, Descriptors, Output, Prompting
 from .protocols import spoken
-from .text import UNUSABLE, TextDialect
+from .text import PROMPT, UNUSABLE, TextDialect
+
+if TYPE_CHECKING:
+    from desdaemon.system.line_editor import LineEditor
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C."""
@@ -84,6 +89,26 @@ def read_lines(descriptor: int, lines: Lines, listener: Listener) -> None:
             data = b""
         if not data or not reader.feed(data):
             break
+    reader.close()
+
+
+def read_typed(editor: LineEditor, prompted: threading.Event, lines: Lines, listener: Listener) -> None:
+    """Read what is typed at a terminal to its end or to a quit.
+
+    With the editor as long as a line is wanted, else as it comes: a stop has to get through while a search runs.
+    """
+    reader = _Reader(lines, listener)
+    going_on = True
+    while going_on:
+        if prompted.wait(_HEED_S):
+            prompted.clear()
+            typed = editor.read()
+            data = b"" if typed is None else f"{typed}\n".encode("utf-8", "surrogateescape")
+        elif select.select([0], [], [], 0)[0]:
+            data = os.read(0, _CHUNK)
+        else:
+            continue
+        going_on = bool(data) and reader.feed(data)
     reader.close()
 
 
@@ -175,6 +200,7 @@ def serve(
 
     ``beside`` opens something that shares the session's engine and book, and returns what ends it.
     """
+    editor = _editor() if protocol == "text" else None
     output: Output = Descriptors(guard_stdout(), 2)
     books = Books(Jobs())
     session = Session(settings, engines, books=books)
@@ -187,9 +213,13 @@ def serve(
         output, source = WrittenOutput(output, transcript), WrittenSource(lines, transcript)
     if not keep_files(session, output):
         return UNUSABLE
+    prompting = Prompting(output, PROMPT) if editor else None
+    output = prompting or output
     end_other = beside(session, books) if beside else None
 
     def converse(protocol: str, first: Item | None = None) -> int:
+        notice.in_lines(True)
+        notice.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
             if first is None:
                 session.open_book(on_note)
@@ -211,12 +241,21 @@ def serve(
         else:
             output.error(f"WARNING: {note}")
 
+    def on_compiler(text: str) -> None:
+        # NBoard reads standard error together with the answers.
+        output.write(f"status {text}\n")
+        output.flush()
+
     def on_failure(message: str) -> None:
         lines.fail(Item(0, None, message, UNUSABLE))
 
     def dialogue() -> int:
         listener = _listener(protocol, session.interrupt)
-        threading.Thread(target=read_lines, args=(0, lines, listener), name="reader", daemon=True).start()
+        if editor and prompting:
+            reading = partial(read_typed, editor, prompting.prompted, lines, listener)
+        else:
+            reading = partial(read_lines, 0, lines, listener)
+        threading.Thread(target=reading, name="reader", daemon=True).start()
         status = converse(protocol)
         if end_other:
             end_other()
@@ -225,7 +264,24 @@ def serve(
             on_note(note)
         return status
 
-    return run_beside_signals(dialogue, session.interrupt, engines, output)
+    restore = editor.restore if editor else _nothing
+    return run_beside_signals(dialogue, session, engines, output, gently=protocol == "text", at_end=restore)
+
+
+def _nothing() -> None:
+    return
+
+
+def _editor() -> LineEditor | None:
+    """The editor of lines for somebody at a terminal."""
+    from desdaemon.system.line_editor import LineEditor, at_terminal, command_candidates, history_file
+
+    if not at_terminal():
+        return None
+    try:
+        return LineEditor(PROMPT, history_file(), command_candidates)
+    except ImportError:
+        return None
 
 
 def keep_files(session: Session, output: Output) -> bool:
@@ -273,7 +329,7 @@ def solve(settings: Settings, engines: EngineSource, path: str) -> int:
             return UNUSABLE
         return 0
 
-    return run_beside_signals(work, session.interrupt, engines, output)
+    return run_beside_signals(work, session, engines, output)
 
 
 def carry_out(settings: Settings, engines: EngineSource, line: str) -> int:
@@ -288,11 +344,23 @@ def carry_out(settings: Settings, engines: EngineSource, line: str) -> int:
         dialect.execute(line)
         return UNUSABLE if output.errors else 0
 
-    return run_beside_signals(work, session.interrupt, engines, output)
+    return run_beside_signals(work, session, engines, output)
 
 
-def run_beside_signals(work: Callable[[], int], interrupt: Interrupt, engines: EngineSource, output: Output) -> int:
-    """Do ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process."""
+def run_beside_signals(
+    work: Callable[[], int],
+    session: Session,
+    engines: EngineSource,
+    output: Output,
+    *,
+    gently: bool = True,
+    at_end: Callable[[], None] = _nothing,
+) -> int:
+    """Do ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process.
+
+    ``gently``: a Ctrl-C that comes while a search runs ends that search, with what it has found, and nothing else.
+    ``at_end`` is called before the process ends in any way.
+    """
     outcome: list[int] = []
     done = threading.Event()
 
@@ -314,13 +382,19 @@ def run_beside_signals(work: Callable[[], int], interrupt: Interrupt, engines: E
 
     thread = threading.Thread(target=target, name="dialogue", daemon=True)
     thread.start()
-    try:
-        # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
-        while not done.wait(_HEED_S):
-            pass
-    except KeyboardInterrupt:
-        interrupt.stop_all()
-        leave(INTERRUPTED)
+    while True:
+        try:
+            # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
+            while not done.wait(_HEED_S):
+                pass
+            break
+        except KeyboardInterrupt:
+            if not (gently and session.interrupt.stop_command()):
+                session.interrupt.stop_all()
+                at_end()
+                leave(INTERRUPTED)
+            session.settings.mode = 3
+    at_end()
     status = outcome[0] if outcome else UNUSABLE
     if engines.busy:
         # An interpreter that ends while a thread is inside the compiler aborts; this leaves without unwinding.

@@ -19,6 +19,7 @@ from desdaemon.session.session import Session
 from .dialogue import Item, Source
 from .output import Output
 
+PROMPT = ">"
 GAME_OVER = "*** Game Over ***"
 UNUSABLE = 1
 """Exit status when a file or the engine cannot be used."""
@@ -213,12 +214,13 @@ class TextDialect:
                 continue
             if self.leaving is not None:
                 break
-            self.output.write(">")
+            self.output.write(PROMPT)
             self.output.flush()
             on_prompt()
             on_prompt = _nothing
             if self.session.settings.mode in (0, 1) and source.peek() is None:
                 self.session.ponder()
+            self.session.interrupt.rest()
             item = source.get()
             self.session.interrupt.begin(item.number)
             self.output.write("\n")

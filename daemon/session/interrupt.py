@@ -86,6 +86,8 @@ class Interrupt:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._command = 0
+        self._told = -1
+        self._busy = True
         self._heard = 0
         self._stops: list[_Stop] = []
         self._search: Search | None = None
@@ -107,6 +109,7 @@ class Interrupt:
         """The command of that number is carried out now; stops before it have no search left to end."""
         with self._lock:
             self._command = command
+            self._busy = True
             self._stops = [stop for stop in self._stops if stop.number > command]
 
     def heard(self, command: int) -> None:
@@ -163,6 +166,27 @@ class Interrupt:
                 self._stops.append(_Stop(command, only, abandon))
                 return
         search.stop(abandon)
+
+    def rest(self) -> None:
+        """No command is carried out any more: the next line is waited for."""
+        with self._lock:
+            self._busy = False
+
+    def stop_command(self) -> bool:
+        """End the search of the command under way, or the first that it will begin, and its wait for an engine.
+
+        False where no command is under way, and where this one was told before.
+        """
+        with self._lock:
+            search = self._search
+            if not self._busy or self._told == self._command:
+                return False
+            self._told = self._command
+            if search is None or search.idle:
+                self._stops.append(_Stop(self._command + 1, self._command, True))
+                return True
+        search.stop(abandon=True)
+        return True
 
     def close(self, leaving: bool, absent: bool = False) -> None:
         """No more commands will come: at the end of the input or, ``leaving``, after a quit.

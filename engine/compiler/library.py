@@ -19,24 +19,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from . import INTERPRETED
+from . import INTERPRETED, notice
 
 _MAGIC = b"desdaemon object 1\n"
 _DIGEST_BYTES = 32
 _KEEP_DAYS = 30
 _OWN_PACKAGE = "desdaemon"
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
+_EACH_TIME = "each start makes it again (DESDAEMON_CACHE_DIR names another folder)"
 
 Tell = Callable[[str], None]
 
-# What a start from the cache does not need is imported where it is needed: logging, subprocess, tempfile.
+# What a start from the cache does not need is imported where it is needed: subprocess, tempfile.
 
 
-def warn(message: str, *values: object) -> None:
-    """Log a warning; nothing is worse for it than slower."""
-    import logging
-
-    logging.getLogger(__name__).warning(message, *values)
+def not_kept(folder: Path, error: OSError) -> None:
+    """Say once that a folder takes nothing to be kept: everything works without, only slower."""
+    notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 
 class LibraryError(Exception):
@@ -158,12 +157,13 @@ def cache_folder() -> Path | None:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             status = folder.stat()
             if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-                warn("the cache folder %s can be written by others: not used", folder)
+                notice.say_once(f"the cache folder {folder} can be written by others: not used")
                 continue
             if os.access(folder, os.W_OK | os.X_OK):
                 return folder
         except OSError:
             continue
+    notice.say_once(f"there is no folder to keep what is compiled in: {_EACH_TIME}")
     return None
 
 
@@ -229,7 +229,7 @@ def read_cached(spec: Spec) -> bytes | None:
         return None
     code = _unseal(content)
     if code is None:
-        warn("%s is damaged: compiling again", path)
+        notice.say(f"{path} is damaged: compiling again")
     return code
 
 
@@ -249,8 +249,16 @@ def forget_old(keep: Path, *patterns: str) -> None:
 def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
     """Compile in a child process, put the object file into the cache where there is one, and return the code.
 
-    ``tell`` receives one line of progress for each kernel. Raises LibraryError when the compiler fails.
+    ``tell`` receives one line of progress for each kernel; without it people are told by `notice`. Raises LibraryError
+    when the compiler fails.
     """
+    if tell is None:
+        with notice.Compiling(spec.name) as told:
+            return _compile(spec, told)
+    return _compile(spec, tell)
+
+
+def _compile(spec: Spec, tell: Tell) -> bytes:
     import subprocess
 
     root = Path(__file__).resolve().parents[2]
@@ -262,6 +270,8 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # The keyboard's Ctrl-C is for the parent: it may only mean a search.
+        start_new_session=True,
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -272,13 +282,17 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
         for raw in process.stderr:
             line = raw.decode(errors="replace").rstrip()
             last.append(line)
-            if tell and line.startswith("kernel "):
+            if line.startswith("kernel "):
                 tell(line.removeprefix("kernel "))
 
     follower = threading.Thread(target=follow, daemon=True)
     with process:
         follower.start()
-        content = process.stdout.read()
+        try:
+            content = process.stdout.read()
+        except BaseException:
+            process.kill()
+            raise
         status = process.wait()
         follower.join()
     code = _unseal(content)
@@ -291,7 +305,7 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
             write_beside(path, content)
             forget_old(path, f"{spec.name}-*.o", f".{spec.name}-*")
         except OSError as error:
-            warn("compiled code is not kept: %s: %s", path, error.strerror)
+            not_kept(path.parent, error)
     return code
 
 

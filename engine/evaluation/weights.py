@@ -70,7 +70,7 @@ class Weights:
                 library.write_beside(kept, table)
                 library.forget_old(kept, "weights*-*.bin", ".weights*-*")
             except OSError as error:
-                library.warn("expanded weights are not kept: %s: %s", kept, error.strerror)
+                library.not_kept(kept.parent, error)
         return cls(memory, found, digest, str(source))
 
 

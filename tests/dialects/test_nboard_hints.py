@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import referee
+from live import Live
 from test_nboard import Talk
 
 from desdaemon.books.jobs import Jobs
@@ -59,6 +60,14 @@ def test_who_wins_is_proved_before_the_value_is(seed: int, solved: Talk) -> None
     # Nothing that is less sure comes after what is proved.
     first = min(depths.index(word) for word in ("100%", "100%W") if word in depths)
     assert set(depths[first:]) <= {"100%", "100%W"}
+
+
+def test_the_compiler_is_heard_of_where_nboard_reads_it() -> None:
+    with Live("-nboard", COMPILES="a kernel", DELAY="0.2") as live:
+        live.send(b"nboard 2\nhint 1\n")
+        assert b"\nstatus compiling a kernel\n" in live.until(b"search D3")
+        live.send(b"quit\n")
+        assert live.end()[1] == b""
 
 
 class Stopped:

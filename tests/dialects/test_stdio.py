@@ -184,7 +184,7 @@ def test_quit_does_not_wait_for_the_engine(live: Callable[..., Live]) -> None:
     dialogue = live("-q", DELAY="600")
     dialogue.until(b">")
     dialogue.send(b"hint\n")
-    time.sleep(1.5)
+    time.sleep(3)
     dialogue.send(b"quit\n")
     assert dialogue.end()[2] == 0
 
@@ -214,10 +214,13 @@ def test_a_full_output_is_named() -> None:
 
 
 def test_interrupt_from_the_keyboard(live: Callable[..., Live]) -> None:
-    dialogue = live("-q", "-l", "60")
+    dialogue = live("-verbose", "1", "-l", "60")
     dialogue.until(b">")
     dialogue.send(b"hint\n")
+    dialogue.until(b"principal variation\n")
     time.sleep(0.5)
+    dialogue.process.send_signal(signal.SIGINT)
+    assert b"?+10" in dialogue.until(b"\n>")
     dialogue.process.send_signal(signal.SIGINT)
     _, err, status = dialogue.end()
     assert (err, status) == (b"", 130)

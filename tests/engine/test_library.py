@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from checkout import IMPORT, ROOT
 
-from desdaemon.engine.compiler import library
+from desdaemon.engine.compiler import library, notice
 from desdaemon.engine.compiler.library import LibraryError, Spec
 
 pytestmark = pytest.mark.compiled
@@ -257,7 +257,7 @@ def test_compiled_once(small: Small, cache: Path, compilations: Compilations) ->
 
 
 def test_damaged_object_files(
-    small: Small, cache: Path, compilations: Compilations, caplog: pytest.LogCaptureFixture
+    small: Small, cache: Path, compilations: Compilations, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert small.answer() == 5
     [path] = cache.iterdir()
@@ -266,10 +266,9 @@ def test_damaged_object_files(
     damaged[len(whole) // 2] ^= 1
     for number, content in enumerate((bytes(damaged), whole[:-1], whole[:30], b"", b"\x7fELF" + whole)):
         path.write_bytes(content)
-        caplog.clear()
-        with caplog.at_level(logging.WARNING):
-            assert library.read_cached(small.spec) is None
-        assert f"{path} is damaged" in caplog.text
+        capsys.readouterr()
+        assert library.read_cached(small.spec) is None
+        assert f"{path} is damaged" in capsys.readouterr().err
         if number < 2:
             assert small.answer() == 5
             assert path.read_bytes() == whole or library.read_cached(small.spec) is not None
@@ -325,14 +324,19 @@ def test_cache_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folders_that_others_can_write_are_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
     monkeypatch.setenv("DESDAEMON_CACHE_DIR", str(shared))
-    assert library.cache_folder() is None
-    assert f"{shared} can be written by others" in caplog.text
+    monkeypatch.setattr(notice, "_said", set())
+    for _ in range(3):
+        assert library.cache_folder() is None
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert f"{shared} can be written by others" in said[0]
+    assert "no folder to keep what is compiled in" in said[1]
 
 
 def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Compilations) -> None:
@@ -344,14 +348,69 @@ def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Comp
 
 
 def test_a_cache_that_cannot_be_written(
-    small: Small, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    small: Small, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(path: Path, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(library, "write_beside", full)
+    monkeypatch.setattr(notice, "_said", set())
     assert small.answer() == 5
-    assert "No space left on device" in caplog.text
+    assert small.answer() == 5
+    said = [line for line in capsys.readouterr().err.splitlines() if "kept" in line]
+    assert len(said) == 1
+    assert f"cannot be kept in {cache}: No space left on device" in said[0]
+
+
+def test_long_compilations_are_told_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not before they have taken a while, then how far they are, then that they are over."""
+    monkeypatch.setattr(notice, "AFTER_S", 0.05)
+    monkeypatch.setattr(notice, "EVERY_S", 0.05)
+    with notice.Compiling("small") as tell:
+        tell("3/7 kernel 0.1 s")
+        time.sleep(0.5)
+    first, *middle, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("desdaemon: compiling the small for this machine")
+    assert middle
+    assert all(re.fullmatch(r"desdaemon: compiling the small: 3 of 7, \d+ s", line) for line in middle)
+    assert re.fullmatch(r"desdaemon: compiled the small in \d+ s", last)
+    monkeypatch.setattr(notice, "AFTER_S", 60)
+    with notice.Compiling("small") as tell:
+        tell("1/7 kernel 0.1 s")
+    assert capsys.readouterr().err == ""
+
+
+def test_notices_go_where_a_dialogue_wants_them(capsys: pytest.CaptureFixture[str]) -> None:
+    said: list[str] = []
+    notice.redirect(said.append)
+    try:
+        notice.say("a line")
+    finally:
+        notice.redirect(None)
+    assert said == ["a line"]
+    assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_ends_a_compilation_without_a_traceback(tmp_path: Path) -> None:
+    """And the compiler with it."""
+    environment = {**os.environ, "DESDAEMON_CACHE_DIR": str(tmp_path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "desdaemon", "warmup"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=tmp_path,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stderr
+    told = process.stderr.readline()
+    assert told.startswith(b"desdaemon: compiling the engine for this machine")
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+    assert list(tmp_path.glob("*.o")) == []
 
 
 def test_writing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +436,7 @@ sys.path.insert(0, {root!r})
 top = importlib.import_module("daemon")
 top.__path__.append({root!r})
 sys.modules["desdaemon"] = top
-from desdaemon.engine.compiler import library
+from desdaemon.engine.compiler import library, notice
 compiled = []
 original = library.compile_library
 def watched(spec, tell=None):

@@ -1,0 +1,98 @@
+"""Lines that somebody types at a terminal: editing, history and completion by readline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+LONGEST_HISTORY = 1000
+
+
+def at_terminal() -> bool:
+    """Whether lines are typed and answers, and messages, read at a terminal."""
+    return all(map(os.isatty, (0, 1, 2)))
+
+
+class LineEditor:
+    """Reads lines with readline. `read` is for one thread, `restore` for every thread and the end of the process."""
+
+    def __init__(self, prompt: str, history: str, candidates: Callable[[str, str], list[str]]) -> None:
+        """``history`` is the file that keeps the lines, if it can be used; ``candidates`` gets a line and its last word
+        and names what that may become. Raises `ImportError`.
+        """
+        import readline
+        import termios
+
+        self._readline = readline
+        self._termios: Any = termios
+        self._as_found = termios.tcgetattr(0)
+        self._prompt = prompt
+        self._history = history
+        self._found: list[str] = []
+        self._candidates = candidates
+        readline.set_history_length(LONGEST_HISTORY)
+        readline.set_completer_delims(" ")
+        readline.set_completer(self._complete)
+        readline.parse_and_bind("tab: complete")
+        try:
+            os.makedirs(os.path.dirname(history), mode=0o700, exist_ok=True)  # noqa: PTH103 PTH120  pathlib costs time
+            os.close(os.open(history, os.O_CREAT | os.O_RDONLY, 0o600))
+            readline.read_history_file(history)
+        except OSError:
+            self._history = ""
+
+    def _complete(self, word: str, at: int) -> str | None:
+        if at == 0:
+            self._found = self._candidates(self._readline.get_line_buffer(), word)
+        return f"{self._found[at]} " if at < len(self._found) else None
+
+    def read(self) -> str | None:
+        """The next line behind a prompt; None at the end of the input."""
+        try:
+            line = input(self._prompt)
+        except EOFError:
+            return None
+        if self._history:
+            try:
+                self._readline.write_history_file(self._history)
+            except OSError:
+                self._history = ""
+        return line
+
+    def restore(self) -> None:
+        """Leave the terminal as it was found, whatever a read that has not ended made of it."""
+        try:
+            self._termios.tcsetattr(0, self._termios.TCSADRAIN, self._as_found)
+        except (OSError, ValueError, self._termios.error):
+            return
+
+
+def history_file() -> str:
+    """Where the lines of dialogues are kept."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+    return os.path.join(state, "desdaemon", "history")  # noqa: PTH118
+
+
+def command_candidates(line: str, word: str) -> list[str]:
+    """What the last word of a line of the text protocol may become."""
+    from desdaemon.protocol.commands.options import OPTIONS
+    from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
+
+    before = line[: len(line) - len(word)].split()
+    options = [option.name for option in OPTIONS if not option.idle]
+    if not before:
+        names = [*(command.name for command in COMMANDS), *options]
+    elif before == ["set"]:
+        names = options
+    elif before == ["book"]:
+        from desdaemon.protocol.commands.book import BOOK_COMMANDS
+
+        names = [command.name for command in BOOK_COMMANDS]
+    elif before == ["base"]:
+        names = [command.name for command in BASE_COMMANDS]
+    elif before == ["help"]:
+        names = ["commands", "options", "book", "base", "test", *(command.name for command in COMMANDS)]
+    else:
+        names = []
+    return sorted(name for name in names if name.startswith(word.lower()))
