@@ -452,6 +452,7 @@ class Book:
         if changed is None:
             self._touched = None
             self.table.check_all(going)
+            self.table.change_all(going)
             changed = negamax(self.table, self._options, threads=threads, going=going)
         self._touched = set()
         self.due = False

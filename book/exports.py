@@ -29,6 +29,7 @@ SPEC = Spec(
         "negamax_rows": "i64(u64,u64,i64,i64,u64,i64,u64)",
         "select_rows": "i64(u64,u64,u64,i64,i64,u64)",
         "count_positions": "void(u64,u64,i64,i64,u64,u64)",
+        "make_up_leaves": "void(u64,i64,i64,i64,u64)",
         "list_kinds": "void(u64,i64,i64,u64)",
         "list_lost": "i64(u64,i64,i64,u64,u64,u64)",
         "count_empties": "void(u64,i64,i64,u64)",

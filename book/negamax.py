@@ -24,6 +24,7 @@ from .compiled import kernels
 from .options import Options
 from .progress import Going, Stopped, silent, slices
 from .record import MAX_LEVEL
+from .storage.arena import ARENA
 from .table import Table
 
 _SLICE = 1 << 15
@@ -70,7 +71,7 @@ class Order:
     """The rows of a table from the end of the game to the opening; stale as soon as a row comes or goes."""
 
     def __init__(self, table: Table, going: Going = silent) -> None:
-        self.rows: npt.NDArray[np.uint32] = np.empty(len(table), np.uint32)
+        self.rows: npt.NDArray[np.uint32] = ARENA.array(len(table), np.uint32)
         # Two words of statistics, then where the 131 layers begin: the block that negamax_rows wants.
         self.block: npt.NDArray[np.uint64] = np.zeros(133, np.uint64)
         for start, end in slices(len(table), _SLICE, "order", going):

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book, Evaluate
-from desdaemon.book.chunks import Words
+from desdaemon.book.chunks import CHUNK_ROWS, Words, address
+from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import within
 from desdaemon.book.options import Options
-from desdaemon.book.progress import Going, Stopped, silent
+from desdaemon.book.progress import Going, Stopped, silent, slices
 from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, RESULT, START
 
 from .game_results import GROW, SHRINK
@@ -192,6 +193,28 @@ def enumerate_book(plies: int, options: Options, going: Going = silent) -> Book:
         last = len(book)
         book.table.insert_children(first, last, going)
         first = last
+    return book
+
+
+def synthetic_book(rows: int, level: int, going: Going = silent) -> Book:
+    """A new book of about ``rows`` positions, ply by ply after the initial one, whose leaves have made-up scores: for
+    measurements. All scores follow from the leaves, and no leaf is missing."""
+    book = Book(Options(level=level, min_empties=0))
+    table = book.table
+    table.insert(*START)
+    first = 0
+    while len(book) < rows and first < len(book):
+        # A position has some ten children, of which at least one in three is new.
+        last = min(len(book), first + max(1, (rows - len(book)) // 10))
+        table.insert_children(first, last, going)
+        first = last
+    empties = table.by_empties(going)
+    # Growing may add the next ply.
+    book.options = book.options._replace(min_empties=max(1, int(np.flatnonzero(empties)[0])))
+    for start, end in slices(len(book), CHUNK_ROWS, "leaves", going):
+        kernels().make_up_leaves(table.context, start, end, level, address(empties))
+    book.negamax(going=going)
+    book.checked()
     return book
 
 

@@ -1,10 +1,26 @@
 """Leaves that are not as they should be, and counts of what there is."""
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, bit, i2u, ld64, ldi8, ldu8, moves, popc, st8, st64, stack_buf, sts64, u2i
+from desdaemon.engine.kernels.bits import (
+    U,
+    bit,
+    ctz,
+    final_score,
+    i2u,
+    ld64,
+    ldi8,
+    ldu8,
+    moves,
+    popc,
+    st8,
+    st64,
+    stack_buf,
+    sts64,
+    u2i,
+)
 
 from .graph import barren, list_links
-from .table import row_at
+from .table import hash_of, row_at
 
 OPEN = 1
 LINKED = 2
@@ -68,6 +84,36 @@ def list_faults(ctx, start, end, out, room, stats, empties):
         row += U(1)
     st64(stats, noted)
     return u2i(row)
+
+
+@kernel("void(u64,i64,i64,i64,u64)")
+def make_up_leaves(ctx, start, end, level, empties):
+    """Give rows ``start..end`` that wait for a search a leaf of ``level``, -12..12, that follows from the board: for
+    measurements. ``empties``: see `barren`."""
+    links = stack_buf(1024)
+    row = i2u(start)
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        st8(at + U(35), level)
+        if leaf_fault(ctx, at, empties) == OPEN:
+            p = ld64(at)
+            o = ld64(at + U(8))
+            move = U(65)
+            if barren(p, o, empties):
+                move = ctz(moves(p, o))
+            else:
+                k = i2u(list_links(ctx, p, o, links))
+                while k > U(0):
+                    k -= U(1)
+                    if u2i(ld64(links + (k << U(4)) + U(8))) < 0:
+                        move = ld64(links + (k << U(4)))
+            score = u2i((hash_of(p, o) >> U(20)) % U(25)) - 12
+            if move == U(65):
+                score = final_score(p, 64 - popc(p | o))
+            st8(at + U(36), u2i(move))
+            st8(at + U(37), score)
+            st8(at + U(38), level)
+        row += U(1)
 
 
 @kernel("void(u64,i64,i64,u64)")

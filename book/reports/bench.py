@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import statistics
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from desdaemon.book.options import Options
 from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, RECORD, START
 from desdaemon.book.storage import snapshot
 from desdaemon.protocol.command_line import Parser
+
+if TYPE_CHECKING:
+    import argparse
 
 
 class Measure(NamedTuple):
@@ -166,20 +170,55 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     yield bench.timed("import .egbk3", thread, lambda: egaroucid.read(egbk3))
 
 
+def _bytes(text: str) -> int:
+    """A number of bytes; K, M, G and T stand for powers of 1024."""
+    unit = "KMGT".find(text[-1:].upper()) + 1
+    number = int(text[:-1] if unit else text)
+    if number < 0:
+        raise ValueError
+    return number << 10 * unit
+
+
+def _ended(signal: int, _: object) -> None:
+    """Leave in the usual way, so that the files go."""
+    sys.exit(128 + signal)
+
+
+def _large(arguments: argparse.Namespace, folder: Path) -> int:
+    from . import bench_large
+
+    within("rows", arguments.rows, 1000, 1 << 31)
+    found = []
+    for step in bench_large.run(arguments.rows, folder, memory=arguments.memory):
+        found.append(step.data())
+        if not arguments.json:
+            sys.stdout.write(f"{step}\n")
+            sys.stdout.flush()
+    if arguments.json:
+        sys.stdout.write(json.dumps({"rows": arguments.rows, "memory": arguments.memory, "figures": found}) + "\n")
+    return 0
+
+
 def command_line() -> Parser:
     """The command line."""
     parser = Parser(prog="desdaemon bench book", description=__doc__)
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument("--rows", type=int, help="measure a synthetic book of so many positions instead")
+    parser.add_argument("--memory", type=_bytes, default=0, help="what its tables may take of it, such as 8G (any)")
+    parser.add_argument("--folder", type=Path, help="where its files are written and removed")
     return parser
 
 
 def main(argv: Sequence[str]) -> int:
     """Print the figures; returns the exit status."""
     arguments = command_line().parse_args(argv)
+    signal.signal(signal.SIGTERM, _ended)
     found = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=arguments.folder) as folder:
+        if arguments.rows is not None:
+            return _large(arguments, Path(folder))
         for measure in run(arguments.ply, Path(folder), repeat=max(1, arguments.repeat)):
             found.append(measure.data())
             if not arguments.json:

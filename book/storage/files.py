@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import tempfile
 from collections.abc import Iterator
@@ -15,10 +16,13 @@ import numpy.typing as npt
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.progress import Going, silent
 
+from .arena import ARENA
+
 BACKUPS = 3
 """How many earlier versions of the book's own file are kept."""
 
 _PIECE = 1 << 23
+_SHARE = 8
 _SYNCED = 1 << 26
 
 
@@ -43,10 +47,13 @@ class Output:
 
 
 def content(path: Path, going: Going = silent) -> npt.NDArray[np.uint8]:
-    """All bytes of a file. Raises Unreadable."""
+    """All bytes of a file; one that is a large part of the memory that tables may take is mapped. Raises Unreadable."""
     try:
         with path.open("rb", buffering=0) as stream:
-            data: npt.NDArray[np.uint8] = np.empty(os.fstat(stream.fileno()).st_size, np.uint8)
+            size = os.fstat(stream.fileno()).st_size
+            if ARENA.limit and size > ARENA.limit // _SHARE:
+                return np.frombuffer(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ), np.uint8)
+            data: npt.NDArray[np.uint8] = np.empty(size, np.uint8)
             at = 0
             while at < len(data) and (read := stream.readinto(data[at : at + _PIECE].data)):
                 at += read

@@ -22,10 +22,11 @@ from desdaemon.book.errors import Unreadable
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.record import RECORD, RESULT
-from desdaemon.book.table import SEGMENTS, Table
+from desdaemon.book.table import Table
 
 from .blocks import Blocks
 from .files import BACKUPS, Output, replacing
+from .table_memory import SEGMENTS
 
 MAGIC = b"DESBOOK\n"
 VERSION = 3

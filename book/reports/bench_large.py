@@ -1,0 +1,202 @@
+"""`desdaemon bench book --rows N`: what every operation takes on a large book, and how much memory.
+
+The book is synthetic: all positions ply by ply until there are so many, with made-up leaves. It is saved, opened as a
+start of the program does, and worked on like any other. What a step takes grows with the positions, so the last column
+says what it would take with the 660 million of the largest book known.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import CHUNK_ROWS
+from desdaemon.book.errors import BookError
+from desdaemon.book.formats import edax
+from desdaemon.book.growth.add import fix, synthetic_book
+from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.book.growth.grow import deviate
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.record import PASS, START
+from desdaemon.book.storage.arena import ARENA
+from desdaemon.book.storage.store import create_store, open_store
+
+from .check import verify
+
+LARGEST = 660_000_000
+
+_SAMPLE_S = 0.05
+_KEYS = 4_000_000
+_LEVEL = 1
+
+
+class Step(NamedTuple):
+    """An operation: its ``seconds``, the most ``memory`` (bytes that are no file's) the process held meanwhile, and how
+    many positions it worked on; ``whole`` where that is all of them."""
+
+    name: str
+    seconds: float
+    memory: int
+    positions: int
+    whole: bool = True
+
+    @property
+    def extrapolated(self) -> float:
+        """Seconds for the largest book."""
+        return self.seconds * LARGEST / self.positions if self.whole else self.seconds
+
+    def __str__(self) -> str:
+        rate = f"{self.positions / self.seconds / 1e6:8.2f} M/s" if self.positions > 1 else " " * 12
+        shown = f"{self.name:<34} {self.seconds:9.3f} s {rate}  {self.memory / (1 << 30):6.2f} GiB"
+        return f"{shown}  {self.extrapolated:9.1f} s" if self.whole else shown
+
+    def data(self) -> dict[str, str | int | float | None]:
+        """The figure for programs."""
+        return {
+            "name": self.name,
+            "seconds": round(self.seconds, 6),
+            "positions": self.positions,
+            "memory_bytes": self.memory,
+            "largest_s": round(self.extrapolated, 3) if self.whole else None,
+        }
+
+
+def own_memory() -> int:
+    """Bytes of memory that belong to no file; 0 where the system does not say."""
+    try:
+        text = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith(("RssAnon", "VmSwap")))
+
+
+@contextmanager
+def highest() -> Iterator[list[int]]:
+    """The most memory of the process's own in the block, as the only item of a list."""
+    found = [own_memory()]
+    over = threading.Event()
+
+    def sample() -> None:
+        while not over.wait(_SAMPLE_S):
+            found[0] = max(found[0], own_memory())
+
+    thread = threading.Thread(target=sample, name="memory", daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join()
+
+
+def _forget(path: Path) -> None:
+    """Have the system drop what it keeps of a file, as far as it can be told to."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+class _Large:
+    def __init__(self, rows: int, folder: Path, threads: int) -> None:
+        self.rows = rows
+        self.threads = threads
+        self.native, self.dat, self.back = (folder / name for name in ("large.book", "large.dat", "back.book"))
+        self.count = 0
+
+    def timed(self, name: str, work: Callable[[], object], positions: int = 0, *, whole: bool = True) -> Step:
+        """Do a step; 0 ``positions`` are all."""
+        with highest() as memory:
+            begun = time.perf_counter()
+            work()
+            seconds = max(time.perf_counter() - begun, 1e-9)
+        return Step(name, seconds, memory[0], positions or self.count, whole)
+
+    def made(self) -> Iterator[Step]:
+        """Make the book and save it."""
+        kept: list[Book] = []
+        step = self.timed("make up", lambda: kept.append(synthetic_book(self.rows, _LEVEL)), 1)
+        book = kept.pop()
+        self.count = len(book)
+        yield step._replace(positions=self.count)
+        book.forget_state()
+        yield self.timed("negamax, one thread", book.negamax)
+        book.forget_state()
+        yield self.timed(f"negamax, {self.threads} threads", lambda: book.negamax(threads=self.threads))
+        book.checked()
+        yield self.timed("save", lambda: create_store(self.native, book).close())
+
+    def opened(self) -> Iterator[Step]:
+        """Open it and work on it."""
+        _forget(self.native)
+        found: list[int] = []
+
+        def first() -> None:
+            with open_store(self.native, read_only=True) as store:
+                found.append(store.book.table.find(*START))
+
+        yield self.timed("open and first look-up, cold", first, 1, whole=False)
+        yield self.timed("open and first look-up, warm", first, 1, whole=False)
+        if found != [0, 0]:
+            raise BookError(f"{self.native}: the initial position is in row {found}, not 0")
+        store = open_store(self.native)
+        book, table = store.book, store.book.table
+        yield self.timed("compare all checksums", table.check_all)
+        rng = np.random.default_rng(1)
+        rows = rng.integers(0, self.count, min(_KEYS, self.count))
+        records = table.records(rows)
+        yield self.timed("look-ups, batched", lambda: self._looked_up(book, rows, records), len(rows), whole=False)
+        worker = Worker(Searches(), threads=self.threads)
+        before = len(book)
+        yield self.timed("deviate 0 1 at level 1", lambda: deviate(book, START, worker, 0, 1), 1, whole=False)
+        self.grown = len(book) - before
+        last = (self.count - 1) // CHUNK_ROWS
+        leaf = last * CHUNK_ROWS + int(np.flatnonzero(table.chunk(last)["leaf_move"] <= PASS)[0])
+        entry = table.entry(leaf)
+        book.put(entry._replace(leaf_score=min(64, entry.leaf_score + 20)))
+        yield self.timed("fix after one changed leaf", lambda: fix(book, worker), 1, whole=False)
+        book.forget_state()
+        yield self.timed("fix of everything", lambda: fix(book, worker))
+        verdicts = []
+        yield self.timed("verify", lambda: verdicts.append(verify(book)))
+        if not verdicts[0].clean:
+            raise BookError(f"{self.native}: not clean: {verdicts[0].problems}")
+        self.count = len(book)
+        yield self.timed("export .dat", lambda: edax.write(self.dat, table, book.options))
+        store.close()
+
+    def _looked_up(self, book: Book, rows: np.ndarray, records: np.ndarray) -> None:
+        if not np.array_equal(book.table.rows_of(records), rows):
+            raise BookError(f"{self.native}: a position was not found in its row")
+
+    def converted(self) -> Iterator[Step]:
+        """Read the export and save it again."""
+        kept: list[edax.Loaded] = []
+        yield self.timed("import .dat", lambda: kept.append(edax.read(self.dat)))
+        loaded = kept.pop()
+        if len(loaded.table) != self.count:
+            raise BookError(f"{self.dat}: {len(loaded.table)} positions came back of {self.count}")
+        self.dat.unlink()
+        book = Book(loaded.options, loaded.table)
+        yield self.timed("save what was imported", lambda: create_store(self.back, book).close())
+
+
+def run(rows: int, folder: Path, *, memory: int = 0, threads: int = 2) -> Iterator[Step]:
+    """Measure with a book of ``rows`` positions; files are written to ``folder``. ``memory`` (0: any) is what
+    tables may take of it (`arena.Arena.limit`)."""
+    limit, place = ARENA.limit, ARENA.folder
+    ARENA.limit, ARENA.folder = memory, folder
+    large = _Large(rows, folder, threads)
+    try:
+        for part in (large.made, large.opened, large.converted):
+            yield from part()
+    finally:
+        ARENA.limit, ARENA.folder = limit, place

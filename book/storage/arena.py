@@ -1,0 +1,90 @@
+"""Memory for tables: large pieces, which are files without a name once a process holds as much as it may.
+
+A table's records lie in pieces of `PIECE` bytes. Up to `Arena.limit` they are ordinary memory; beyond it a piece is an
+unlinked file that is mapped, so that the system can write its pages out and read them again, whatever the size of the
+table. Where the limit is not set nothing is ever put into a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.errors import WriteFailed
+
+PIECE = 1 << 26
+
+
+class Arena:
+    """Gives out zeroed memory, and knows how much of it there is. One for the process; any thread may use it."""
+
+    def __init__(self) -> None:
+        self.limit = 0
+        """Bytes of ordinary memory that tables may take; 0: any number."""
+        self.folder = Path(tempfile.gettempdir())
+        """Where the files are made."""
+        self.used = 0
+        """Bytes of ordinary memory in use."""
+        self.in_files = 0
+        """Bytes that lie in files."""
+        self._lock = threading.Lock()
+
+    def beyond(self, size: int) -> bool:
+        """Whether so many bytes more are over the limit."""
+        return bool(self.limit) and self.used + size > self.limit
+
+    def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:
+        """Zeroed memory, in a file where the limit would be passed unless ``in_file`` says otherwise.
+
+        Raises WriteFailed where the file cannot be made.
+        """
+        with self._lock:
+            if in_file is None:
+                in_file = self.beyond(size)
+            if in_file:
+                self.in_files += size
+            else:
+                self.used += size
+        try:
+            mapping = self._file(size) if in_file else mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            self._freed(size, in_file)
+            raise WriteFailed(f"{self.folder}: {error.strerror}: no room for {size} bytes of a book") from error
+        if not in_file:
+            with contextlib.suppress(OSError, AttributeError):
+                # Random look-ups wait less where a page is 2 MiB.
+                mapping.madvise(mmap.MADV_HUGEPAGE)
+        weakref.finalize(mapping, self._freed, size, in_file)
+        return np.frombuffer(mapping, np.uint8)
+
+    def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
+        """A zeroed array, in a file where it is large and the limit would be passed."""
+        size = count * np.dtype(kind).itemsize
+        if size < PIECE or not self.beyond(size):
+            return np.zeros(count, kind)
+        return self.piece(size).view(kind)
+
+    def _file(self, size: int) -> mmap.mmap:
+        with tempfile.TemporaryFile(dir=self.folder, prefix=".desdaemon-") as stream:
+            # Room that is promised now cannot be missing when a page is written out.
+            os.posix_fallocate(stream.fileno(), 0, size)
+            return mmap.mmap(stream.fileno(), size)
+
+    def _freed(self, size: int, in_file: bool) -> None:
+        with self._lock:
+            if in_file:
+                self.in_files -= size
+            else:
+                self.used -= size
+
+
+ARENA = Arena()

@@ -1,0 +1,303 @@
+"""The memory of a table: chunks of records, segments of the index, path counts of 64 bits, game results.
+
+`book/table.py` puts positions into it. A chunk is ordinary memory, a part of a mapped file, or lies in the arena.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from desdaemon.book.chunks import (
+    CHUNK_ROWS,
+    Bytes,
+    Guard,
+    Records,
+    State,
+    Words,
+    address,
+    addresses,
+    segment_bytes,
+)
+from desdaemon.book.compiled import kernels
+from desdaemon.book.progress import Going, silent
+from desdaemon.book.record import RECORD, RESULT
+
+from .arena import ARENA, PIECE
+
+SEGMENTS = 1024
+MIN_SLOTS = 16
+MAX_ROWS = (1 << 32) - 1
+
+_ALONE = 8
+"""The first chunks of a table are allocated one by one, the others in pieces of the arena."""
+
+_TURN_S = 0.002
+_PAUSE_S = 50e-6
+
+COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_ROOM, ROOM, _FULL, _RESULTS, _GUARD = range(1, 10)
+"""Words of the context that the kernels know a table by; word 0 is where the addresses of the chunks lie."""
+
+
+class TableMemory:
+    """What a `Table` consists of. One thread at a time may change it; ``lock`` guards rows that come and go."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.removals = 0
+        self.guard: Guard | None = None
+        self._kernels = kernels()
+        self._context: Words = np.zeros(16, np.uint64)
+        self._context_at = address(self._context)
+        self._chunks: list[Records] = []
+        self._pointers: Words = np.zeros(64, np.uint64)
+        self._segments: list[Bytes] = []
+        self._descriptors: Words = np.zeros((SEGMENTS, 4), np.uint64)
+        self._wide: Words = np.zeros((64, 4), np.uint64)
+        self._results: list[Records] = []
+        self._result_pointers: Words = np.zeros(0, np.uint64)
+        self._scratch: Words = np.zeros(160, np.uint64)
+        self._local = threading.local()
+        self._guards: list[Guard] = []
+        self._piece: Bytes = np.zeros(0, np.uint8)
+        self._mapped = False
+        for number in range(SEGMENTS):
+            memory = np.zeros(segment_bytes(MIN_SLOTS), np.uint8)
+            self._segments.append(memory)
+            self._describe(number, memory, MIN_SLOTS, 0)
+        self._context[0] = address(self._pointers)
+        self._context[_SEGMENTS] = address(self._descriptors)
+        self._context[_WIDE] = address(self._wide)
+        self._context[_WIDE_ROOM] = len(self._wide)
+
+    # ------------------------------------------------------------------------------------------------ damage
+
+    def watch(self, guard: Guard | None) -> None:
+        """Have mapped memory compared before its first use; None: all of it was."""
+        self.guard = guard
+        self._context[_GUARD] = guard.at if guard is not None else 0
+        if guard is not None:
+            # A kernel may still be on its way with it when it is not needed any more.
+            self._guards.append(guard)
+
+    def sound(self) -> None:
+        """Raise BookError where a block of the mapped file was found to be damaged: then nothing may be changed, and
+        nothing be said of all positions."""
+        damage = self.guard.damage if self.guard is not None else None
+        if damage is not None:
+            raise damage
+
+    def check_all(self, going: Going = silent) -> None:
+        """Compare all that is mapped and was not compared yet. Raises BookError."""
+        if self.guard is not None:
+            self.guard.check_all(going)
+
+    def _ensure(self, array: npt.NDArray[Any]) -> None:
+        """`sound`, after the memory of an array was compared."""
+        if self.guard is not None and len(array):
+            self.guard.check(address(array), array.nbytes)
+
+    def _chunk_of(self, number: int) -> Records:
+        chunk = self._chunks[number]
+        self._ensure(chunk)
+        return chunk
+
+    def _results_in(self, number: int) -> Records:
+        results = self._results[number]
+        self._ensure(results)
+        return results
+
+    # ------------------------------------------------------------------------------------------------ memory
+
+    def _describe(self, number: int, memory: Bytes, capacity: int, used: int) -> None:
+        tags = address(memory)
+        self._descriptors[number] = (tags, tags + (capacity + 7) // 8 * 8, capacity, used)
+
+    def _adopt_chunk(self, chunk: Records) -> None:
+        place = len(self._chunks)
+        if place == len(self._pointers):
+            pointers = np.zeros(2 * place, np.uint64)
+            pointers[:place] = self._pointers
+            self._pointers = pointers
+            self._context[0] = address(pointers)
+        self._chunks.append(chunk)
+        self._pointers[place] = address(chunk)
+        self._context[ROOM] = len(self._chunks) * CHUNK_ROWS
+        if self._results:
+            self._add_result_chunk()
+
+    def _add_chunk(self) -> None:
+        if len(self._chunks) * CHUNK_ROWS + CHUNK_ROWS > MAX_ROWS:
+            raise MemoryError(f"a book holds at most {MAX_ROWS} positions")
+        self._adopt_chunk(self._fresh_chunk())
+
+    def _fresh_chunk(self, *, in_file: bool | None = None) -> Records:
+        if len(self._chunks) < _ALONE and not in_file:
+            return np.zeros(CHUNK_ROWS, RECORD)
+        size = CHUNK_ROWS * RECORD.itemsize
+        if len(self._piece) < size:
+            self._piece = ARENA.piece(PIECE, in_file=in_file)
+        chunk, self._piece = self._piece[:size].view(RECORD), self._piece[size:]
+        return chunk
+
+    def change_all(self, going: Going = silent) -> None:
+        """Prepare for changes of many records: those of a mapped file would each take memory of their own, so beyond
+        the arena's limit they are copied to where the system can write them out."""
+        if not self._mapped or not ARENA.beyond(len(self._chunks) * CHUNK_ROWS * RECORD.itemsize):
+            return
+        self._piece = self._piece[:0]
+        for number in range(len(self._chunks)):
+            copied = self._fresh_chunk(in_file=True)
+            copied[:] = self._chunk_of(number)
+            with self.lock:
+                self._chunks[number] = copied
+                self._pointers[number] = address(copied)
+            going("copy", number * CHUNK_ROWS, len(self))
+        self._mapped = False
+
+    def _resize_segment(self, number: int, capacity: int) -> None:
+        memory = np.zeros(segment_bytes(capacity), np.uint8)
+        tags = address(memory)
+        rows = tags + (capacity + 7) // 8 * 8
+        self._kernels.rehash_segment(self._context_at, number, tags, rows, capacity)
+        self._segments[number] = memory
+
+    def _grow_segment(self) -> None:
+        number = int(self._context[_FULL])
+        capacity = int(self._descriptors[number, 2])
+        self._resize_segment(number, capacity + max(8, capacity // 5))
+
+    def make_room(self, reason: int) -> None:
+        """React to the answer -1 or -2 of `insert_row`."""
+        if reason == -1:
+            self._grow_segment()
+        else:
+            self._add_chunk()
+
+    def reserve(self, count: int) -> None:
+        """Make the index large enough for ``count`` positions in all."""
+        # Segments fill unevenly, by about the square root of their share.
+        share = count / SEGMENTS
+        slots = int((share + 3 * share**0.5) / 0.8) + 1
+        for number, _ in self._turns(SEGMENTS, 1):
+            if slots > int(self._descriptors[number, 2]):
+                self._resize_segment(number, slots)
+
+    def _turns(self, count: int, step: int, *, backwards: bool = False) -> Iterator[tuple[int, int]]:
+        """Ranges of ``step`` numbers below ``count``, each to be worked on under the lock that is held meanwhile."""
+        starts = range(0, count, step)
+        begun = time.monotonic()
+        for start in reversed(starts) if backwards else starts:
+            with self.lock:
+                yield start, min(count, start + step)
+            if time.monotonic() - begun > _TURN_S:
+                # The lock is not fair: who takes it again at once would have it all the time.
+                time.sleep(_PAUSE_S)
+                begun = time.monotonic()
+
+    def grow_wide(self) -> None:
+        """Double the room for counts of 2^32 and more."""
+        room = len(self._wide)
+        wide = np.zeros((2 * room, 4), np.uint64)
+        wide[:room] = self._wide
+        self._wide = wide
+        self._context[_WIDE] = address(wide)
+        self._context[_WIDE_ROOM] = len(wide)
+        self._context[WIDE_COUNT] = min(int(self._context[WIDE_COUNT]), room)
+
+    def state(self) -> State:
+        """Everything this table consists of, not copied: nothing may change while it is used."""
+        self.check_all()
+        with self.lock:
+            wide = self._wide[: min(int(self._context[WIDE_COUNT]), len(self._wide))]
+            return State(len(self), self._chunks, self._segments, self._descriptors, wide, self._results)
+
+    def adopt(
+        self,
+        count: int,
+        chunks: list[Records],
+        segments: list[tuple[Bytes, int, int]],
+        wide: Words,
+        results: list[Records],
+    ) -> None:
+        """Become the table that another one's `state` was; ``segments`` are (memory, capacity, used).
+
+        All chunks but the last lie one after another in memory.
+        """
+        if chunks:
+            self._mapped = True
+            self._chunks = chunks
+            self._pointers = addresses(chunks)
+            self._context[0] = address(self._pointers)
+            self._context[ROOM] = len(chunks) * CHUNK_ROWS
+        for number, (memory, capacity, used) in enumerate(segments):
+            self._segments[number] = memory
+            self._describe(number, memory, capacity, used)
+        self._wide = np.zeros((max(64, 2 * len(wide)), 4), np.uint64)
+        self._wide[: len(wide)] = wide
+        self._context[_WIDE] = address(self._wide)
+        self._context[_WIDE_ROOM] = len(self._wide)
+        self._context[WIDE_COUNT] = len(wide)
+        if results:
+            self._results = results
+            self._result_pointers = addresses(results)
+            self._context[_RESULTS] = address(self._result_pointers)
+        self._context[COUNT] = count
+
+    def become(self, other: TableMemory) -> None:
+        """Take over everything that is in ``other``, which is of no use afterwards. Renumbers rows."""
+        self.removals += 1
+        with self.lock:
+            for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
+                setattr(self, name, getattr(other, name))
+            self._context[:] = other._context
+            self.watch(other.guard)
+            self._piece, self._mapped = other._piece, other._mapped
+        self.removals += 1
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory or mapping in use."""
+        with self.lock:
+            arrays = [*self._chunks, *self._segments, *self._results, self._pointers, self._descriptors, self._wide]
+            return sum(array.nbytes for array in arrays)
+
+    @property
+    def balance(self) -> tuple[int, int, int]:
+        """The fewest, the mean and the most positions in a segment of the index."""
+        used = self._descriptors[:, 3]
+        return int(used.min()), round(float(used.mean())), int(used.max())
+
+    def __len__(self) -> int:
+        return int(self._context[COUNT])
+
+    @property
+    def context(self) -> int:
+        """The address that the kernels know this table by; use it under `lock` only. Raises BookError in a damaged
+        book: what goes over many positions asks for it again for each part."""
+        self.sound()
+        return self._context_at
+
+    def _add_result_chunk(self, chunk: Records | None = None) -> None:
+        self._results.append(np.zeros(CHUNK_ROWS, RESULT) if chunk is None else chunk)
+        if len(self._results) > len(self._result_pointers):
+            pointers = np.zeros(max(64, 2 * len(self._result_pointers)), np.uint64)
+            pointers[: len(self._result_pointers)] = self._result_pointers
+            self._result_pointers = pointers
+        self._result_pointers[len(self._results) - 1] = address(self._results[-1])
+        self._context[_RESULTS] = address(self._result_pointers)
+
+    @property
+    def keeps_results(self) -> bool:
+        """Whether any game result was ever stored: then every position costs 24 bytes more."""
+        return bool(self._results)
+
+    def _keep_results(self) -> None:
+        with self.lock:
+            while len(self._results) < len(self._chunks):
+                self._add_result_chunk()
