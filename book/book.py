@@ -18,6 +18,7 @@ from desdaemon.book.storage.observers import Recorder
 
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .compiled import kernels
+from .counts import Counts, counted
 from .errors import within
 from .negamax import negamax, negamax_from
 from .options import Options
@@ -119,12 +120,15 @@ class Book:
         *,
         settled: bool = False,
         complete: bool = False,
+        counts: Counts | None = None,
     ) -> None:
-        """What a file says of a ``table``: whether its scores follow from its leaves, and no leaf has a fault."""
+        """What a file says of a ``table``: whether its scores follow from its leaves, and no leaf has a fault; its
+        counts."""
         self.table = table or Table()
         self._options = options or Options()
         self.file_links = links
         self.recorder = Recorder()
+        self._counts = counts
         self._touched: set[int] | None = set() if settled else None
         self._unchecked: set[int] | None = set() if complete else None
         self.due = False
@@ -273,11 +277,42 @@ class Book:
         self._begin_change()
         with self.table.lock:
             row, _ = self.table.insert(entry.player, entry.opponent)
-            self.table.write(row, entry)
+            with self._replacing(np.array([row])):
+                self.table.write(row, entry)
         self.file_links = None
         self.touch((row,))
         self.recorder.changed(row)
         return row
+
+    @contextlib.contextmanager
+    def _replacing(self, rows: Rows) -> Iterator[None]:
+        """Keep the counts while the records in rows change."""
+        counts = self._counts
+        if counts is None or (len(rows) == 1 and rows[0] >= counts.rows):
+            yield
+            return
+        old = self.table.records(rows)
+        yield
+        counts.replaced(rows, old, self.table.records(rows))
+
+    def overwrite(self, records: Records) -> Rows:
+        """Add positions, or replace what is there, as a journal says; the rows of the records."""
+        rows = self.table.rows_of(records)
+        with self._replacing(np.unique(rows[rows >= 0])):
+            self.table.insert_records(without_counts(records), overwrite=True)
+        rows = self.table.rows_of(records)
+        self.touch(rows.tolist())
+        return rows
+
+    def counts(self, going: Going = silent) -> Counts:
+        """How many positions, links and so on there are; all are counted only where that is not known."""
+        if self._counts is None or not self._counts.catch_up(self.table):
+            self._counts = counted(self.table, going)
+        return self._counts
+
+    def known_counts(self) -> Counts | None:
+        """`counts` where they are known."""
+        return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
         """Add positions that are not there, given as canonical `RECORD`s, without their path counts; of several of
@@ -377,6 +412,11 @@ class Book:
         else:
             lost = self._lost_links(marked, going)
         fresh = table.without(marked, going) if count > _IN_PLACE else None
+        above = None
+        if self._counts is not None and (
+            fresh is not None or (above := self._counts.before_removal(table, np.flatnonzero(marked))) is None
+        ):
+            self._counts = None
         losers = table.records(lost[:, 0])
         # The new table has no path counts: all have to be computed.
         touched = self._positions(self._touched) if fresh is None else None
@@ -391,6 +431,8 @@ class Book:
             new = (lost[:, 1] != _KEEPS_LEAF) & leaves
             moves, scores, levels = lost[new, 1:].T
             table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
+            if self._counts is not None and above is not None:
+                self._counts.after_removal(table, above)
             self.recorder.changed_many(rows[new])
         self.file_links = None
         self._touched, self._unchecked = self._still(touched), self._still(unchecked)
@@ -403,6 +445,7 @@ class Book:
         fresh = self.table.without(marked, going)
         self.recorder.removed(self._keys(marked))
         self.table.become(fresh)
+        self._counts = None
         self.file_links = None
         self.forget_state()
 
@@ -448,12 +491,19 @@ class Book:
             return 0
         changed = None
         if self._touched is not None and len(self._touched) * _WHOLE < len(self):
-            changed = negamax_from(self.table, self._options, self._touched, going)
+            replaced = self._counts.replaced if self._counts is not None else None
+            changed = negamax_from(self.table, self._options, self._touched, going, replaced)
         if changed is None:
             self._touched = None
             self.table.check_all(going)
             self.table.change_all(going)
-            changed = negamax(self.table, self._options, threads=threads, going=going)
+            before, self._counts = self._counts, None
+            counts = Counts()
+            changed = negamax(self.table, self._options, threads=threads, going=going, tally=counts.tally)
+            counts.rows = len(self)
+            if before is not None and before.rows == len(self):
+                counts.unreachable = before.unreachable
+            self._counts = counts
         self._touched = set()
         self.due = False
         self.recorder.fixed()

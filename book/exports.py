@@ -35,6 +35,7 @@ SPEC = Spec(
         "count_empties": "void(u64,i64,i64,u64)",
         "insert_children": "i64(u64,i64,i64,u64)",
         "tally_rows": "void(u64,i64,i64,u64,u64)",
+        "tally_listed": "void(u64,u64,i64,i64,u64)",
         "list_parents": "i64(u64,i64,u64,i64)",
         "replay_game": "i64(u64,u64,u64,i64,u64,i64,u64)",
         "list_faults": "i64(u64,i64,i64,u64,i64,u64,u64)",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from desdaemon.engine.limits import level_limits
 
-from .chunks import address
+from .chunks import Records, address
 from .compiled import kernels
 from .options import Options
 from .progress import Going, Stopped, silent, slices
@@ -30,6 +30,7 @@ from .table import Table
 _SLICE = 1 << 15
 _STEP = 1 << 8
 _LEVELS = 129
+_TALLY = 133
 
 
 class Bound(NamedTuple):
@@ -72,11 +73,11 @@ class Order:
 
     def __init__(self, table: Table, going: Going = silent) -> None:
         self.rows: npt.NDArray[np.uint32] = ARENA.array(len(table), np.uint32)
-        # Two words of statistics, then where the 131 layers begin: the block that negamax_rows wants.
-        self.block: npt.NDArray[np.uint64] = np.zeros(133, np.uint64)
+        # Two words of statistics, where the 131 layers begin, and where to count: the block that negamax_rows wants.
+        self.block: npt.NDArray[np.uint64] = np.zeros(134, np.uint64)
         for start, end in slices(len(table), _SLICE, "order", going):
             kernels().count_layers(table.context, start, end, address(self.block) + 16)
-        np.cumsum(self.block[2:], out=self.block[2:])
+        np.cumsum(self.block[2:_TALLY], out=self.block[2:_TALLY])
         places = self.block.copy()
         for start, end in slices(len(table), _SLICE, "order", going):
             kernels().place_rows(table.context, start, end, address(self.rows), address(places) + 16)
@@ -86,7 +87,7 @@ class Order:
 
     def layers(self) -> list[tuple[int, int]]:
         """The non-empty ranges of `rows` whose positions do not depend on each other."""
-        begins = self.block[2:].tolist()
+        begins = self.block[2:_TALLY].tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
     def downwards(self, stage: str, going: Going) -> Iterator[tuple[int, int]]:
@@ -97,21 +98,31 @@ class Order:
 
 _CHECK_ONLY = 8
 
+Replaced = Callable[[npt.NDArray[np.int64], Records, Records], None]
+"""Told of rows whose records changed: the rows, and their records before and after."""
+
 
 def negamax(
-    table: Table, options: Options, *, threads: int = 1, going: Going = silent, check_only: bool = False
+    table: Table,
+    options: Options,
+    *,
+    threads: int = 1,
+    going: Going = silent,
+    check_only: bool = False,
+    tally: npt.NDArray[np.int64] | None = None,
 ) -> int:
     """Recompute score, bounds and counts of every position; human scores stay.
 
     With ``check_only`` nothing is changed: the answer is the number of positions that do not follow from their leaf
     and their children as they are.
 
-    Answers how many rows changed their score or bounds. After a stop some positions near the opening are out of date
-    until the next run.
+    ``tally`` (`counts.Counts.tally`) is added to. Answers how many rows changed their score or bounds. After a stop
+    some positions near the opening are out of date until the next run.
     """
     order = Order(table, going)
     margins = margins_of(options)
     order.block[0] = 0
+    order.block[_TALLY] = address(tally) if tally is not None else 0
 
     rule = options.rule | (_CHECK_ONLY if check_only else 0)
 
@@ -145,7 +156,9 @@ def negamax(
     return int(order.block[0])
 
 
-def negamax_from(table: Table, options: Options, touched: set[int], going: Going = silent) -> int | None:
+def negamax_from(
+    table: Table, options: Options, touched: set[int], going: Going = silent, replaced: Replaced | None = None
+) -> int | None:
     """Do what `negamax` does, in a table where everything but the ``touched`` rows and what depends on them is right.
 
     Only rows above a change are visited. Answers how many rows changed, None when it cannot be done this way: then
@@ -175,12 +188,13 @@ def negamax_from(table: Table, options: Options, touched: set[int], going: Going
         if done % _STEP == 0:
             going("negamax", 0, 0)
     # As if no layer were empty: which ones are is not worth counting.
-    block: npt.NDArray[np.uint64] = np.arange(133, dtype=np.uint64)
-    block[0] = 0
+    block: npt.NDArray[np.uint64] = np.arange(_TALLY + 1, dtype=np.uint64)
+    block[0] = block[_TALLY] = 0
     visited = 0
     while heap:
         layer = heapq.heappop(heap)
         rows = np.array(sorted(waiting.pop(layer)), np.uint32)
+        before = table.records(rows.astype(np.int64)) if replaced is not None else None
         changed: npt.NDArray[np.uint8] = np.zeros(len(rows), np.uint8)
         block[1] = address(changed)
         done = 0
@@ -192,6 +206,8 @@ def negamax_from(table: Table, options: Options, touched: set[int], going: Going
             )
             if done < len(rows):
                 table.grow_wide()
+        if replaced is not None and before is not None:
+            replaced(rows.astype(np.int64), before, table.records(rows.astype(np.int64)))
         try:
             for row in rows[changed != 0].tolist():
                 if not wait_above(row):

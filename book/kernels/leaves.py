@@ -26,6 +26,7 @@ OPEN = 1
 LINKED = 2
 ILLEGAL = 3
 SURPLUS = 4
+NO_LIMIT = 1 << 62
 
 
 @kernel("i64(u64,u64,u64)")
@@ -145,29 +146,44 @@ def count_empties(ctx, start, end, out):
         row += U(1)
 
 
+@kernel("void(u64,u64,i64,u64,i64)", inline=True)
+def tally_row(ctx, at, nowhere, out, limit):
+    """Count the record at ``at`` by its 0..64 empty squares: at ``out`` four times 65 words, the positions, their links
+    to rows below ``limit``, those with a leaf, and finished games. ``nowhere``: nothing can follow it, see `barren`."""
+    links = stack_buf(1024)
+    slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+    linked = U(0)
+    total = U(0)
+    if nowhere == 0:
+        total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
+    k = U(0)
+    while k < total:
+        found = u2i(ld64(links + (k << U(4)) + U(8)))
+        if found >= 0 and found < limit:
+            linked += U(1)
+        k += U(1)
+    st64(slot, ld64(slot) + U(1))
+    st64(slot + U(520), ld64(slot + U(520)) + linked)
+    if ldu8(at + U(36)) <= U(64) and ldi8(at + U(37)) >= -64:
+        st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
+    if total == U(0) and nowhere == 0:
+        st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
+
+
 @kernel("void(u64,i64,i64,u64,u64)")
 def tally_rows(ctx, start, end, out, empties):
-    """Count rows ``start..end`` by their 0..64 empty squares: at ``out`` four times 65 words, the positions, their
-    links, those with a leaf, and finished games. ``empties``: see `barren`."""
-    links = stack_buf(1024)
+    """`tally_row` of rows ``start..end``. ``empties``: see `barren`."""
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
-        slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
-        linked = U(0)
-        total = U(0)
-        nowhere = barren(ld64(at), ld64(at + U(8)), empties)
-        if nowhere == 0:
-            total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
-        k = U(0)
-        while k < total:
-            if u2i(ld64(links + (k << U(4)) + U(8))) >= 0:
-                linked += U(1)
-            k += U(1)
-        st64(slot, ld64(slot) + U(1))
-        st64(slot + U(520), ld64(slot + U(520)) + linked)
-        if ldu8(at + U(36)) <= U(64) and ldi8(at + U(37)) >= -64:
-            st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
-        if total == U(0) and nowhere == 0:
-            st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
+        tally_row(ctx, at, barren(ld64(at), ld64(at + U(8)), empties), out, NO_LIMIT)
         row += U(1)
+
+
+@kernel("void(u64,u64,i64,i64,u64)")
+def tally_listed(ctx, rows, count, limit, out):
+    """`tally_row` of ``count`` rows, 64 bits each at ``rows``, with links to rows below ``limit`` only."""
+    k = U(0)
+    while k < i2u(count):
+        tally_row(ctx, row_at(ctx, ld64(rows + (k << U(3)))), 0, out, limit)
+        k += U(1)

@@ -50,6 +50,7 @@ NARROW = U(0xFFFFFFFF)
 CHECK_ONLY = 8
 BATCH = U(8)
 FAMILY = U(2080)
+TALLY = U(1064)
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -228,6 +229,22 @@ def gather_children(ctx, order, start, end, layers, out):
         family += FAMILY
 
 
+@kernel("void(u64,u64,i64,u64,i64)", inline=True)
+def tally_record(tally, at, empties, children, finished):
+    """Count a record: at ``tally`` four times 65 words, by empty squares, and 256 each by level and score + 128."""
+    slot = tally + (i2u(empties) << U(3))
+    st64(slot, ld64(slot) + U(1))
+    st64(slot + U(520), ld64(slot + U(520)) + children)
+    if ldu8(at + U(36)) <= PASS and ldi8(at + U(37)) >= -64:
+        st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
+    if finished:
+        st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
+    slot = tally + U(3104) + (i2u(ldi8(at + U(35))) << U(3))
+    st64(slot, ld64(slot) + U(1))
+    slot = tally + U(5152) + (i2u(ldi8(at + U(32))) << U(3))
+    st64(slot, ld64(slot) + U(1))
+
+
 @kernel("i64(u64,u64,i64,i64,u64,i64,u64)")
 def negamax_rows(ctx, order, start, end, margins, rule, stats):
     """Recompute rows ``order[start..end]`` from their leaves and children, which are final; answers where it stopped.
@@ -237,9 +254,10 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     it is exact. ``rule`` 0 is Edax's (the leaf counts), 1 Egaroucid's (only links count; a position without links
     keeps its score, and lines count positions); with CHECK_ONLY nothing is stored. ``stats``: + 0 rows whose score or
     bounds changed (or, checking, are not right), + 8 the address of a byte for each place in ``order``, to be set
-    where anything changed, or 0, + 16 where the layers of `place_rows` begin: a layer without rows is not probed. A
-    leaf whose move has become a link is dropped. A child without a score is passed over, and a position with neither
-    links nor leaf (its search is still to come) keeps its score.
+    where anything changed, or 0, + 16 where the layers of `place_rows` begin: a layer without rows is not probed,
+    + 1064 (`TALLY`) the address of counts to be added to (`tally_record`), or 0. A leaf whose move has become a link is
+    dropped. A child without a score is passed over, and a position with neither links nor leaf (its search is still to
+    come) keeps its score.
     """
     families = stack_buf(16640)
     counts = stack_buf(32)
@@ -249,6 +267,13 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
     changed = U(0)
     gathered = t
     family = families
+    tally = stack_buf(6176)
+    tallied = ld64(stats + TALLY) != U(0)
+    if tallied:
+        k = U(0)
+        while k < U(6176):
+            st64(tally + k, U(0))
+            k += U(8)
     while t < stop:
         if t == gathered:
             gathered += BATCH
@@ -278,6 +303,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
         leaf_linked = False
         leaf_move = ldu8(at + U(36))
         legal = ld64(family + U(8))
+        finished = 1 if legal == U(0) and ld64(family) == U(0) else 0
+        children = U(0)
         k = U(0)
         while k < ld64(family):
             move = PASS
@@ -288,6 +315,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
             k += U(1)
             if row < 0:
                 continue
+            children += U(1)
             if move == leaf_move:
                 leaf_linked = True
             child = row_at(ctx, i2u(row))
@@ -349,6 +377,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
                 k += U(1)
             if not same:
                 changed += U(1)
+            if tallied:
+                tally_record(tally, at, empties, children, finished)
             t += U(1)
             continue
         flag = U(0)
@@ -370,8 +400,16 @@ def negamax_rows(ctx, order, start, end, margins, rule, stats):
             st8(at + U(32), score)
             st8(at + U(33), lower)
             st8(at + U(34), upper)
+        if tallied:
+            tally_record(tally, at, empties, children, finished)
         t += U(1)
     atomic_add64(stats, changed)
+    if tallied:
+        k = U(0)
+        while k < U(6176):
+            if ld64(tally + k) != U(0):
+                atomic_add64(ld64(stats + TALLY) + k, ld64(tally + k))
+            k += U(8)
     return u2i(t)
 
 

@@ -49,7 +49,7 @@ class Summary(NamedTuple):
     memory: int
     by_empties: list[Row]
     unreachable: int
-    """Positions that no line of the book from the initial position leads to."""
+    """Positions that no line of the book from the initial position leads to; -1 where that was not counted."""
 
     @property
     def bytes_per_position(self) -> float:
@@ -65,20 +65,15 @@ def unreachable(book: Book, going: Going = silent) -> int:
     return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}, going=going)))
 
 
-def _counted(book: Book, name: str) -> dict[int, int]:
-    """How often each value of a column of signed bytes comes, ascending."""
-    counts = np.zeros(256, np.int64)
-    for chunk in book.table.chunks():
-        counts += np.bincount(chunk[name].astype(np.int64) + 128, minlength=256)
-    return {value - 128: count for value, count in enumerate(counts.tolist()) if count}
+def summary(book: Book, going: Going = silent, *, reached: bool = True) -> Summary:
+    """A book's counts, which are kept; only a book that was never counted is walked through.
 
-
-def summary(book: Book, going: Going = silent) -> Summary:
-    """Count everything."""
-    counts = np.zeros((4, _GROUPS), np.uint64)
-    empties = book.table.by_empties(going)
-    for start, end in slices(len(book), _SLICE, "count", going):
-        kernels().tally_rows(book.table.context, start, end, address(counts), address(empties))
+    Which positions are not reached takes a walk wherever it is not known; without ``reached`` that is left out.
+    """
+    known = book.counts(going)
+    counts = known.kinds
+    if reached and known.unreachable < 0:
+        known.unreachable = unreachable(book, going)
     rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
     return Summary(
@@ -86,12 +81,12 @@ def summary(book: Book, going: Going = silent) -> Summary:
         totals[1],
         totals[2],
         totals[3],
-        _counted(book, "level"),
-        _counted(book, "score"),
+        known.levels,
+        known.scores,
         book.options.depth,
         book.table.memory,
         rows,
-        unreachable(book, going),
+        known.unreachable,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.chunks import Records, Words, without_counts
+from desdaemon.book.chunks import Records, Words
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.progress import Going, silent, slices
@@ -29,9 +29,7 @@ def _put(book: Book, states: Records, going: Going) -> None:
         records = np.zeros(len(part), RECORD)
         for name in RECORD.names or ():
             records[name] = part[name]
-        table.insert_records(without_counts(records), overwrite=True)
-        rows = table.rows_of(part)
-        book.touch(rows.tolist())
+        rows = book.overwrite(records)
         results = np.zeros(len(part), RESULT)
         for name in RESULT.names or ():
             results[name] = part[name]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records, address, segment_bytes
+from desdaemon.book.counts import WORDS, Counts
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.options import Options, Rule
 from desdaemon.book.progress import Going, silent
@@ -46,7 +47,7 @@ SETTLED = 1
 COMPLETE = 2
 """State: no leaf is missing, illegal or a link."""
 
-_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q II")
+_HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q IIQ")
 _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
@@ -68,6 +69,7 @@ class Header(NamedTuple):
     created: int
     version: int = VERSION
     state: int = 0
+    counts_at: int = 0
 
     @property
     def stored(self) -> int:
@@ -140,6 +142,7 @@ def _pack(header: Header) -> bytes:
             header.created,
             header.block if header.version > 2 else 0,
             0,
+            header.counts_at,
         ).ljust(PAGE, b"\0")
 
     return packed(zlib.crc32(packed(0)))
@@ -182,6 +185,10 @@ def write(
         for number, results in enumerate(state.results[:chunks]):
             out.write(_bytes(results[: rows - number * CHUNK_ROWS]))
             going("save", out.at, 0)
+        counts = book.known_counts() if indexed else None
+        counts_at = out.at if counts is not None else 0
+        if counts is not None:
+            out.write(_bytes(counts.packed()))
         out.end_block()
         checksums_at = out.at
         sums = np.array(out.sums, "<u4").tobytes()
@@ -201,6 +208,7 @@ def write(
             book.options,
             int(time.time()),
             state=book.settled * SETTLED | book.complete * COMPLETE,
+            counts_at=counts_at,
         )
         stream.seek(0)
         stream.write(_pack(header))
@@ -218,7 +226,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
         raise Unreadable(path, 8, f"a book of version {fields[1]}; only versions 1 to {VERSION} can be read")
     book, sequence, count, segments_at, wide_at, wide, results_at, checksums_at, whole = fields[3:12]
     chunks, checksums_crc = fields[12:14]
-    numbers, chunk_rows, state, created = fields[14:20], *fields[20:23]
+    numbers, chunk_rows, state, created, counts_at = fields[14:20], *fields[20:23], fields[25]
     try:
         options = Options._make((*numbers[:5], Rule(numbers[5])))
     except ValueError:
@@ -239,6 +247,7 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
         created,
         fields[1],
         state,
+        counts_at,
     )
     if _pack(header) != data[:PAGE] or chunk_rows != CHUNK_ROWS:
         raise Unreadable(path, 12, "the header's checksum is wrong")
@@ -248,10 +257,11 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
 
 
 class Mapped(NamedTuple):
-    """A file opened by mapping: changes to ``table`` stay in memory."""
+    """A file opened by mapping: changes to ``table`` stay in memory. ``counts`` are None where the file has none."""
 
     table: Table
     header: Header
+    counts: Counts | None = None
 
 
 def _compare(path: Path, header: Header, sums: bytes, going: Going) -> None:
@@ -338,7 +348,10 @@ def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
         table.adopt(header.rows, [], [], wide, [])
         if results is not None:
             table.set_results_of(np.arange(header.rows), results)
-    return Mapped(table, header)
+    counts = None
+    if header.counts_at:
+        counts = Counts.unpacked(data[header.counts_at :][: WORDS * 8].view(np.uint64))
+    return Mapped(table, header, counts)
 
 
 def _read_at_once(header: Header) -> Iterator[tuple[int, int]]:
@@ -348,14 +361,17 @@ def _read_at_once(header: Header) -> Iterator[tuple[int, int]]:
     yield header.segments_at, SEGMENTS * _SEGMENT.itemsize
     yield PAGE + (header.stored - tail) * RECORD.itemsize, tail * RECORD.itemsize
     yield header.wide_at, header.wide * 32
+    if header.counts_at:
+        yield header.counts_at, WORDS * 8
     if header.results_at:
         yield header.results_at + (header.stored - tail) * RESULT.itemsize, tail * RESULT.itemsize
 
 
 def book_of(mapped: Mapped) -> Book:
     """A file's book, without its journal."""
-    table, header = mapped
-    return Book(header.options, table, settled=bool(header.state & SETTLED), complete=bool(header.state & COMPLETE))
+    table, header, counts = mapped
+    settled, complete = bool(header.state & SETTLED), bool(header.state & COMPLETE)
+    return Book(header.options, table, settled=settled, complete=complete, counts=counts)
 
 
 def _chunks(records: Records | None) -> list[Records]:

@@ -50,8 +50,19 @@ def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert struct.unpack_from("<6i", data, 96) == tuple(book.options)
     assert struct.unpack_from("<II", data, 120) == (16384, 0)
     assert struct.unpack_from("<II", data, 136) == (65536, 0)
-    assert not any(data[144:4096])
-    assert checksums == results + 24 * rows
+    (counts_at,) = struct.unpack_from("<Q", data, 144)
+    assert not any(data[152:4096])
+    if segments:
+        assert counts_at + 8 * 774 == checksums
+        kept = struct.unpack_from("<774q", data, counts_at)
+        empties = [64 - (player | opponent).bit_count() for player, opponent, *_ in contents(book)]
+        assert list(kept[:65]) == [empties.count(number) for number in range(65)]
+        assert kept[260 + 128 + 70] == sum(entry.level == 70 for entry in contents(book))
+        assert sum(kept[516:772]) == kept[772] == rows
+        assert kept[773] == -1
+    else:
+        assert counts_at == 0
+    assert (counts_at or checksums) == results + 24 * rows
     assert bool(segments) is (indexed_from == 0)
     assert wide_at == 4096 + 40 * rows or segments == 4096 + 40 * rows
     assert chunks == 1

@@ -59,12 +59,12 @@ def _edits(run: Run) -> Result:
 
 
 def _info(run: Run) -> Result:
-    found = report.summary(run.book, run.going)
+    found = report.summary(run.book, run.going, reached=False)
     lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found), *report.more_lines(run.book)]
     if run.books.file:
         written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
         lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
-    if found.unreachable:
+    if found.unreachable > 0:
         lines.append(f"Not reached from the initial position: {found.unreachable}")
     return {
         "links": found.links,

@@ -1,0 +1,173 @@
+"""How many positions, links, leaves and finished games a book has, by empty squares, levels and scores.
+
+Counting takes a walk over the whole book, so a `Book` keeps its counts, hears of what it changes, and writes them into
+its file. New positions are counted when the counts are asked for (`Counts.catch_up`), everything else at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .chunks import CHUNK_ROWS, Records, Rows, address
+from .compiled import kernels
+from .progress import Going, silent, slices
+from .record import PASS
+from .table import Table
+
+Tally = npt.NDArray[np.int64]
+
+WORDS = 4 * 65 + 2 * 256 + 2
+"""Of `Counts.packed`."""
+
+_POSITIONS, _LINKS, _LEAVES, _FINISHED = range(4)
+_KINDS = 4 * 65
+_SLICE = 1 << 15
+_ALL = (1 << 62) - 1
+
+FEW = 1 << 12
+"""More new positions than this are counted by the next walk over the whole book."""
+
+
+class Counts:
+    """The counts of the first ``rows`` rows of a table. One thread at a time may use it, as a book's changes do."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.tally: Tally = np.zeros(_KINDS + 512, np.int64)
+        """As `negamax_rows` counts: positions, links, leaves and finished games by 0..64 empty squares, then levels and
+        scores by their value + 128."""
+        self.unreachable = -1
+        """Positions that no line leads to from the initial position; -1: not known."""
+
+    @property
+    def kinds(self) -> Tally:
+        """Positions, links, leaves and finished games in four rows, by empty squares."""
+        return self.tally[:_KINDS].reshape(4, 65)
+
+    @property
+    def levels(self) -> dict[int, int]:
+        """How many positions have each level, ascending."""
+        return _named(self.tally[_KINDS : _KINDS + 256])
+
+    @property
+    def scores(self) -> dict[int, int]:
+        """How many positions have each score, ascending."""
+        return _named(self.tally[_KINDS + 256 :])
+
+    def packed(self) -> npt.NDArray[np.uint64]:
+        """The counts as a file keeps them."""
+        words = np.zeros(WORDS, np.int64)
+        words[: len(self.tally)] = self.tally
+        words[-2:] = self.rows, self.unreachable
+        return words.view(np.uint64)
+
+    @classmethod
+    def unpacked(cls, words: npt.NDArray[np.uint64]) -> Counts:
+        """What `packed` gave."""
+        found = cls()
+        values = words.view(np.int64)
+        found.tally = values[: len(found.tally)].copy()
+        found.rows, found.unreachable = values[-2:].tolist()
+        return found
+
+    def _count(self, records: Records, sign: int) -> None:
+        """Count what is in records alone: levels, scores, and leaves."""
+        for name, first in (("level", _KINDS), ("score", _KINDS + 256)):
+            values = records[name].astype(np.int64) + 128
+            self.tally[first : first + 256] += sign * np.bincount(values, minlength=256)
+        known = records[(records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)]
+        empties = 64 - np.bitwise_count(known["player"] | known["opponent"]).astype(np.int64)
+        self.kinds[_LEAVES] += sign * np.bincount(empties, minlength=65)
+
+    def replaced(self, rows: Rows, old: Records, new: Records) -> None:
+        """The records in rows are other ones now."""
+        counted = rows < self.rows
+        self._count(old[counted], -1)
+        self._count(new[counted], 1)
+
+    def _count_rows(self, table: Table, rows: Rows, limit: int, sign: int) -> None:
+        """Count what rows have by empty squares, with links to rows below ``limit`` only."""
+        found = np.zeros(_KINDS, np.int64)
+        rows = np.ascontiguousarray(rows, np.int64)
+        kernels().tally_listed(table.context, address(rows), len(rows), limit, address(found))
+        self.tally[:_KINDS] += sign * found
+
+    def catch_up(self, table: Table) -> bool:
+        """Count the positions that were added; False where they are too many for that."""
+        if len(table) - self.rows > FEW:
+            return False
+        added = np.arange(self.rows, len(table), dtype=np.int64)
+        if not len(added):
+            return True
+        above = parents_of(table, added)
+        if above is None:
+            return False
+        parents, orphans = above
+        old = parents[parents < self.rows]
+        records = table.records(added)
+        self._count_rows(table, added, _ALL, 1)
+        self._count_rows(table, old, _ALL, 1)
+        self._count_rows(table, old, self.rows, -1)
+        # The leaves of these were counted with their rows.
+        leaves = self.kinds[_LEAVES].copy()
+        self._count(records, 1)
+        self.kinds[_LEAVES] = leaves
+        if orphans or self.unreachable:
+            self.unreachable = -1
+        self.rows = len(table)
+        return True
+
+    def before_removal(self, table: Table, rows: Rows) -> Records | None:
+        """Forget rows that are about to go; returns the records of the positions that lead to them, for
+        `after_removal`. None where they are too many to be listed: then all has to be counted again."""
+        if len(rows) > FEW or not self.catch_up(table):
+            return None
+        above = parents_of(table, rows)
+        if above is None:
+            return None
+        parents = np.setdiff1d(above[0], rows)
+        gone = table.records(rows)
+        leaves = self.kinds[_LEAVES].copy()
+        self._count(gone, -1)
+        self.kinds[_LEAVES] = leaves
+        self._count_rows(table, rows, _ALL, -1)
+        self._count_rows(table, parents, _ALL, -1)
+        return table.records(parents)
+
+    def after_removal(self, table: Table, parents: Records) -> None:
+        """Count the positions again that lead to those that went."""
+        self._count_rows(table, table.rows_of(parents), _ALL, 1)
+        self.rows = len(table)
+        self.unreachable = -1
+
+
+def parents_of(table: Table, rows: Rows) -> tuple[Rows, int] | None:
+    """The rows that lead to some of ``rows``, and how many of these have none; None where one has too many to list."""
+    found: set[int] = set()
+    orphans = 0
+    for row in rows.tolist():
+        parents = table.parents(row)
+        if parents is None:
+            return None
+        orphans += not parents
+        found.update(parents)
+    return np.array(sorted(found), np.int64), orphans
+
+
+def _named(values: Tally) -> dict[int, int]:
+    return {value - 128: count for value, count in enumerate(values.tolist()) if count}
+
+
+def counted(table: Table, going: Going = silent) -> Counts:
+    """Count a whole table."""
+    counts = Counts()
+    empties = table.by_empties(going)
+    for start, end in slices(len(table), _SLICE, "count", going):
+        kernels().tally_rows(table.context, start, end, address(counts.tally), address(empties))
+    leaves = counts.kinds[_LEAVES].copy()
+    for number in range(-(-len(table) // CHUNK_ROWS)):
+        counts._count(table.chunk(number), 1)
+    counts.kinds[_LEAVES] = leaves
+    counts.rows = len(table)
+    return counts
