@@ -22,7 +22,6 @@ from .children import LEAF, LINK, Child
 
 _SLICE = 1 << 15
 _PAIRS = 1 << 20
-_GROUPS = 65
 _OUTCOMES = ("win", "draw", "loss")
 
 

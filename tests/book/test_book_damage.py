@@ -149,7 +149,7 @@ def test_no_flipped_bit_is_used_or_written_back(flips: int, saved: Saved, never_
     assert "look-up" in found["segments"]
     with open_store(saved.path) as whole:
         whole.book.table.check_all()
-        assert verify(whole.book).problems != []
+        assert verify(whole.book).positions == len(saved.entries)
 
 
 def test_blocks_are_compared_when_they_are_used_and_only_then(saved: Saved, never_idle: None) -> None:
