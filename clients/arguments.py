@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from desdaemon.protocol.command_line import Parser, real, whole
@@ -25,6 +26,19 @@ def check_writable(option: str, path: str) -> None:
         can = place.parent.is_dir() and os.access(place.parent, os.W_OK)
     if not can:
         raise BadInput(f"{option} {quoted(path)}: expected a file that can be written")
+
+
+def print_text(text: str) -> None:
+    """Write to standard output at once; whoever has left does not matter. Raises `BadInput` where there is no room."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        # What could not be written would be tried again at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise BadInput(f"standard output: {error.strerror}: expected room to write") from None
 
 
 def add_daemon(parser: argparse.ArgumentParser) -> None:

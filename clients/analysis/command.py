@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.clients.arguments import Parser, check_writable, real, whole
+from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.match.process_groups import ProcessGroups, StoppedBySignals
 from desdaemon.protocol.errors import BadInput, quoted
@@ -175,16 +175,14 @@ def _chosen(options: argparse.Namespace) -> FileGame:
 
 
 def _list(options: argparse.Namespace) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        for game in _wanted(options):
-            record = game.record
-            names = f"{record.black or '?'} - {record.white or '?'}"
-            about = ", ".join(part for part in (game.event, game.date) if part)
-            result = game.result
-            if result is None and record.final.over:
-                result = black_score(record.final)
-            sys.stdout.write(f"{game.number:6}  {names:44}  {result_text(result):16}  {about}".rstrip() + "\n")
-        sys.stdout.flush()
+    for game in _wanted(options):
+        record = game.record
+        names = f"{record.black or '?'} - {record.white or '?'}"
+        about = ", ".join(part for part in (game.event, game.date) if part)
+        result = game.result
+        if result is None and record.final.over:
+            result = black_score(record.final)
+        print_text(f"{game.number:6}  {names:44}  {result_text(result):16}  {about}".rstrip() + "\n")
 
 
 # At work
@@ -279,9 +277,7 @@ def _columns() -> int:
 
 def _write(path: str, text: str) -> None:
     if path == "-":
-        with contextlib.suppress(BrokenPipeError):
-            sys.stdout.write(text)
-            sys.stdout.flush()
+        print_text(text)
         return
     try:
         Path(path).write_text(text, encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
 import hashlib
 import json
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from desdaemon.clients.arguments import Parser, check_writable, real, whole
+from desdaemon.clients.arguments import Parser, check_writable, print_text, real, whole
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_write, write_games
@@ -430,10 +429,6 @@ def _write(
     found = outcome(journal.games, setting.schedule, names, ending.program, setting.sprt)
     text = report(found, _heading(setting, names))
     written = json.dumps(account(found, about, programs), indent=1)
-    if ending.kind != "error" or journal.games:
-        with contextlib.suppress(BrokenPipeError):
-            sys.stdout.write(written + "\n" if options.json == "-" else text)
-            sys.stdout.flush()
     if options.save:
         write_games(options.save, _file_games(found))
     if options.json and options.json != "-":
@@ -441,6 +436,8 @@ def _write(
             Path(options.json).write_text(written + "\n", encoding="utf-8")
         except OSError as error:
             raise BadInput(f"--json {quoted(options.json)}: {error.strerror}: expected a file") from None
+    if ending.kind != "error" or journal.games:
+        print_text(written + "\n" if options.json == "-" else text)
 
 
 def _file_games(found: Outcome) -> Iterator[FileGame]:

@@ -131,7 +131,10 @@ class Match:
             if changed:
                 return Ending("error", message=changed)
             games -= 1
-            self._journal.add(*result)
+            try:
+                self._journal.add(*result)
+            except BadInput as error:
+                return Ending("error", message=str(error))
             # The account of all games takes its time when they are many: it is made once for each.
             ending = self._judged(not games)
             if ending:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -114,6 +115,38 @@ def test_a_program_that_fails_every_game_stops_the_match(tmp_path: Path, capsys:
     found = json.loads(account.read_text())
     assert (found["status"], found["failed"], found["games"]) == ("failed", "A", 4)
     assert found["pairings"][0]["elo"] is None
+
+
+def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line says so, and what was played is reported."""
+
+    def full(descriptor: int) -> None:
+        if journal.read_bytes().count(b"\n") > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    journal = tmp_path / "journal"
+    monkeypatch.setattr(os, "fsync", full)
+    assert command.main([fake("gtp"), fake("gtp"), "--games", "4", "--journal", str(journal)]) == 1
+    out, err = capsys.readouterr()
+    assert re.search(r"^Fake first \(1\) +2 ", out, re.MULTILINE)
+    assert err == f'desdaemon match: "{journal}": No space left on device: expected room to write\n'
+    assert command.main([fake("gtp"), fake("gtp"), "--journal", "/dev/full"]) == 1
+    assert "expected a regular file" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device without room")
+def test_standard_output_without_room(tmp_path: Path) -> None:
+    saved = tmp_path / "games.txt"
+    with Path("/dev/full").open("w") as device:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, fake("gtp"), fake("gtp"), "--games", "1", "--save", str(saved)],
+            stdout=device,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "desdaemon match: standard output: No space left on device: expected room to write\n"
+    assert saved.exists()
 
 
 def test_a_short_match_of_nothing_but_faults(capsys: pytest.CaptureFixture[str]) -> None:

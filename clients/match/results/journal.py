@@ -6,6 +6,7 @@ and goes on where it was. A last line that was cut off is a game that has not be
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -30,6 +31,8 @@ class Journal:
         self._file = None
         if not path:
             return
+        if os.path.lexists(path) and not Path(path).is_file():
+            raise BadInput(f"{quoted(path)}: expected a regular file")
         try:
             old = Path(path).read_bytes() if os.path.lexists(path) else b""
             whole = old[: old.rfind(b"\n") + 1]
@@ -61,15 +64,18 @@ class Journal:
             _compare(self._path, kept, terms)
 
     def add(self, number: int, game: Finished) -> None:
-        """Keep a finished game."""
+        """Keep a finished game. Raises `BadInput` where it cannot be written."""
         self.games[number] = game
         self._write({"game": number, **_entry(game)})
 
     def _write(self, entry: dict[str, Any]) -> None:
         if self._file:
-            self._file.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            try:
+                self._file.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                raise BadInput(f"{quoted(self._path)}: {error.strerror}: expected room to write") from None
 
     def __enter__(self) -> Journal:
         return self
@@ -78,7 +84,9 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file:
-            self._file.close()
+            # What could not be written has been told.
+            with contextlib.suppress(OSError):
+                self._file.close()
 
 
 def _compare(path: str, kept: dict[str, Any], terms: dict[str, Any]) -> None:
