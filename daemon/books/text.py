@@ -45,6 +45,14 @@ def caller_of(session: Session) -> Caller:
     )
 
 
+def store_beside(session: Session) -> list[Job]:
+    """Have a finished game stored beside the dialogue, where there is a book or will be; its job, if there is one."""
+    books = session.books
+    if books is None or (books.book is None and not books.opening):
+        return []
+    return [books.run(*parse_line("store"), caller_of(session))]
+
+
 class Speaker(Protocol):
     """A dialogue in which book commands are given; `TextDialect` is one."""
 

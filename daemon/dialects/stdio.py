@@ -10,12 +10,13 @@ import os
 import select
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from desdaemon.books.jobs import Jobs
+from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.service import Books
 from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
@@ -38,6 +39,9 @@ INTERRUPTED = 130
 
 INTERNAL_ERROR = 70
 """Exit status after a mistake in the program itself."""
+
+STORING_S = 5.0
+"""How long the end of a dialogue waits for the searches of a finished game that is being stored."""
 
 _CHUNK = 65_536
 _HEED_S = 0.1
@@ -217,12 +221,15 @@ def serve(
     output = prompting or output
     end_other = beside(session, books) if beside else None
 
+    storing: list[Job] = []
+
     def converse(protocol: str, first: Item | None = None) -> int:
         notice.in_lines(True)
         notice.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
             if first is None:
                 session.open_book(on_note)
+            store_finished_games(session, storing)
             return spoken(protocol).dialect(session, output).run(source, first)
         dialect = TextDialect(session, output)
 
@@ -259,6 +266,9 @@ def serve(
         status = converse(protocol)
         if end_other:
             end_other()
+        until = time.monotonic() + STORING_S
+        for job in storing:
+            job.wait(max(0.0, until - time.monotonic()))
         books.jobs.close()
         for note in books.close():
             on_note(note)
@@ -282,6 +292,20 @@ def _editor() -> LineEditor | None:
         return LineEditor(PROMPT, history_file(), command_candidates)
     except ImportError:
         return None
+
+
+def store_finished_games(session: Session, storing: list[Job]) -> None:
+    """Let the option `auto-store` hold in a protocol that knows nothing of it; ``storing`` gets each game's job."""
+    others = session.on_game_over
+
+    def on_game_over() -> None:
+        others()
+        if session.settings.auto_store:
+            from desdaemon.books.text import store_beside
+
+            storing.extend(store_beside(session))
+
+    session.on_game_over = on_game_over
 
 
 def keep_files(session: Session, output: Output) -> bool:

@@ -124,7 +124,7 @@ OPTIONS = (
     Option(
         "book-tasks", (), "int", "Threads for the searches of book commands; 0: all processors.", 0, 256, edax=False
     ),
-    Option("auto-store", (), "bool", "Store each finished game in the book."),
+    Option("auto-store", (), "bool", "Store each finished game in the book, and count its result."),
     _idle("cpu", "flag", "Bind threads to processors."),
     _idle("info", "flag", "Debugging output."),
     _idle("nps", "int", "Simulated clock.", 0, 10**12),

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import referee
 from checkout import ROOT
 from toys import contents
 
 from desdaemon.book.formats.registry import load
+from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import open_store
+from desdaemon.book.table import Table
 
 POSITIONS = re.compile(rb"(\d+) positions[,\n]|(\d+) in all")
 
@@ -279,3 +282,27 @@ def test_gtp_and_nboard_play_from_the_book(tmp_path: Path) -> None:
         daemon.say(*lines)
         daemon.until(answer)
         assert daemon.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("protocol", "line"), [("-gtp", "play {side} {move}"), ("-xboard", "usermove {move}"), ("-nboard", "move {move}")]
+)
+def test_finished_games_are_stored_in_other_protocols_too(protocol: str, line: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    new_book(path, "book depth 4")
+    moves = [move for move in referee.random_moves(3, 60) if move < 64]
+    first = {"-gtp": "name", "-xboard": "xboard\nprotover 2\nvariant reversi\nforce", "-nboard": "nboard 1"}[protocol]
+    daemon = Daemon(protocol, "-book-file", str(path), "-auto-store", "on", "-level", "1")
+    daemon.say(*first.split("\n"))
+    table = Table()
+    mover, position = True, START
+    for move in moves:
+        if not table.moves(*position):
+            mover, position = not mover, (position[1], position[0])
+            if protocol == "-nboard":
+                daemon.say("move PA")
+        daemon.say(line.format(side="black" if mover else "white", move=referee.name(move)))
+        mover, position = not mover, table.play(*position, move)
+    assert daemon.end() == 0, daemon.errors
+    with open_store(path) as store:
+        assert sum(store.book.table.results(store.book.table.find(*START))) == 1, (daemon.seen, daemon.errors)

@@ -35,7 +35,8 @@ def _store(run: Run) -> Result:
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
     told = _told(run, "store", outcome)
-    if outcome.finished:
+    # The positions are there as soon as it has begun; who gives it again is known by its dialogue alone.
+    if outcome.finished or run.caller.counted is not None:
         _count(run, told)
     return told
 
