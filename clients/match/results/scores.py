@@ -18,13 +18,16 @@ FAILED_GAMES = 4
 """After so many games, all of them lost by faults of its own, a program is taken to be unusable."""
 
 
+_LAST_MOVES = 10
+
+
 class Tally(NamedTuple):
     """The games of one pairing, seen from its first program. Game n was begun by program n % 2 with Black.
 
     ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of the games that
     were played out, empty squares to the winner; ``pairs`` are the complete pairs of games by their points, ``singles``
     the points of games without a partner. ``different`` is the number of games that are no repetition of another, with
-    the same colours to the same final board, mirrored or not; ``clusters`` are all results, those that repeat each
+    the same colours to the same end, mirrored or not; ``clusters`` are all results, those that repeat each
     other together. The rest holds a value for each program: ms used, moves, the longest move in ms, and how many games
     each lost by each of the faults.
     """
@@ -140,14 +143,18 @@ def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lamb
 
 
 @functools.cache
-def _final(record: GameRecord) -> tuple[int, int]:
-    """The board a game ended on, turned to the image that its mirrored forms share."""
+def _final(record: GameRecord) -> tuple[int, ...]:
+    """How a game ended: its last board and that some moves earlier, turned to the images that mirrored forms share.
+
+    The last board alone may be the same by chance, where one side has taken all discs.
+    """
+    before = record._replace(moves=record.moves[:-_LAST_MOVES]).final
     final = record.final
-    return canonical(final.black, final.white)
+    return (*canonical(final.black, final.white), *canonical(before.black, before.white))
 
 
 def _clusters(
-    points: dict[int, float], finals: dict[int, tuple[int, tuple[int, int]]], opening_of: Callable[[int], int]
+    points: dict[int, float], finals: dict[int, tuple[int, tuple[int, ...]]], opening_of: Callable[[int], int]
 ) -> list[Cluster]:
     """The results, together where they have the opening in common or, with the same colours, the end of a game."""
     parents: dict[object, object] = {}
