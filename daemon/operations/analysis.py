@@ -197,9 +197,9 @@ class Analysis:
         with self._lock:
             self._searches = searches
         for search in searches:
-            impression = search.impression()
-            if impression is not None:
-                self._receiver.partial({**impression, "done": False})
+            preliminary = search.preliminary()
+            if preliminary is not None:
+                self._receiver.partial({**preliminary, "done": False})
         for search in searches:
             if not self.cancelled:
                 search.submit()

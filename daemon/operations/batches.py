@@ -8,24 +8,23 @@ batch is forgotten.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, Job, Jobs
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.messages import MOST_ITEMS, MOST_RESULTS, RequestError
-from desdaemon.protocol.wire.positions import read_moves
+from desdaemon.protocol.wire.messages import MOST_RESULTS, RequestError
 from desdaemon.search.scheduler import Purpose
 
 from .analysis import Analyses, Analysis
 from .batch_files import SUFFIX, BatchFile
+from .batch_items import check_arguments, checked_items, file_items
 from .questions import read_questions
 from .searches import Place
 
@@ -40,15 +39,17 @@ SYNC_S = 0.3
 RETRY_S = 2.0
 """After a failed write the next attempt comes so much later."""
 
-LARGEST_FILE = 64 << 20
 LARGEST_REPLY = 512 << 10
 """Bytes of the results in one reply, about."""
 
 _MOST_UNSYNCED = 1000
-_RESULT_BYTES = 600
-"""What a result takes on the disk, about, for the limit."""
+_RESULT_BYTES = 300
+_LINE_BYTES = 250
+"""What a result, and each line of moves in it, takes on the disk, about, for the limit."""
 
-_BOARD = 64
+_MOST_SUBMITTED = 4
+"""So many batches at a time may wait to be written: each may take tens of megabytes until then."""
+
 _HELD = "another daemon keeps the batches of this data folder"
 
 
@@ -75,7 +76,7 @@ class _Batch:
     @property
     def weight(self) -> int:
         """Bytes that it takes or will take on the disk, about."""
-        return self.file.size + _RESULT_BYTES * (self.file.items - self.file.results)
+        return self.file.size + _result_bytes(self.file.args) * (self.file.items - self.file.results)
 
 
 class _Item:
@@ -121,6 +122,8 @@ class Batches:
         self._lock = -1
         self._last = 0
         self._closing = False
+        self._submitted = 0
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
 
     @property
@@ -139,8 +142,12 @@ class Batches:
             self._put(self._hold)
 
     def submit(self, request: Request) -> None:
-        """`analyze.batch`."""
-        self._answer(request, self._create)
+        """`analyze.batch`. Raises `RequestError`."""
+        with self._starting:
+            if self._submitted >= _MOST_SUBMITTED:
+                raise RequestError("busy", f"{_MOST_SUBMITTED} batches wait to be written: try later")
+            self._submitted += 1
+        self._answer(request, self._create, submits=True)
 
     def results(self, request: Request) -> None:
         """`batch.results`."""
@@ -161,17 +168,17 @@ class Batches:
 
     def _put(self, call: Callable[[], None]) -> None:
         self._calls.put(call)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
-            self._thread.start()
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
+                self._thread.start()
 
-    def _answer(self, request: Request, work: Callable[[Request], Data]) -> None:
+    def _answer(self, request: Request, work: Callable[[Request], Data], *, submits: bool = False) -> None:
         def answer() -> None:
-            if request.over:
-                return
             try:
-                self._hold()
-                request.final(work(request))
+                if not request.over:
+                    self._hold()
+                    request.final(work(request))
             except RequestError as error:
                 self._health.refused(error.code)
                 request.fail(error)
@@ -181,6 +188,9 @@ class Batches:
             except Exception:
                 self._health.mistake("batch")
                 request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+            finally:
+                with self._starting:
+                    self._submitted -= submits
 
         self._put(answer)
 
@@ -261,43 +271,30 @@ class Batches:
         items, name = values.pop("items", None), values.pop("file", None)
         if (items is None) == (name is None):
             raise RequestError("bad_request", "expected either items or file", "items")
-        found = _checked_items(items) if items is not None else self._file_items(client, str(name))
+        found = checked_items(items) if items is not None else self._of_file(client, str(name))
         if not found:
             raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
-        _check_arguments(values, self._analyses.level)
-        self._check_room(client, found)
+        check_arguments(values, self._analyses.level)
+        self._check_room(client, found, values)
         assert self._folder is not None
         created = time.time()
         number = max(self._last + 1, int(created))
         batch = self._add(BatchFile.create(self._folder, number, client.account, created, values, found))
         return {"job": batch.job.id, "items": batch.file.items}
 
-    def _file_items(self, client: Client, name: str) -> list[Data]:
+    def _of_file(self, client: Client, name: str) -> list[Data]:
         if client.remote and not messages.allows(client.role, messages.ADMIN):
             raise RequestError("forbidden", f"to name a file takes the role admin, not {client.role}", "file")
         try:
-            path = self._confine(name)
+            return file_items(self._confine(name), name)
         except BadInput as error:
             raise RequestError("forbidden", str(error), "file") from None
-        try:
-            with path.open("rb") as file:
-                content = file.read(LARGEST_FILE + 1)
-        except FileNotFoundError:
-            raise RequestError("not_found", f"{name}: no such file", "file") from None
-        except OSError as error:
-            raise RequestError("bad_request", f"{name}: {error.strerror}", "file") from None
-        if len(content) > LARGEST_FILE:
-            raise RequestError("too_large", f"{name}: expected at most {LARGEST_FILE} bytes", "file")
-        found = list(_line_items(content.decode("utf-8", "replace")))
-        if len(found) > MOST_ITEMS:
-            raise RequestError("too_large", f"{name}: {len(found)} positions: expected at most {MOST_ITEMS}", "file")
-        return found
 
-    def _check_room(self, client: Client, items: list[Data]) -> None:
+    def _check_room(self, client: Client, items: list[Data], values: Data) -> None:
         mine = [batch for batch in self._batches.values() if batch.file.owner == client.account]
         if len(mine) >= self._limits.batches:
             raise RequestError("busy", f"{len(mine)} batches of {client.account} are kept: forget one of them")
-        size = sum(len(str(item)) for item in items) + _RESULT_BYTES * len(items)
+        size = sum(len(str(item)) for item in items) + _result_bytes(values) * len(items)
         taken = sum(batch.weight for batch in mine)
         if taken + size > self._limits.batch_bytes:
             raise RequestError(
@@ -429,64 +426,15 @@ class Batches:
             batch.ending = ""
 
 
+def _result_bytes(args: Data) -> int:
+    """What the result of an item takes on the disk, about."""
+    lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
+    return (_RESULT_BYTES + _LINE_BYTES * lines) * plies
+
+
 def _opened(lock: Path) -> int:
     """The file of the lock; on a file system for reading alone one that is there already."""
     try:
         return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
-
-
-def _check_arguments(values: Data, level: int) -> None:
-    """Refuse what would be wrong for every item, and keep ``level``, the daemon's, where none is given.
-
-    Raises `RequestError`.
-    """
-    for name in ("allow", "avoid"):
-        read_moves(name, values.get(name) or [])
-    read_questions({**values, "plies": None, "allow": None, "avoid": None}, level)
-    if not any(name in values for name in ("level", "depth", "nodes", "time_ms", "game_nodes")):
-        values["level"] = level
-
-
-def _checked_items(items: list[Any]) -> list[Data]:
-    """The items of a request; raises `RequestError`."""
-    found = []
-    for number, item in enumerate(items):
-        data: Data = {}
-        for name, value in item.items():
-            if value is None:
-                continue
-            if name == "id":
-                fits = messages.is_id(value)
-            elif name in ("board", "moves"):
-                fits = isinstance(value, str) and len(value) <= messages.LONGEST_MOVES
-            else:
-                continue
-            if not fits:
-                raise RequestError("bad_request", f"items[{number}].{name}: expected what analyze takes", "items")
-            data[name] = value
-        found.append(data)
-    return found
-
-
-def _line_items(text: str) -> Iterator[Data]:
-    """The items of a file: a position a line, as JSON, a board with its side to move, or moves from the start.
-
-    Empty lines, and those that begin with # or %, are left out. The id of an item is the number of its line unless
-    JSON gives one. What cannot be read becomes an item that gets an error for an answer.
-    """
-    for number, line in enumerate(text.splitlines(), 1):
-        content = line.strip()
-        if not content or content[0] in "#%":
-            continue
-        if content[0] == "{":
-            try:
-                item = _checked_items([json.loads(content)])[0]
-            except (ValueError, RequestError, RecursionError):
-                item = {"moves": content[: messages.LONGEST_MOVES]}
-            yield {"id": number, **item}
-        elif len(content.split()[0]) >= _BOARD:
-            yield {"id": number, "board": content.partition(";")[0].strip()[: messages.LONGEST_BOARD]}
-        else:
-            yield {"id": number, "moves": content[: messages.LONGEST_MOVES]}

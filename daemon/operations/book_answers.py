@@ -20,8 +20,8 @@ class BookAnswer:
     """The book's moves on a position: best first, as items of ``moves``, and whether a search is still needed.
 
     ``sufficient`` where each of the moves answered, and the best move that leaves the book, is of the level (or
-    depth and selectivity) asked for, or proved. ``moves`` are then the truth about those moves; otherwise they are a
-    first impression.
+    depth and selectivity) asked for, or proved. ``moves`` are then the truth about those moves; otherwise they are
+    preliminary.
     """
 
     def __init__(self, moves: list[Data], *, sufficient: bool) -> None:

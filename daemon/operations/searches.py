@@ -105,7 +105,7 @@ class Search:
         self._tools = tools
         self._limits = question.limits
         self._budget = budget
-        self._impression = book.moves
+        self._preliminary = book.moves
         """What stands in as long as nothing is searched."""
         self._settled = book.moves if book.sufficient else []
         self._item = Item(place.purpose, place.key, place.client, self._start, self._stop, priority=place.priority)
@@ -222,18 +222,18 @@ class Search:
             self._lines[rank] = line
         self._asker.progressed()
 
-    def impression(self) -> Data | None:
-        """What the book says, where that is not all that was asked for; None where it says nothing."""
-        if not self._impression:
+    def preliminary(self) -> Data | None:
+        """The book's answer, where that is not all that was asked for; None where it has none."""
+        if not self._preliminary:
             return None
-        return answer(self.question, self._impression[: self.question.multipv], 0, 0.0)
+        return answer(self.question, self._preliminary[: self.question.multipv], 0, 0.0)
 
     def so_far(self) -> Data | None:
         """What is known by now, of earlier turns too; None when nothing is. Any thread."""
         with self._lock:
             lines = [self._lines[rank] for rank in sorted(self._lines)]
         if not lines:
-            return self.impression()
+            return self.preliminary()
         found: dict[int, Line] = {}
         for line in lines:
             found.setdefault(line.move, line)

@@ -28,8 +28,11 @@ LONGEST_BOARD = 512
 LONGEST_MOVES = 1024
 MOST_LINES = 64
 MOST_PLIES = 128
-MOST_ITEMS = 100_000
-"""Positions of a batch."""
+MOST_ITEMS = 20_000
+"""Positions of a batch in one request."""
+
+MOST_LINES_OF_FILE = 100_000
+"""Positions of a batch in a file."""
 
 MOST_RESULTS = 1000
 """Results of a batch in one reply."""

@@ -1,0 +1,93 @@
+"""What a batch is asked: items of a request or of a file, and arguments that hold for all of them. No state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire.messages import MOST_LINES_OF_FILE, RequestError
+from desdaemon.protocol.wire.positions import read_moves
+
+from .questions import read_questions
+
+if TYPE_CHECKING:
+    from .registry import Data
+
+LARGEST_FILE = 64 << 20
+_BOARD = 64
+
+
+def check_arguments(values: Data, level: int) -> None:
+    """Refuse what would be wrong for every item, and keep ``level``, the daemon's, where none is given.
+
+    Raises `RequestError`.
+    """
+    for name in ("allow", "avoid"):
+        read_moves(name, values.get(name) or [])
+    read_questions({**values, "plies": None, "allow": None, "avoid": None}, level)
+    if not any(name in values for name in ("level", "depth", "nodes", "time_ms", "game_nodes")):
+        values["level"] = level
+
+
+def checked_items(items: list[Any]) -> list[Data]:
+    """The items of a request; raises `RequestError`."""
+    found = []
+    for number, item in enumerate(items):
+        data: Data = {}
+        for name, value in item.items():
+            if value is None:
+                continue
+            if name == "id":
+                fits = messages.is_id(value)
+            elif name in ("board", "moves"):
+                fits = isinstance(value, str) and len(value) <= messages.LONGEST_MOVES
+            else:
+                continue
+            if not fits:
+                raise RequestError("bad_request", f"items[{number}].{name}: expected what analyze takes", "items")
+            data[name] = value
+        found.append(data)
+    return found
+
+
+def _line_items(text: str) -> Iterator[Data]:
+    """The items of a file: a position a line, as JSON, a board with its side to move, or moves from the start.
+
+    Empty lines, and those that begin with # or %, are left out. The id of an item is the number of its line unless
+    JSON gives one. What cannot be read becomes an item that gets an error for an answer.
+    """
+    for number, line in enumerate(text.splitlines(), 1):
+        content = line.strip()
+        if not content or content[0] in "#%":
+            continue
+        if content[0] == "{":
+            try:
+                item = checked_items([json.loads(content)])[0]
+            except (ValueError, RequestError, RecursionError):
+                item = {"moves": content[: messages.LONGEST_MOVES]}
+            yield {"id": number, **item}
+        elif len(content.split()[0]) >= _BOARD:
+            yield {"id": number, "board": content.partition(";")[0].strip()[: messages.LONGEST_BOARD]}
+        else:
+            yield {"id": number, "moves": content[: messages.LONGEST_MOVES]}
+
+
+def file_items(path: Path, name: str) -> list[Data]:
+    """The items of a file, see `_line_items`; ``name`` is what the client calls it. Raises `RequestError`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise RequestError("not_found", f"{name}: no such file", "file") from None
+    except OSError as error:
+        raise RequestError("bad_request", f"{name}: {error.strerror}", "file") from None
+    if len(content) > LARGEST_FILE:
+        raise RequestError("too_large", f"{name}: expected at most {LARGEST_FILE} bytes", "file")
+    found = list(_line_items(content.decode("utf-8", "replace")))
+    if len(found) > MOST_LINES_OF_FILE:
+        message = f"{name}: {len(found)} positions: expected at most {MOST_LINES_OF_FILE}"
+        raise RequestError("too_large", message, "file")
+    return found
