@@ -280,7 +280,7 @@ class Hostile:
     def _flooding_process(self, seed: int) -> int:
         pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-m", __spec__.name, "flood", str(seed), *self._endpoints],
+            [sys.executable, "-P", "-m", __spec__.name, "flood", str(seed), *self._endpoints],
             os.environ,
         )
         return pid

@@ -229,7 +229,7 @@ def main(arguments: list[str]) -> int:
             asyncio.run(polite.learn())
             arguments = [str(seconds), str(named.connections), ",".join(daemon.endpoints), ",".join(daemon.events)]
             with subprocess.Popen(
-                [sys.executable, "-m", hostile.__name__, *arguments], stdout=subprocess.PIPE, text=True
+                [sys.executable, "-P", "-m", hostile.__name__, *arguments], stdout=subprocess.PIPE, text=True
             ) as foe:
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
