@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from desdaemon.book.book import OPEN, Book
+from desdaemon.book.book import LINKED, OPEN, Book
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.storage import snapshot
@@ -147,7 +147,16 @@ def save(path: Path, book: Book, going: Going = silent, *, unnamed: str = NATIVE
     elif kind == TEXT:
         text.write(path, book, going)
     else:
+        linked = np.empty(0, np.int64) if book.complete else book.faults(going)
+        linked = linked[linked[:, 1] == LINKED, 0] if len(linked) else linked
         write_native(path, book, going)
+        if len(linked):
+            entry = book.table.entry(int(linked[0]))
+            board = text.board_text(entry.player, entry.opponent)
+            notes.append(
+                f"{path}: {len(linked)} leaves lead into the book, such as {text.move_name(entry.leaf_move).lower()} "
+                f"of {board} X: fix or negamax drops them, as their moves are links"
+            )
     return Saved(kind, notes, lost)
 
 

@@ -30,6 +30,8 @@ from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, RECORD, START
 from desdaemon.book.storage import snapshot
 from desdaemon.protocol.command_line import Parser
 
+from .report import summary
+
 if TYPE_CHECKING:
     import argparse
 
@@ -101,6 +103,14 @@ class _Bench:
             chunk["score"] = self._rng.integers(-20, 20, len(chunk))
         self.book.forget_state()
 
+    def change_a_leaf(self) -> None:
+        """Make a leaf of the last ply so good or so bad that the positions above it change."""
+        entry = self.book.table.entry(int(self._rng.integers(self.count - self.count // 2, self.count)))
+        moves = self.book.table.moves(entry.player, entry.opponent)
+        if moves:
+            score = 64 if entry.leaf_score < 0 else -64
+            self.book.put(entry._replace(leaf_move=(moves & -moves).bit_length() - 1, leaf_score=score, leaf_level=10))
+
 
 def _played(games: int) -> Book:
     """A book of whole games of random moves, with finished positions and forced passes; all scores are 0."""
@@ -149,6 +159,8 @@ def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     yield bench.timed("random look-ups", thread, lambda: book.table.find_many(keys))
     yield bench.timed("link and negamax, one thread", thread, book.negamax, bench.unsettle)
     yield bench.timed("link and negamax, two threads", wall, lambda: book.negamax(threads=2), bench.unsettle)
+    yield bench.timed("info", wall, lambda: summary(book, reached=False))._replace(positions=1)
+    yield bench.timed("fix after one changed leaf", wall, book.negamax, bench.change_a_leaf)._replace(positions=1)
     native, dat, egbk3 = (folder / name for name in ("bench.book", "bench.dat", "bench.egbk3"))
     save = bench.timed("save, own format", wall, lambda: snapshot.write(native, book, 1, 0, backups=0))
     yield save
@@ -214,16 +226,23 @@ def command_line() -> Parser:
 def main(argv: Sequence[str]) -> int:
     """Print the figures; returns the exit status."""
     arguments = command_line().parse_args(argv)
-    signal.signal(signal.SIGTERM, _ended)
+    before = signal.signal(signal.SIGTERM, _ended)
+    try:
+        with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=arguments.folder) as folder:
+            return _measure(arguments, Path(folder))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _measure(arguments: argparse.Namespace, folder: Path) -> int:
+    if arguments.rows is not None:
+        return _large(arguments, folder)
     found = []
-    with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=arguments.folder) as folder:
-        if arguments.rows is not None:
-            return _large(arguments, Path(folder))
-        for measure in run(arguments.ply, Path(folder), repeat=max(1, arguments.repeat)):
-            found.append(measure.data())
-            if not arguments.json:
-                sys.stdout.write(f"{measure}\n")
-                sys.stdout.flush()
+    for measure in run(arguments.ply, folder, repeat=max(1, arguments.repeat)):
+        found.append(measure.data())
+        if not arguments.json:
+            sys.stdout.write(f"{measure}\n")
+            sys.stdout.flush()
     if arguments.json:
         sys.stdout.write(json.dumps({"ply": arguments.ply, "repeat": arguments.repeat, "figures": found}) + "\n")
     return 0

@@ -231,6 +231,7 @@ class Writer:
         if not content:
             return
         view = memoryview(content)
+        self._there()
         try:
             if self._failed:
                 # What the failed write left behind, and what was not synced, is written anew.
@@ -245,6 +246,18 @@ class Writer:
         self._failed = False
         self.size += len(content)
         self._unwritten = self._unwritten[len(content) :]
+
+    def _there(self) -> None:
+        """Raise WriteFailed where the file has lost its name: what is written to it would be read by nobody."""
+        ours = os.fstat(self._handle)
+        try:
+            there = self.path.stat()
+        except OSError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            raise WriteFailed(
+                f"{self.path}: somebody removed or replaced this journal: book save writes the book and a new one"
+            )
 
     def close(self) -> None:
         """Release the file; pending entries are lost."""

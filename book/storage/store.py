@@ -55,6 +55,11 @@ def lock_path(path: Path) -> Path:
     return path.with_name(path.name + ".lock")
 
 
+def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
+    """What changes when a file is replaced (the first two) or written to."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 class Store:
     """An open book file. Use `open_store` or `create_store`."""
 
@@ -66,6 +71,7 @@ class Store:
         self.reason = ""
         self._size = mapped.header.size
         self._identity = mapped.header.book
+        self._stamp = _stamp(path.stat())
         self._lock = lock
         self._io = threading.RLock()
         self._closing = threading.Event()
@@ -93,6 +99,23 @@ class Store:
         """Why changes that are in memory could not be written; empty when all of them can be."""
         recorder = self._recorder
         return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
+
+    @property
+    def intrusion(self) -> str:
+        """What somebody else did to the book's file since it was opened or saved; empty when that is nothing."""
+        try:
+            there = self.path.stat()
+        except OSError:
+            return f"{self.path}: somebody removed or renamed this file since it was opened: book save writes it anew"
+        stamp = _stamp(there)
+        if stamp == self._stamp:
+            return ""
+        if stamp[:2] == self._stamp[:2]:
+            return f"{self.path}: another program wrote to this file since it was opened: salvage and verify it"
+        return (
+            f"{self.path}: this is another file than the one that was opened: book load opens it, "
+            "book save keeps it as a backup and writes the book in use"
+        )
 
     @property
     def unwritten(self) -> bool:
@@ -221,6 +244,7 @@ class Store:
             sequence = self._writer.sequence
             written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, going=going)
             self._size = written.size
+            self._stamp = _stamp(self.path.stat())
             journal.create(journal_path(self.path), self._identity, sequence)
             self._writer.close()
             self._start(journal.read(journal_path(self.path)))

@@ -410,6 +410,9 @@ class Books:
             result.setdefault("text", []).append(DUE)
         if self.failure and not command.places:
             result.setdefault("text", []).append(IN_MEMORY.format(failure=self.failure))
+        intrusion = self.opened.store.intrusion if self.opened is not None and self.opened.store is not None else ""
+        if intrusion and not command.places:
+            result.setdefault("text", []).append(intrusion)
         return result
 
     def _tidy(self, run: Run) -> None:

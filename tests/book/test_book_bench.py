@@ -1,12 +1,16 @@
 """The measurements measure what they say."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.reports import bench
+from desdaemon.book.storage.arena import ARENA
 
 
 def test_every_figure_is_there(tmp_path: Path) -> None:
@@ -15,7 +19,7 @@ def test_every_figure_is_there(tmp_path: Path) -> None:
         "memory",
         "import .txt, memory beyond the book",
     ]
-    others = ("open and first look-up", "import .egbk3, whole games")
+    others = ("open and first look-up", "import .egbk3, whole games", "info", "fix after one changed leaf")
     assert {measure.positions for measure in found if measure.name not in others} == {79}
     assert next(measure.positions for measure in found if measure.name == others[1]) > 1000
     assert all(str(measure).strip() for measure in found)
@@ -34,3 +38,37 @@ def test_it_runs_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert (told["ply"], told["repeat"]) == (3, 3)
     assert len(told["figures"]) == len(out.splitlines())
     assert all(figure["name"] in out for figure in told["figures"])
+
+
+def test_a_large_book_is_made_worked_on_and_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench.main(["--rows", "3000", "--memory", "64K", "--folder", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rows"], told["memory"]) == (3000, 1 << 16)
+    names = [figure["name"] for figure in told["figures"]]
+    for part in (
+        "open and first look-up",
+        "look-ups",
+        "deviate",
+        "fix",
+        "verify",
+        "export .dat",
+        "import .dat",
+        "save",
+    ):
+        assert any(name.startswith(part) for name in names), part
+    assert sum(figure["largest_s"] is not None for figure in told["figures"]) >= 8
+    assert list(tmp_path.iterdir()) == []
+    assert ARENA.limit == 0
+
+
+def test_an_end_by_signal_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "desdaemon", "bench", "book", "--rows", "400000", "--folder", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path.parent) as process:
+        assert process.stdout is not None
+        while b"save " not in process.stdout.readline():
+            assert process.poll() is None
+        assert list(tmp_path.glob("desdaemon-bench-*/large.book"))
+        process.terminate()
+        process.stdout.read()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []

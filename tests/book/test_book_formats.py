@@ -17,8 +17,8 @@ from desdaemon.book.growth.add import add_positions, fix, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import Options, Rule
-from desdaemon.book.record import HUMAN, NO_MOVE, START, unmirror_move
-from desdaemon.book.storage.store import create_store
+from desdaemon.book.record import HUMAN, NO_MOVE, START, Entry, unmirror_move
+from desdaemon.book.storage.store import create_store, open_store
 
 PASSING_GAME = "f5f6d3g5h5h4f7h6"
 TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_passleaf.dat"}
@@ -364,3 +364,19 @@ def test_opening_any_book(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"hello")
     with pytest.raises(Unreadable):
         registry.open_any(tmp_path / "x")
+
+
+def test_an_unfixed_book_saved_as_our_own_says_which_leaves_are_links(tmp_path: Path) -> None:
+    book = small_book()
+    entry = book.table.entry(0)
+    child = book.table.canonical(*book.table.play(entry.player, entry.opponent, entry.leaf_move))[:2]
+    book.put(Entry(*child, score=3, lower=3, upper=3, level=2))
+    saved = registry.save(tmp_path / "b.book", book)
+    assert any("1 leaves lead into the book, such as " in note for note in saved.notes)
+    # Neither the file nor opening it drops anything without a word.
+    with open_store(tmp_path / "b.book") as store:
+        assert contents(store.book) == contents(book)
+    with open_store(tmp_path / "b.book") as store:
+        assert contents(store.book) == contents(book)
+    book.negamax()
+    assert registry.save(tmp_path / "c.book", book).notes == []

@@ -291,6 +291,49 @@ def test_a_crash_between_file_and_journal_is_recovered(tmp_path: Path) -> None:
     assert reopened(path) == states[-1]
 
 
+def test_a_file_that_somebody_replaced_is_noticed(tmp_path: Path) -> None:
+    path, other = tmp_path / "b.book", tmp_path / "other.book"
+    create_store(other, grown()).close()
+    with create_store(path, small_book()) as store:
+        assert store.intrusion == ""
+        store.book.put(human(5))
+        store.commit()
+        assert store.intrusion == ""
+        wanted = contents(store.book)
+        shutil.copy(other, path.with_name("copy"))
+        path.with_name("copy").replace(path)
+        foreign = path.read_bytes()
+        assert "another file than the one that was opened" in store.intrusion
+        store.save()
+        assert store.intrusion == ""
+        assert path.with_name("b.book.1").read_bytes() == foreign
+        with path.open("r+b") as stream:
+            stream.truncate(path.stat().st_size - 1)
+        assert "another program wrote to this file" in store.intrusion
+        path.unlink()
+        assert "removed or renamed" in store.intrusion
+        store.save()
+    assert reopened(path) == wanted
+
+
+def test_a_journal_that_somebody_removed_takes_no_changes_until_the_book_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "b.book"
+    with create_store(path, small_book()) as store:
+        store.book.put(human(5))
+        store.commit()
+        journal_path(path).unlink()
+        store.book.put(human(6))
+        with pytest.raises(WriteFailed, match="somebody removed or replaced this journal"):
+            store.commit()
+        with pytest.raises(ReadOnly):
+            store.book.put(human(7))
+        store.save()
+        store.book.put(human(7))
+        wanted = contents(store.book)
+    assert len(wanted) == 4
+    assert reopened(path) == wanted
+
+
 def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, states, _ = journaled(tmp_path)
     store = open_store(path)

@@ -1,0 +1,67 @@
+"""Tables whose memory lies in files: the same books come out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from toys import contents
+
+from desdaemon.book.book import Book
+from desdaemon.book.errors import WriteFailed
+from desdaemon.book.formats import edax
+from desdaemon.book.growth.add import synthetic_book
+from desdaemon.book.record import Entry
+from desdaemon.book.storage import snapshot, table_memory
+from desdaemon.book.storage.arena import ARENA, PIECE
+from desdaemon.book.storage.store import create_store, open_store
+
+ROWS = 40_000
+
+
+@pytest.fixture
+def no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """From here on nearly all of a table goes into files."""
+    monkeypatch.setattr(table_memory, "_ALONE", 0)
+    monkeypatch.setattr(ARENA, "limit", 1)
+    monkeypatch.setattr(ARENA, "folder", tmp_path)
+    monkeypatch.setattr(snapshot, "INDEXED_FROM", 0)
+    before = ARENA.in_files
+    yield
+    assert ARENA.in_files == before
+
+
+def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> None:
+    before = ARENA.in_files
+    book = synthetic_book(ROWS, 1)
+    assert ARENA.in_files == before + PIECE
+    wanted = contents(book)
+    path, dat = tmp_path / "b.book", tmp_path / "b.dat"
+    create_store(path, book).close()
+    edax.write(dat, book.table, book.options)
+    del book
+    assert ARENA.in_files == before
+    with open_store(path) as store:
+        assert contents(store.book) == wanted
+        store.book.put(store.book.table.entry(3)._replace(score=5, lower=5, upper=5, level=70, flags=1))
+        store.book.forget_state()
+        store.book.negamax()
+        # All records may change: they are where the system can write them out.
+        assert ARENA.in_files == before + PIECE
+        store.book.put(Entry(1, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+        changed = contents(store.book)
+    assert len(changed) == len(wanted) + 1
+    with open_store(path) as store:
+        assert contents(store.book) == changed
+    loaded = edax.read(dat)
+    assert contents(Book(loaded.options, loaded.table)) == wanted
+    del loaded
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["b.book", "b.book.journal", "b.book.lock", "b.dat"]
+
+
+def test_no_room_for_a_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(ARENA, "limit", 1)
+    monkeypatch.setattr(ARENA, "folder", tmp_path / "missing")
+    used = ARENA.in_files, ARENA.used
+    with pytest.raises(WriteFailed, match="no room for"):
+        ARENA.piece(PIECE)
+    assert (ARENA.in_files, ARENA.used) == used
