@@ -365,7 +365,7 @@ class Session:
 
     # Moves
 
-    def suggest(self, position: Position, limits: Limits) -> int:
+    def suggest(self, position: Position, limits: Limits, progress: Progress | None = None) -> int:
         """The move that the engine would play in a position with a legal move, from the book or by a search.
 
         Neither the game nor a clock changes. Raises as `search` does.
@@ -377,7 +377,7 @@ class Session:
             if booked is not None:
                 return booked[0]
             try:
-                result = self.search(position, limits, patient=False)
+                result = self.search(position, limits, progress=progress, patient=False)
             except TooLate:
                 return stopgap_move(position)
         return stopgap_move(position) if _nothing_found(result) else result.lines[0].move

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from desdaemon.protocol.commands.options import whole_number
@@ -36,6 +38,7 @@ COMMANDS = (
     Command("loadsgf", (), "file [n]", "Load a game from an SGF file, as it was before its move n."),
     Command("final_score", (), "", "`B+6`, `W+12` or `0`, the empty squares to the winner; an error before the end."),
     Command("showboard", (), "", "A diagram, rank 1 first."),
+    Command("set_level", (), "n", "Play and analyse at level n, as the option."),
     Command("cputime", (), "", "Processor time of the program, in seconds."),
     Command("gogui-rules_game_id", (), "", "Othello."),
     Command("gogui-rules_board_size", (), "", "8."),
@@ -53,6 +56,13 @@ COMMANDS = (
     Command("gogui-interrupt", (), "", "Says that the comment line `# interrupt` ends a search."),
     Command("gogui-title", (), "", "A title for GoGui's window."),
     Command("gogui-analyze_commands", (), "", "The commands that GoGui offers as analysis."),
+    Command("gogui-param", (), "[key value]", "The parameters: level, threads, times, book and more; or change one."),
+    Command(
+        "lz-analyze", (), "[colour] [centiseconds]", "What is found of all moves, in lines, until the next line comes."
+    ),
+    Command("kata-analyze", (), "[colour] [centiseconds]", "The same in KataGo's form, with scores in discs."),
+    Command("lz-genmove_analyze", (), "colour [centiseconds]", "Such lines, then `play` and the move that is played."),
+    Command("kata-genmove_analyze", (), "colour [centiseconds]", "The same in KataGo's form."),
     Command("desdaemon-book", (), "command ...", "A book command as in the text protocol, see its `help book`."),
     Command("desdaemon-hint", (), "[n]", "The n best moves (default 1): move, score for who moves, depth, line."),
     Command("desdaemon-hint_gfx", (), "", "The scores of all moves, as GoGui draws them on the board."),
@@ -65,6 +75,7 @@ ANALYZE_COMMANDS = (
     "hstring/Best moves/desdaemon-hint %s",
     "gfx/Legal moves/gogui-rules_board_gfx",
     "hstring/What the book knows/desdaemon-book show",
+    "param/Parameters/gogui-param",
 )
 
 MOST_SECONDS = 10**9
@@ -187,3 +198,157 @@ def result_text(position: Position) -> str:
         return ""
     score = black_score(position)
     return f"{'Black' if score > 0 else 'White'} wins by {abs(score)}" if score else "Draw"
+
+
+# Analysis
+
+
+class Candidate(NamedTuple):
+    """A move of an analysis: discs for the side to move, whether that is proved, nodes behind it, and its line."""
+
+    move: int
+    score: int
+    exact: bool
+    nodes: int
+    pv: tuple[int, ...]
+
+
+class Analysis(NamedTuple):
+    """What is wanted of an analysis: the side to move or None, ms between lines, the most moves, and which ones."""
+
+    black: bool | None
+    interval_ms: int
+    most: int
+    allowed: int
+
+
+AnalysisForm = Callable[[list[Candidate]], str]
+"""Makes a line of the moves of an analysis, best first."""
+
+INTERVAL_MS = 500
+LEAST_INTERVAL_MS = 10
+_MOST_CENTISECONDS = 10**6
+_PER_DISC = 4.0
+"""Discs that make the odds of winning e times as good, as long as a score is not proved."""
+
+_IGNORED = ("minmoves", "rootInfo", "ownership", "ownershipStdev", "movesOwnership", "movesOwnershipStdev", "pvVisits")
+_VALUES = (*_IGNORED, "pvEdgeVisits", "noResultValue")
+
+
+def parse_analysis(arguments: list[str]) -> Analysis:
+    """``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises `GtpError`.
+
+    What is said of things that this program does not know (``ownership true``) is passed over.
+    """
+    words = list(reversed(arguments))
+    black: bool | None = None
+    interval, most, allowed = INTERVAL_MS // 10, 64, rules.FULL
+    if words and words[-1].lower() in ("b", "w", "black", "white"):
+        black = parse_colour(words.pop())
+    if words and words[-1].isdecimal():
+        interval = parse_count(words.pop(), 0, _MOST_CENTISECONDS)
+    while words:
+        key = words.pop()
+        wanted = 3 if key in ("allow", "avoid") else 1
+        if key not in (*_VALUES, "interval", "maxmoves", "allow", "avoid") or len(words) < wanted:
+            raise GtpError(f"syntax error: {quoted(key)}: expected interval, maxmoves, allow or avoid, and a value")
+        values = [words.pop() for _ in range(wanted)]
+        if key == "interval":
+            interval = parse_count(values[0], 0, _MOST_CENTISECONDS)
+        elif key == "maxmoves":
+            most = parse_count(values[0], 1, 10**6)
+        elif wanted == 3:
+            parse_colour(values[0])
+            squares = sum({1 << move for move in map(parse_vertex, values[1].split(",")) if move != PASS})
+            parse_count(values[2], 1, 10**6)
+            allowed &= squares if key == "allow" else ~squares
+    return Analysis(black, max(LEAST_INTERVAL_MS, 10 * interval), min(64, most), allowed & rules.FULL)
+
+
+def win_rate(candidate: Candidate) -> float:
+    """The chance to win from a score in discs, 0 to 1: proved ones leave none, others are a logistic function."""
+    if candidate.exact:
+        return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
+    return 1 / (1 + math.exp(-candidate.score / _PER_DISC))
+
+
+def _priors(candidates: list[Candidate]) -> list[float]:
+    """A share of 1 for each move by its score: this program has no expectation before a search."""
+    weights = [math.exp((candidate.score - candidates[0].score) / _PER_DISC) for candidate in candidates]
+    return [weight / sum(weights) for weight in weights]
+
+
+def _line_of_play(pv: tuple[int, ...]) -> str:
+    return " ".join(map(vertex_text, pv))
+
+
+def lz_info(candidates: list[Candidate]) -> str:
+    """A line as ``lz-analyze`` has it: rates in hundredths of a percent."""
+    parts = []
+    for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
+        rate = round(10_000 * win_rate(candidate))
+        parts.append(
+            f"info move {vertex_text(candidate.move)} visits {candidate.nodes} winrate {rate} "
+            f"prior {round(10_000 * prior)} lcb {rate} order {order} pv {_line_of_play(candidate.pv)}"
+        )
+    return " ".join(parts)
+
+
+def kata_info(candidates: list[Candidate]) -> str:
+    """A line as ``kata-analyze`` has it: rates from 0 to 1, and the score in discs."""
+    parts = []
+    for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
+        rate, score = win_rate(candidate), candidate.score
+        utility = 2 * rate - 1
+        parts.append(
+            f"info move {vertex_text(candidate.move)} visits {candidate.nodes} utility {utility:.6f} "
+            f"winrate {rate:.6f} scoreMean {score} scoreStdev 0 scoreLead {score} scoreSelfplay {score} "
+            f"prior {prior:.6f} lcb {rate:.6f} utilityLcb {utility:.6f} order {order} pv {_line_of_play(candidate.pv)}"
+        )
+    return " ".join(parts)
+
+
+STREAMS: dict[str, AnalysisForm] = {
+    "lz-analyze": lz_info,
+    "kata-analyze": kata_info,
+    "lz-genmove_analyze": lz_info,
+    "kata-genmove_analyze": kata_info,
+}
+"""The commands whose answers go on while a search runs, and the form of their lines."""
+
+ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
+"""Those that go on until the next line comes, an empty one too."""
+
+
+def live_graphics(pv: tuple[int, ...], black_to_move: bool, scores: dict[int, int], reached: str, done: int) -> str:
+    """A block of GoGui's live graphics without its last line end: line of play, scores, depth, percent done."""
+    sides = "bw" if black_to_move else "wb"
+    line = " ".join(f"{sides[at % 2]} {vertex_text(move).replace('pass', 'PASS')}" for at, move in enumerate(pv))
+    labels = " ".join(f"{vertex_text(move)} {score:+d}" for move, score in scores.items() if move != PASS)
+    best = f"{vertex_text(pv[0])} {scores[pv[0]]:+d}" if pv else ""
+    rows = ["gogui-gfx:", f"VAR {line}", *([f"LABEL {labels}"] if labels else [])]
+    return "\n".join([*rows, f"TEXT {best}, depth {reached}", f"PROGRESS {min(100, done)}", ""])
+
+
+class Parameter(NamedTuple):
+    """A row of ``gogui-param``: its key, the option behind it, and GoGui's type of its value."""
+
+    key: str
+    option: str
+    kind: str
+
+
+PARAMETERS = (
+    Parameter("level", "level", "string"),
+    Parameter("depth", "depth", "string"),
+    Parameter("threads", "n-tasks", "string"),
+    Parameter("hash_table_bits", "hash-table-size", "string"),
+    Parameter("time_per_move", "move-time", "string"),
+    Parameter("time_per_game", "game-time", "string"),
+    Parameter("use_book", "book-usage", "bool"),
+    Parameter("book_randomness", "book-randomness", "string"),
+    Parameter("ponder", "ponder", "bool"),
+)
+
+LIVE_GRAPHICS = "live_graphics"
+"""The key of the one parameter that no option is behind."""

@@ -33,6 +33,7 @@ WHAT: dict[str, dict[str, str]] = {
     },
     "Options": {
         "text": "options",
+        "gtp": "gogui-param set_level",
         "nboard": "set depth",
         "xboard": "sd memory cores",
         "json": "analyze",
@@ -78,6 +79,7 @@ WHAT: dict[str, dict[str, str]] = {
     },
     "News of a search": {
         "text": "hint",
+        "gtp": "lz-analyze kata-analyze lz-genmove_analyze kata-genmove_analyze",
         "nboard": "hint",
         "xboard": "post nopost . analyze exit",
         "cassio": "midgame-search endgame-search get-search-infos",

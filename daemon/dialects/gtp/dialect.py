@@ -11,6 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
+from desdaemon.dialects.dialogue import LineDialect
+from desdaemon.dialects.interrupt_listener import Listener
+from desdaemon.dialects.output import Output
+from desdaemon.dialects.protocols import Spoken
+from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.dialects import gtp
 from desdaemon.protocol.dialects.gtp import GtpError
 from desdaemon.protocol.errors import BadInput, quoted
@@ -19,12 +24,11 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.search.loader import Abandoned, EngineFailure
-from desdaemon.session.session import Session
+from desdaemon.session.interrupt import Interrupt
+from desdaemon.session.session import Progress, Session, unlimited
 
-from .dialogue import LineDialect
-from .interrupt_listener import Listener
-from .output import Output
-from .protocols import Spoken
+from .analysis import Stream, wait_for_a_line
+from .graphics import LiveGraphics
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Result
@@ -34,18 +38,27 @@ _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "
 
 
 class GtpListener(Listener):
-    """GTP: ``quit``, and GoGui's comment ``# interrupt``."""
+    """GTP: ``quit``, GoGui's comment ``# interrupt``, and any line after a command that goes on until one comes."""
 
     strict = False
     scripted = False
 
+    def __init__(self, interrupt: Interrupt) -> None:
+        super().__init__(interrupt)
+        self._open_ended = 0
+
     def hear(self, number: int, line: str) -> bool:
         """See `Listener`."""
+        if self._open_ended:
+            self.interrupt.stop(number, only=self._open_ended)
+            self._open_ended = 0
         if line.split() == ["#", "interrupt"]:
             self.interrupt.stop(number)
         words = line.split("#", 1)[0].split()
         if words and words[0].isdecimal():
             del words[0]
+        if words and words[0].lower() in gtp.ENDED_BY_A_LINE:
+            self._open_ended = number
         return self.leave() if words[:1] == ["quit"] else False
 
 
@@ -55,6 +68,7 @@ class GtpDialect(LineDialect):
     def __init__(self, session: Session, output: Output) -> None:
         super().__init__(session, output)
         self._implied: set[int] = set()
+        self._graphics = LiveGraphics(output)
         self._handlers: dict[str, Callable[[list[str]], str]] = {
             "protocol_version": lambda arguments: "2",
             "name": lambda arguments: "desdaemon",
@@ -77,6 +91,7 @@ class GtpDialect(LineDialect):
             "loadsgf": self._loadsgf,
             "final_score": self._final_score,
             "showboard": lambda arguments: gtp.diagram(self.position),
+            "set_level": self._set_level,
             "cputime": lambda arguments: f"{time.process_time():.3f}",
             "gogui-rules_game_id": lambda arguments: "Othello",
             "gogui-rules_board_size": lambda arguments: "8",
@@ -87,7 +102,8 @@ class GtpDialect(LineDialect):
             "gogui-play_sequence": self._play_sequence,
             "gogui-interrupt": lambda arguments: "",
             "gogui-title": lambda arguments: "desdaemon",
-            "gogui-analyze_commands": lambda arguments: "\n".join(gtp.ANALYZE_COMMANDS),
+            "gogui-analyze_commands": self._analyze_commands,
+            "gogui-param": self._param,
             "gogui-rules_board_gfx": lambda arguments: gtp.board_gfx(self.position),
             "gogui-rules_captured_count": lambda arguments: "0 0",
             "gogui-rules_setup": lambda arguments: "",
@@ -118,6 +134,9 @@ class GtpDialect(LineDialect):
         if request.command in _BEFORE_PLAY:
             self.session.prepare()
         try:
+            if request.command in gtp.STREAMS:
+                self._stream(request)
+                return
             answer = gtp.response(request.id, self._answer(request.command, request.arguments))
         except (GtpError, BadInput) as error:
             answer = gtp.response(request.id, str(error), failed=True)
@@ -241,7 +260,10 @@ class GtpDialect(LineDialect):
 
     def _genmove(self, arguments: list[str]) -> str:
         (colour,) = _exactly(arguments, "a colour")
-        black = gtp.parse_colour(colour)
+        return self._generated(gtp.parse_colour(colour))
+
+    def _generated(self, black: bool, progress: Progress | None = None) -> str:
+        """Choose and play a move; ``progress`` is told of the search instead of who draws it."""
         if self.position.over:
             return "pass"
         game = self.session.game
@@ -250,11 +272,16 @@ class GtpDialect(LineDialect):
             _turned_to(self.position, black)
             self.session.play_move(PASS)
         try:
-            move, _ = self.session.choose()
+            limits = self.session.limits(self.position)
+            move, _ = self.session.choose(
+                progress or self._graphics.progress(self.position.black_to_move, limits.depth)
+            )
         except Exception:
             if len(game.moves) > before:
                 game.undo()
             raise
+        finally:
+            self._graphics.clear()
         if len(game.moves) > before:
             self._implied.add(before)
         self.session.play_move(move)
@@ -270,7 +297,12 @@ class GtpDialect(LineDialect):
             position = _turned_to(position, black)
         if position.must_pass:
             return "pass"
-        return gtp.vertex_text(self.session.suggest(position, self.session.limits(position)))
+        limits = self.session.limits(position)
+        try:
+            progress = self._graphics.progress(position.black_to_move, limits.depth)
+            return gtp.vertex_text(self.session.suggest(position, limits, progress))
+        finally:
+            self._graphics.clear()
 
     def _undo(self, arguments: list[str]) -> str:
         count = gtp.parse_count(arguments[0], 0, 10**6) if arguments else 1
@@ -327,7 +359,99 @@ class GtpDialect(LineDialect):
         self.session.start(position)
         self._implied.clear()
 
+    # Parameters
+
+    def _set_level(self, arguments: list[str]) -> str:
+        (level,) = _exactly(arguments, "a level")
+        self._set_option("level", level)
+        return ""
+
+    def _set_option(self, name: str, text: str) -> None:
+        option = find_option(name)
+        assert option is not None
+        try:
+            self.session.set_option(option, text)
+        except BadInput as error:
+            raise GtpError(f"syntax error: {error}") from None
+
+    def _analyze_commands(self, arguments: list[str]) -> str:
+        # Nobody but GoGui asks for these, and GoGui draws.
+        self._graphics.on = True
+        return "\n".join(gtp.ANALYZE_COMMANDS)
+
+    def _param(self, arguments: list[str]) -> str:
+        if not arguments:
+            rows = [(f"[{row.kind}]", row.key, self._parameter(row)) for row in gtp.PARAMETERS]
+            rows.append(("[bool]", gtp.LIVE_GRAPHICS, str(int(self._graphics.on))))
+            return "\n".join(" ".join(row) for row in rows)
+        key, value = arguments[0], " ".join(arguments[1:])
+        if key == gtp.LIVE_GRAPHICS:
+            self._graphics.on = gtp.parse_count(value, 0, 1) == 1
+            return ""
+        row = next((row for row in gtp.PARAMETERS if row.key == key), None)
+        if row is None:
+            keys = " ".join([*(row.key for row in gtp.PARAMETERS), gtp.LIVE_GRAPHICS])
+            raise GtpError(f"syntax error: {quoted(key)} is not a parameter: expected one of {keys}")
+        self._set_option(row.option, value)
+        self.session.prepare()
+        return ""
+
+    def _parameter(self, row: gtp.Parameter) -> str:
+        option = find_option(row.option)
+        assert option is not None
+        text = self.session.settings.text(option)
+        return str(int(text == "on")) if row.kind == "bool" else text
+
     # Analysis
+
+    def _stream(self, request: gtp.Request) -> None:
+        """Carry out a command whose answer goes on while a search runs."""
+        wanted = gtp.parse_analysis(request.arguments)
+        black = self.position.black_to_move if wanted.black is None else wanted.black
+        if not self.position.over and black != self.position.black_to_move:
+            _turned_to(self.position, black)
+        generating = request.command not in gtp.ENDED_BY_A_LINE
+        self.session.prepare()
+        self._say(f"={request.id}\n")
+        form = gtp.STREAMS[request.command]
+        try:
+            if generating:
+                with Stream(self._say_line, form, wanted, 1) as stream:
+                    move = self._generated(black, stream.progress)
+                self._say_line(f"play {move}")
+            else:
+                self._analyze(black, form, wanted)
+        except Abandoned:
+            pass
+        except (EngineFailure, MemoryError, GtpError) as error:
+            self.output.error(f"{request.command}: {error or 'not enough memory'}")
+        except OSError:
+            raise
+        except Exception:
+            self._confess(request.command)
+        self._say("\n")
+
+    def _say_line(self, line: str) -> None:
+        self._say(f"{line}\n")
+
+    def _analyze(self, black: bool, form: gtp.AnalysisForm, wanted: gtp.Analysis) -> None:
+        position = self.position
+        if not position.over and black != position.black_to_move:
+            position = position.after(PASS)
+        with self.session.interrupt.searching(bounded=False) as search:
+            allowed = position.moves & wanted.allowed
+            if allowed or position.must_pass:
+                moves = min(wanted.most, max(1, allowed.bit_count()))
+                with Stream(self._say_line, form, wanted, moves) as stream:
+                    self.session.search(
+                        position,
+                        unlimited(position),
+                        multipv=moves,
+                        allow=allowed or rules.FULL,
+                        progress=stream.progress,
+                        window=(-64, 64),
+                    )
+            wait_for_a_line(search)
 
     def _book(self, arguments: list[str]) -> str:
         from desdaemon.books.text import Kept, carry_out
@@ -340,7 +464,12 @@ class GtpDialect(LineDialect):
     def _best(self, wanted: int) -> Result:
         position = self.position
         choices = max(1, position.moves.bit_count())
-        return self.session.search(position, self.session.limits(position), multipv=min(wanted, choices))
+        limits = self.session.limits(position)
+        try:
+            progress = self._graphics.progress(position.black_to_move, limits.depth)
+            return self.session.search(position, limits, multipv=min(wanted, choices), progress=progress)
+        finally:
+            self._graphics.clear()
 
     def _hint(self, arguments: list[str]) -> str:
         wanted = gtp.parse_count(arguments[0], 1, 10**6) if arguments else 1

@@ -1,0 +1,42 @@
+"""GoGui's live graphics: lines on standard error that are drawn on the board while the program thinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from desdaemon.protocol.dialects import gtp
+
+if TYPE_CHECKING:
+    from desdaemon.dialects.output import Output
+    from desdaemon.engine.result import Line
+
+
+class LiveGraphics:
+    """Draws the searches of one dialogue while ``on``."""
+
+    def __init__(self, output: Output) -> None:
+        self.on = False
+        self._output = output
+
+    def progress(self, black_to_move: bool, depth: int) -> Callable[[int, Line], None] | None:
+        """What is told of the iterations of a search of up to ``depth`` plies; None while nothing is to be drawn."""
+        if not self.on:
+            return None
+        scores: dict[int, int] = {}
+        best: tuple[int, ...] = ()
+
+        def draw(index: int, line: Line) -> None:
+            nonlocal best
+            scores[line.move] = line.score
+            best = line.pv if index == 0 else best
+            done = 100 * line.depth // max(1, depth)
+            reached = f"{line.depth}@{line.selectivity}%" if line.selectivity < 100 else str(line.depth)
+            self._output.error(gtp.live_graphics(best, black_to_move, scores, reached, done))
+
+        return draw
+
+    def clear(self) -> None:
+        """The search is over: nothing of it may be drawn during the next command."""
+        if self.on:
+            self._output.error("gogui-gfx: CLEAR")
