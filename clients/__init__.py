@@ -11,9 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .asynchronous import AsyncClient
     from .blocking import Client
-    from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, TimedOut
+    from .errors import Cancelled, ConnectionLost, DaemonError, Forked, NoDaemon, TimedOut
 
-__all__ = ["AsyncClient", "Cancelled", "Client", "ConnectionLost", "DaemonError", "NoDaemon", "TimedOut", "connect"]
+__all__ = [
+    "AsyncClient",
+    "Cancelled",
+    "Client",
+    "ConnectionLost",
+    "DaemonError",
+    "Forked",
+    "NoDaemon",
+    "TimedOut",
+    "connect",
+]
 
 _HOMES = {"AsyncClient": "asynchronous", "Client": "blocking"}
 

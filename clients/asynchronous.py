@@ -28,7 +28,7 @@ from desdaemon.protocol.wire.asking import ASKING
 
 from . import results
 from .connection import CONNECTED, Link, Target, equip, find
-from .errors import Cancelled, ConnectionLost, DaemonError, NoDaemon, from_reply
+from .errors import Cancelled, ConnectionLost, DaemonError, Forked, NoDaemon, from_reply
 from .handle import Handle
 from .requests import (
     PROMPT,
@@ -77,6 +77,7 @@ class AsyncClient:
         self.connections = 0
         self._seek = seek
         self._patience_s = patience_s
+        self._process = os.getpid()
         self._loop = asyncio.get_running_loop()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         self._target = seek()
@@ -129,6 +130,9 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Go away: running analyses are cancelled, book jobs go on in the daemon."""
+        if os.getpid() != self._process:
+            # The connection is the other process's.
+            return
         self._closed = True
         if self._checking:
             self._checking.cancel()
@@ -151,8 +155,10 @@ class AsyncClient:
     ) -> Handle[P, F]:
         """Make a request; the readers turn the data of partials and final into what the handle gives out.
 
-        Raises `DaemonError` for arguments that cannot be sent.
+        Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
+        if os.getpid() != self._process:
+            raise Forked(self._process)
         number = next(self._numbers)
         handle = Handle(number, op, _body(number, op, args or {}), read_partial, read_final, self._withdraw)
         handle.deadline = self._loop.time() + self._patience_s
@@ -400,7 +406,12 @@ class AsyncClient:
         for handle in self._open.values():
             handle.sent, handle.deadline = False, due
             if handle.op == "hello" or handle.op not in ASKING:
-                handle.fail(ConnectionLost(f"the connection broke before the final reply to {handle.op}"))
+                handle.fail(
+                    ConnectionLost(
+                        f"the connection broke before the final reply to {handle.op}, which may have been carried out "
+                        "or not and is not repeated"
+                    )
+                )
             else:
                 again.append(handle)
         self._open.clear()

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar, Unpack
 
 from . import handle as asynchronous_handle
 from .asynchronous import AsyncClient
-from .errors import ConnectionLost
+from .errors import ConnectionLost, Forked
 from .requests import BatchItem, BatchLimits, Limits
 from .results import Analysed, BatchPage, BatchResult, Data, Hello, JobDone, Legal, Look, Progress
 
@@ -31,12 +31,16 @@ class _Loop:
     """An event loop on a thread."""
 
     def __init__(self) -> None:
+        self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="desdaemon client", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Have it done there and wait; an interrupt ends the work, too."""
+        if self.inherited:
+            work.close()
+            raise Forked(self._process)
         if self._loop.is_closed():
             work.close()
             raise ConnectionLost("the client was closed")
@@ -46,6 +50,11 @@ class _Loop:
         except BaseException:
             future.cancel()
             raise
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this is another process than the one with the thread."""
+        return os.getpid() != self._process
 
     @property
     def closed(self) -> bool:
@@ -161,7 +170,7 @@ class Client:
 
     def close(self) -> None:
         """Go away: running analyses are cancelled, book jobs go on in the daemon. Closing again does nothing."""
-        if not self._loop.closed:
+        if not self._loop.closed and not self._loop.inherited:
             self._loop.run(self._client.close())
             self._loop.close()
 

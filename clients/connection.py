@@ -21,7 +21,7 @@ CONNECTED, LOST = "connected", "lost"
 _KEY_LINE = re.compile(r'^\s*(public-key|secret-key|server-key)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _Z85_LENGTH = 40
 _ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
-_RETRY_MS, _SLOWEST_RETRY_MS = 50, 1_000
+_RETRY_MS, _SLOWEST_RETRY_MS = 50, 250
 _FAILURES_UNTIL_REFUSED = 3
 
 
@@ -161,7 +161,8 @@ class Link:
         told: list[str] = []
         while True:
             try:
-                event = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))["event"]
+                told_of = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))
+                event, value = told_of["event"], told_of["value"]
             except zmq.Again:
                 return told
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
@@ -171,13 +172,21 @@ class Link:
                 told.append(LOST)
             else:
                 self._failures += 1
-                if event != zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL or self._failures >= _FAILURES_UNTIL_REFUSED:
-                    self.refusal = f"{self.target.requests}: the daemon refuses {self._what_was_shown()}"
+                mismatch = (
+                    event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL and value == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
+                )
+                # A daemon that is killed leaves a handshake unfinished, too; one with another key does it each time.
+                unsaid = event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+                if not unsaid or (self.target.keys and self._failures >= _FAILURES_UNTIL_REFUSED):
+                    self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
-    def _what_was_shown(self) -> str:
+    def _reason(self, mismatch: bool) -> str:
+        """Why a handshake failed; ``mismatch``: only one of the two wants keys."""
         if not self.target.keys:
-            return "a client without a key: expected one that `desdaemon keys allow` has let in"
-        return "this key: expected one that `desdaemon keys allow` has let in, and the daemon's own public key"
+            return "the daemon wants a key: expected one that `desdaemon keys allow` has let in"
+        if mismatch:
+            return "the daemon has no keys there: expected a connection without one"
+        return "the daemon refuses this key: expected one that `desdaemon keys allow` has let in, and the daemon's own"
 
     def close(self, linger_ms: int = 0) -> None:
         """Drop the connection, and what has not been sent by then."""

@@ -4,6 +4,7 @@ DaemonError             an error reply; `code` is one of the codes of the wire p
   Cancelled             cancelled by this client or another
   TimedOut              no answer in the time allowed; the request was cancelled
   ConnectionLost        the connection broke and the request may have been carried out or not
+  Forked                the client was inherited over a fork
   NoDaemon              nobody answers at the endpoint, or there is no endpoint to be found
 """
 
@@ -46,6 +47,13 @@ class ConnectionLost(DaemonError):
 
     def __init__(self, message: str) -> None:
         super().__init__("connection_lost", message)
+
+
+class Forked(DaemonError):
+    """The client was inherited over a fork: its connection and its threads belong to the process that made it."""
+
+    def __init__(self, maker: int) -> None:
+        super().__init__("forked", f"this client belongs to process {maker}: expected one made after the fork")
 
 
 class NoDaemon(DaemonError):

@@ -52,7 +52,7 @@ def _loaded(module: str, name: str) -> Any:
 SUB_COMMANDS = (
     SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
-    SubCommand("serve", "answer clients over sockets", "desdaemon.server.server", "desdaemon.server.serve_options"),
+    SubCommand("serve", "answer clients over sockets", "desdaemon.server.command", "desdaemon.server.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("perft", "count the lines of play of so many plies", "desdaemon.command_line.perft"),
@@ -61,6 +61,7 @@ SUB_COMMANDS = (
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
     SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
     SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.search.simulation"),
+    SubCommand("bench restarts", "kill a server while clients work", "desdaemon.clients.bench.restarts"),
     SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),

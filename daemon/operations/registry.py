@@ -357,7 +357,11 @@ class Operations:
         return messages.allows(role, operation.role)
 
     def _metrics(self, request: Request) -> None:
-        request.final({"text": self.health.open_metrics(self.analyses.scheduler, self.status())})
+        request.final({"text": self.metrics()})
+
+    def metrics(self) -> str:
+        """Counters and latencies as OpenMetrics text."""
+        return self.health.open_metrics(self.analyses.scheduler, self.status())
 
     def _status(self, request: Request) -> None:
         data = self.status()

@@ -1,4 +1,4 @@
-"""How the daemon is: counters and latencies for people and for monitoring, notices for the service manager."""
+"""How the daemon is: counters and latencies for people and for monitoring."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Health:
         self.nodes = 0
         self.searches = 0
         self.clients = 0
+        self.restarts = 0
+        """How often the supervisor has restarted the daemon."""
         self.counters: dict[str, int] = {}
         """Things that should not happen often, by name."""
         self._problems: dict[str, str] = {}
@@ -101,6 +103,7 @@ class Health:
             lines.extend(f"desdaemon_{name}{suffix} {value:g}" for suffix, value in samples)
 
         family("uptime_seconds", "gauge", "Since the start.", [("", self.uptime_s)])
+        family("restarts", "counter", "Restarts by the supervisor.", [("_total", self.restarts)])
         family("memory_bytes", "gauge", "Resident memory.", [("", self.memory_mb * 1e6)])
         family("clients", "gauge", "Clients that are known.", [("", self.clients)])
         family("search_threads", "gauge", "Searches at a time.", [("", scheduler.slots)])
@@ -128,27 +131,3 @@ class Health:
         samples += [("_sum", self._seconds), ("_count", total)]
         family("request_handling_seconds", "histogram", "Time to take a request, its search not included.", samples)
         return "\n".join([*lines, "# EOF"]) + "\n"
-
-
-def notify(state: str, patience_s: float = 1.0) -> None:
-    """Tell the service manager, where there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``.
-
-    One that does not listen is waited for no longer than that.
-    """
-    address = os.environ.get("NOTIFY_SOCKET")
-    if not address:
-        return
-    import socket
-
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.settimeout(patience_s)
-            sender.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
-    except OSError:
-        return
-
-
-def watchdog_s() -> float:
-    """The interval at which the service manager wants to hear of us, in seconds; 0 where it does not."""
-    text = os.environ.get("WATCHDOG_USEC", "")
-    return int(text) / 2e6 if text.isdecimal() else 0.0

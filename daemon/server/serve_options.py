@@ -17,10 +17,12 @@ from desdaemon.system.paths import data_folder, keys_folder
 
 from .endpoints import is_loopback
 from .keys import Keys
+from .scrape import checked_address
 
 USAGE = """\
 desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER] [--insecure] [--data FOLDER]
-                [--limit NAME=NUMBER ...] [--log-level LEVEL] [--log-format text|json] [OPTION ...]
+                [--limit NAME=NUMBER ...] [--supervise] [--metrics HOST:PORT]
+                [--log-level LEVEL] [--log-format text|json] [OPTION ...]
 
   --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events are on the next port
   --ipc PATH|none      where local clients connect; by default desdaemon.sock in the runtime folder
@@ -28,17 +30,26 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER] [--insec
   --insecure           listen beyond this machine without keys
   --data FOLDER        where files that clients name, and the analyses, are kept
   --limit NAME=NUMBER  {limits}
+  --supervise          restart the daemon within a second when it dies
+  --metrics HOST:PORT  answer GET /metrics over HTTP, such as on 127.0.0.1:9464
   --log-level LEVEL    {levels}
   --log-format FORMAT  text or json
   OPTION               as of the text protocol: -book-file FILE, -level 21, -n-tasks 2, -hash-table-size 21 ...
 """
 USAGE = USAGE.format(limits=" ".join(ServerLimits._fields), levels=" ".join(LEVELS))
 
-_WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--log-level", "--log-format")
+_WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "--log-level", "--log-format")
+
+
+class Unservable(BadInput):
+    """Options that are understood and together make a daemon that can do nothing."""
 
 
 class ServeOptions(NamedTuple):
-    """How to serve. ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key."""
+    """How to serve. ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key.
+
+    ``metrics`` is the host and the port of the HTTP endpoint for metrics, None for none.
+    """
 
     ipc: str
     tcp: list[str]
@@ -50,6 +61,7 @@ class ServeOptions(NamedTuple):
     log_level: str
     log_format: str
     slots: int
+    metrics: tuple[str, int] | None = None
 
 
 def read_options(arguments: list[str]) -> tuple[Settings, ServeOptions]:
@@ -106,6 +118,9 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
             f"--keys {quoted(folder)}: no client is let in: desdaemon keys new NAME --keys FOLDER makes a key"
         )
     ipc = last("--ipc", default_endpoint())
+    if ipc == "none" and not tcp:
+        raise Unservable("--ipc none without --bind: nobody could connect: expected --bind ENDPOINT too")
+    metrics = last("--metrics", "")
     level, format = last("--log-level", "info"), last("--log-format", "text")
     if level not in LEVELS:
         raise BadInput(f"--log-level {quoted(level)}: expected one of {' '.join(LEVELS)}")
@@ -122,6 +137,7 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
         log_level=level,
         log_format=format,
         slots=slots,
+        metrics=checked_address(metrics, insecure=insecure) if metrics else None,
     )
 
 

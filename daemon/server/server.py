@@ -28,13 +28,15 @@ from desdaemon.protocol.wire.messages import VERSION
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.session.settings import Settings
+from desdaemon.system.lifeline import ALIVE, READY, Lifeline
 from desdaemon.system.logs import Log
 from desdaemon.system.paths import made_folder, private_folder
+from desdaemon.system.service_manager import notify, watchdog_s
 
 from .composition import ANALYSES_FILE, Services, furnish
 from .endpoints import open_acceptors
 from .keys import Keys
-from .metrics import notify, watchdog_s
+from .scrape import Scrape
 from .sockets import Sockets
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ JOBS_S = 2.5
 SAVE_S = 300.0
 _HEED_S = 0.1
 STATUS_S = 2.0
+ALIVE_S = 1.0
 _SWITCH_S = 0.0005
 
 
@@ -66,6 +69,7 @@ class Server:
         self.done = threading.Event()
         self._ending = threading.Lock()
         self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
+        self._lifeline = Lifeline()
         self._lock = _hold(private_folder(runtime_folder()))
         self._services = self._furnish(settings, options, scheduler)
         keys = Keys(options.keys_folder) if options.encrypted else None
@@ -76,11 +80,16 @@ class Server:
             os.umask(old)
         services = self._services
         self._sockets = Sockets(self._acceptors, services.operations, services.texts, services.health, self._chores)
+        self._scrape: Scrape | None = None
+        if options.metrics is not None:
+            self._scrape = Scrape(*options.metrics, services.operations.metrics)
+            self._scrape.attach(self._sockets.poller)
+        services.health.restarts = self._lifeline.restarts
         self._jobs.tell = self._tell
         self._public_key = keys.server()[0] if keys is not None else None
         self._began = time.monotonic()
         self._saved = self._told = self._began
-        self._watched = 0.0
+        self._watched = self._alive = 0.0
         self._saving: threading.Thread | None = None
 
     def _furnish(self, settings: Settings, options: ServeOptions, scheduler: Scheduler) -> Services:
@@ -108,8 +117,11 @@ class Server:
         events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
         connection = Connection(VERSION, os.getpid(), __version__, tuple(endpoints), tuple(events), self._public_key)
         _write_private(connection_path(), connection.text())
+        if self._scrape is not None:
+            self._log.info("metrics", port=self._scrape.port)
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
         notify(f"READY=1\nMAINPID={os.getpid()}")
+        self._lifeline.tell(READY)
 
     def _tell(self, job: Job) -> None:
         """Publish how a job goes on."""
@@ -134,6 +146,11 @@ class Server:
         if interval and now - self._watched >= interval:
             self._watched = now
             notify("WATCHDOG=1", patience_s=0)
+        if now - self._alive >= ALIVE_S:
+            self._alive = now
+            if not self._lifeline.tell(ALIVE):
+                self._log.warning("the supervisor is gone")
+                self.end()
         if now - self._told >= STATUS_S:
             self._told = now
             self._sockets.publish("status", self._services.operations.status())
@@ -191,7 +208,7 @@ class Server:
 
 def main(arguments: list[str]) -> int:
     """`desdaemon serve`; returns the exit status."""
-    from .serve_options import USAGE, read_options
+    from .serve_options import USAGE, Unservable, read_options
 
     if arguments[:1] in (["--help"], ["-help"]) or arguments == ["-h"]:
         sys.stdout.write(USAGE)
@@ -200,13 +217,14 @@ def main(arguments: list[str]) -> int:
         settings, options = read_options(arguments)
     except BadInput as error:
         sys.stderr.write(f"desdaemon serve: {error}\n")
-        return 2
+        return 1 if isinstance(error, Unservable) else 2
     log = Log(options.log_level, options.log_format)
     ending = _Signals()
     # Messages about clients' files name them as the clients do.
     settings.book_file = settings.book_file and os.path.abspath(settings.book_file)  # noqa: PTH100
     settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
     try:
+        _check_weights(settings.eval_file)
         os.chdir(made_folder(options.data_folder))
         jobs = Jobs()
         scheduler = Scheduler(options.slots, options.limits.key_share)
@@ -352,6 +370,18 @@ def _write_private(path: str, text: str) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     os.replace(beside, path)  # noqa: PTH105
+
+
+def _check_weights(eval_file: str) -> None:
+    """Read the weights that were asked for, since a server without them can search nothing; raises `BadInput`."""
+    if not eval_file:
+        return
+    from desdaemon.engine.evaluation.weights import Weights, WeightsError
+
+    try:
+        Weights.load(eval_file)
+    except (WeightsError, OSError) as error:
+        raise BadInput(f"-eval-file: {error}") from None
 
 
 def _digest(eval_file: str) -> str:

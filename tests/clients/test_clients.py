@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -280,6 +281,31 @@ def test_a_task_that_is_cancelled_cancels_its_request(daemon: PretendedDaemon, e
                 await asyncio.sleep(0.002)
 
     run(work())
+
+
+def test_a_client_inherited_over_a_fork_says_so(daemon: PretendedDaemon, endpoint: str, client: Client) -> None:
+    handle = client.start("held")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        # What comes of it is told over the pipe; an alarm ends a child that hangs.
+        signal.alarm(30)
+        told = []
+        for use in (client.ping, client.legal, handle.result, lambda: next(client.events()), handle.cancel):
+            try:
+                use()
+            except DaemonError as error:
+                told.append(error.code)
+            except BaseException as error:
+                told.append(repr(error))
+        client.close()
+        os.write(writing, " ".join(told).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == " ".join(["forked"] * 5)
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.ping() >= 0
 
 
 def test_a_closed_client_says_so(daemon: PretendedDaemon, endpoint: str) -> None:

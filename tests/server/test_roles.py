@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,6 +147,58 @@ def test_a_revoked_key_opens_nothing(locked: Served) -> None:
     assert "guest" not in keys(folder / "keys", "list").stdout
     with pytest.raises(DaemonError):
         Client.connect(locked.tcp, key=folder / "guest.key", timeout_s=3)
+
+
+def curve(file: Path) -> tuple[bytes, bytes, bytes]:
+    """Public, secret and the daemon's key of a key file."""
+    found = dict(re.findall(r'^(\S+) = "(.*)"$', file.read_text(), re.MULTILINE))
+    return found["public-key"].encode(), found["secret-key"].encode(), found["server-key"].encode()
+
+
+def test_a_revoked_key_hears_no_more_events_and_what_it_had_in_flight_ends(locked: Served) -> None:
+    folder = locked.data.parent
+    file = folder / "leaving.key"
+    assert keys(folder / "keys", "new", "leaving", "--file", str(file)).returncode == 0
+    with zmq.Context() as context, context.socket(zmq.SUB) as events, Peer(locked.tcp, keys=curve(file)) as peer:
+        events.linger = 0
+        events.curve_publickey, events.curve_secretkey, events.curve_serverkey = curve(file)
+        events.subscribe("status")
+        events.connect(locked.events(locked.tcp))
+        assert events.poll(1000 * PATIENCE_S)
+        running = peer.request("analyze", {"level": 60, "book": "ignore"})
+        assert peer.final("ping") == {}
+        assert keys(folder / "keys", "revoke", "leaving").returncode == 0
+        ended = peer.replies(running)[-1]
+        assert (ended["error"]["code"], ended["id"]) == ("forbidden", running)
+        wanted = peer.request("ping")
+        reply = peer.reply()
+        assert (reply["id"], reply["error"]["code"]) == (wanted, "forbidden")
+        with Peer(locked.ipc) as admin:
+            until(lambda: admin.final("status")["running"] == 0)
+            while events.poll(0):
+                events.recv_multipart()
+            # Two rounds of what is published every two seconds.
+            assert not events.poll(4500)
+
+
+def test_a_key_where_none_is_wanted_and_none_where_one_is(locked: Served, tmp_path: Path) -> None:
+    with serving(tmp_path, "--bind", "tcp://127.0.0.1:0") as open_to_all:
+        with pytest.raises(DaemonError, match="no keys there"):
+            Client.connect(open_to_all.tcp, key=key_file(locked, "reader"), timeout_s=30)
+        with pytest.raises(DaemonError, match="wants a key"):
+            Client.connect(locked.tcp, timeout_s=30)
+
+
+def test_failed_handshakes_are_logged_once_with_their_number(locked: Served) -> None:
+    before = locked.log.read_text().count("handshakes refused")
+    endpoint = locked.tcp.removeprefix("tcp://").split(":")
+    for _ in range(100):
+        with socket.create_connection((endpoint[0], int(endpoint[1])), PATIENCE_S) as raw:
+            raw.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            assert raw.recv(1 << 16)
+    with Peer(locked.ipc) as admin:
+        assert 'incidents_total{what="handshakes refused"}' in admin.final("metrics")["text"]
+    assert locked.log.read_text().count("handshakes refused") <= before + 2
 
 
 def test_secret_files_are_secret(locked: Served) -> None:

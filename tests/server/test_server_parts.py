@@ -24,11 +24,11 @@ from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import Keys
 from desdaemon.server.keys import main as keys_main
-from desdaemon.server.metrics import notify, watchdog_s
 from desdaemon.server.serve_options import read_options
 from desdaemon.server.server import _hold
 from desdaemon.system.logs import MOST_A_SECOND, Log
 from desdaemon.system.paths import confined, private_folder
+from desdaemon.system.service_manager import notify, watchdog_s
 
 # --- the cache of analyses
 

@@ -1,0 +1,167 @@
+"""`desdaemon serve --supervise`: a small process that restarts the daemon when it dies, or gives no sign of life.
+
+The daemon is a child in a process group of its own, with a socket to say that it lives. Signals that end are passed on
+to it; an end in good order, and one before it was ever ready, ends the supervisor with the same status.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+from .lifeline import ALIVE, READY, VARIABLE
+from .logs import Log
+from .service_manager import notify
+
+SILENCE_S = 30.0
+"""A daemon that was ready and says nothing for so long is killed."""
+
+_END_S = 15.0
+_LONGEST_PAUSE_S = 5.0
+_MOST_FAILURES = 20
+_TICK_S = 0.5
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+
+
+class Verdict(NamedTuple):
+    """What follows from the end of a daemon: a restart after a pause, or the end with a status."""
+
+    restart: bool
+    pause_s: float = 0.0
+    status: int = 0
+
+
+class Policy:
+    """Decides about restarts; knows neither processes nor clocks."""
+
+    def __init__(self) -> None:
+        self.restarts = 0
+        self._was_ready = False
+        self._failures = 0
+
+    def ended(self, status: int, *, ready: bool, asked: bool) -> Verdict:
+        """A daemon ended with a status, negative for a signal; ``asked``: it was told to.
+
+        The first restart after a daemon that was ready comes at once; those that fail to become ready come ever later.
+        """
+        if asked or status == 0:
+            return Verdict(False, status=max(0, status))
+        if not ready and not self._was_ready:
+            return Verdict(False, status=status if status > 0 else 1)
+        self._was_ready = True
+        self._failures = 0 if ready else self._failures + 1
+        if self._failures >= _MOST_FAILURES:
+            return Verdict(False, status=1)
+        self.restarts += 1
+        pause = 0.0 if ready else min(_LONGEST_PAUSE_S, 0.1 * 2 ** (self._failures - 1))
+        return Verdict(True, pause)
+
+
+class _Child:
+    """A daemon as a process, and what it says."""
+
+    def __init__(self, arguments: list[str], restarts: int) -> None:
+        self.ready = False
+        self._heard = time.monotonic()
+        self._line, theirs = socket.socketpair()
+        environment = {**os.environ, VARIABLE: f"{theirs.fileno()}:{restarts}"}
+        # Its notices go to the supervisor, which is the process that the service manager knows.
+        for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"):
+            environment.pop(name, None)
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "desdaemon", *arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                process_group=0,
+            )
+
+    def listen(self, seconds: float) -> bytes:
+        """What it has said, within so many seconds; empty where it said nothing or has ended."""
+        if not select.select([self._line], [], [], seconds)[0]:
+            return b""
+        try:
+            said = self._line.recv(4096)
+        except OSError:
+            said = b""
+        if not said:
+            # Its end is closed, so that it has ended or is about to.
+            time.sleep(0.01)
+        if said:
+            self._heard = time.monotonic()
+        self.ready = self.ready or READY in said
+        return said
+
+    @property
+    def silent(self) -> bool:
+        """Whether it was ready and says nothing any more."""
+        return self.ready and time.monotonic() - self._heard > SILENCE_S
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._line.close()
+
+
+class _Supervisor:
+    def __init__(self, arguments: list[str], log: Log) -> None:
+        self._arguments = arguments
+        self._log = log
+        self._policy = Policy()
+        self._child: _Child | None = None
+        self._asked: float | None = None
+        for number in _ENDING:
+            signal.signal(number, self._pass_on)
+
+    def _pass_on(self, number: int, frame: object) -> None:
+        self._asked = self._asked or time.monotonic()
+        notify("STOPPING=1")
+        if self._child is not None and self._child.process.poll() is None:
+            self._child.process.send_signal(number)
+
+    def run(self) -> int:
+        while True:
+            child = self._child = _Child(self._arguments, self._policy.restarts)
+            if self._asked:
+                child.process.terminate()
+            status = self._watch(child)
+            child.close()
+            verdict = self._policy.ended(status, ready=child.ready, asked=self._asked is not None)
+            if not verdict.restart:
+                return verdict.status
+            reason = f"signal {-status}" if status < 0 else f"status {status}"
+            self._log.error("daemon died", pid=child.process.pid, reason=reason, restarts=self._policy.restarts)
+            self._pause(verdict.pause_s)
+
+    def _watch(self, child: _Child) -> int:
+        """Wait for the end of a daemon; its status."""
+        told = False
+        while (status := child.process.poll()) is None:
+            said = child.listen(_TICK_S)
+            if READY in said and not told:
+                told = True
+                notify(f"READY=1\nMAINPID={os.getpid()}")
+            if ALIVE in said:
+                notify("WATCHDOG=1", patience_s=0)
+            if child.silent:
+                self._log.error("daemon silent", pid=child.process.pid, seconds=SILENCE_S)
+                child.process.kill()
+            if self._asked and time.monotonic() - self._asked > _END_S:
+                child.process.kill()
+        return status
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._asked and (left := until - time.monotonic()) > 0:
+            time.sleep(min(_TICK_S, left))
+
+
+def supervise(arguments: list[str]) -> int:
+    """Run ``desdaemon`` with these arguments and restart it; returns the exit status."""
+    return _Supervisor(arguments, Log()).run()
