@@ -47,6 +47,8 @@ complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l keys -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l insecure -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l data -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l limit -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l supervise -r
+complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l metrics -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-level -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-format -r
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
@@ -82,6 +84,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSO
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'simulate how searches share the threads'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a restarts -d 'kill a server while clients work'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a storm -d 'attack a server while clients check its answers'
 complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
