@@ -102,13 +102,6 @@ def best_first(moves: Iterable[Move]) -> list[Move]:
     return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
 
-def final_score(player: int, opponent: int) -> int:
-    """The score of a finished game for ``player``; the empties go to the winner."""
-    own, other = player.bit_count(), opponent.bit_count()
-    empties = 64 - own - other
-    return own - other + (empties if own > other else -empties if own < other else 0)
-
-
 class Book:
     """Positions and options, with no file. One thread at a time may change it; look-ups may run beside."""
 

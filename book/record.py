@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from desdaemon.protocol.othello import rules
+
 NO_SCORE = -127
 """Stands where no score is known."""
 
@@ -32,7 +34,7 @@ WIDE = 2
 FLAGS_KEPT = HUMAN
 """The flags that mean something outside memory."""
 
-START = (0x0000000810000000, 0x0000001008000000)
+START = rules.START
 """The initial position, which is canonical."""
 
 COUNTS = ("wins", "draws", "losses", "lines")

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.spelling import did_you_mean
 
 from .exports import SPEC
@@ -32,7 +33,6 @@ from .limits import Limits, level_limits
 from .result import Line
 from .search import Control, Searcher
 
-_START = (0x0000000810000000, 0x0000001008000000)
 _MAX = 64
 
 
@@ -85,7 +85,7 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
     dice = random.Random(seed)
     problems: list[Problem] = []
     while len(problems) < number:
-        player, opponent = _START
+        player, opponent = START
         while (player | opponent).bit_count() < _MAX - empties:
             legal = engine.board_moves(player, opponent)
             if not legal:
@@ -132,7 +132,7 @@ class Prototype:
     def perft_seconds(self, depth: int) -> float:
         """Processor time to count the lines of ``depth`` plies from the start, a pass being a ply."""
         begun = time.process_time()
-        self._perft(*map(self._board, _START), depth)
+        self._perft(*map(self._board, START), depth)
         return time.process_time() - begun
 
     def seconds(self, problems: Sequence[Problem], bits: int) -> float:
@@ -203,7 +203,7 @@ class Bench:
             seconds, leaves = [], 0
             for _ in range(max(3, self.repeat)):
                 begun = time.process_time()
-                leaves = perft(*_START, 11, mode, threads=1)
+                leaves = perft(*START, 11, mode, threads=1)
                 seconds.append(time.process_time() - begun)
             row = Row(f"perft 11 mode {mode}", statistics.median(seconds), leaves)
             if self.prototype is not None and mode == 1:

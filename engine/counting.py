@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from desdaemon.engine.compiler.library import load
+from desdaemon.protocol.othello.rules import START
 
 from .exports import SPEC
 from .memory import Block
 
-OPENING = (0x0000000810000000, 0x0000001008000000)
 """(player, opponent) of the opening position, Black to move."""
 
 _SLOT_BYTES = 16
@@ -121,7 +121,7 @@ def count_positions(depth: int, definition: int = 1) -> int:
         raise ValueError(f"definition {definition}: expected 1 (as moved), 2 (passes made) or 3 (unfinished games)")
     level = _Set(load(SPEC), _LEAST_SLOTS)
     # The opening board is its own smallest image.
-    level.add(*OPENING)
+    level.add(*START)
     for _ in range(depth):
         level = level.successors(definition)
     return level.boards

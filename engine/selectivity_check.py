@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.protocol.othello.rules import START
 
 from .exports import SPEC
 from .limits import SELECTIVITIES, Limits
@@ -22,7 +23,6 @@ EARLY = (28, 34, 40, 46)
 DEPTH = 10
 _CLOSE_TO = 30
 _RANDOM_PLIES = 16
-_START = (0x0000000810000000, 0x0000001008000000)
 
 
 class Share(NamedTuple):
@@ -44,7 +44,7 @@ def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> 
     dice = random.Random(seed * 100 + empties)
     found: list[tuple[int, int]] = []
     while len(found) < number:
-        player, opponent = _START
+        player, opponent = START
         while (player | opponent).bit_count() < 64 - empties:
             legal = engine.board_moves(player, opponent)
             if not legal:

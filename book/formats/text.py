@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.book import Book, final_score
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable
@@ -23,6 +23,7 @@ from desdaemon.book.options import Options, Rule, guessed_options
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry, mirror_move
 from desdaemon.book.storage.files import replacing
+from desdaemon.protocol.othello.rules import final_score
 
 _FIRST = "Xx*Bb#"
 _SECOND = "Oo0Ww"

@@ -18,11 +18,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from desdaemon.book.book import Book, final_score
+from desdaemon.book.book import Book
 from desdaemon.book.errors import within
 from desdaemon.book.negamax import reach
 from desdaemon.book.progress import Going, Stopped, silent
 from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
+from desdaemon.protocol.othello.rules import final_score
 
 from .rounds import Course, Outcome, Position, Task, Worker
 from .shrink import Shrunk, keep_only, root_row

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-from desdaemon.book.book import Book, Evaluate, final_score
+from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.errors import within
 from desdaemon.book.progress import Stopped
 from desdaemon.book.record import HUMAN, NO_MOVE, NO_SCORE, PASS, Entry
+from desdaemon.protocol.othello.rules import final_score
 
 Position = tuple[int, int]
 

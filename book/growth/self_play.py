@@ -6,11 +6,12 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from desdaemon.book.book import Book, final_score
+from desdaemon.book.book import Book
 from desdaemon.book.choose import Settings, choose
 from desdaemon.book.errors import within
 from desdaemon.book.progress import Stopped
 from desdaemon.book.record import MAX_LEVEL, NO_SCORE
+from desdaemon.protocol.othello.rules import final_score
 
 from .add import kept_positions
 from .game_results import learn_result

@@ -5,7 +5,8 @@ import referee
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.engine.counting import OPENING, count_positions, perft
+from desdaemon.engine.counting import count_positions, perft
+from desdaemon.protocol.othello.rules import START
 
 PERFT = {
     1: [1, 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288, 24571284, 212258800],
@@ -20,7 +21,7 @@ POSITIONS = {
 
 @pytest.mark.parametrize("mode", [1, 2])
 def test_perft_of_the_opening(mode: int) -> None:
-    assert [perft(*OPENING, depth, mode) for depth in range(12)] == PERFT[mode]
+    assert [perft(*START, depth, mode) for depth in range(12)] == PERFT[mode]
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4), st.sampled_from([1, 2]))
@@ -43,7 +44,7 @@ def test_perft_to_the_end_of_the_game_agrees_with_the_referee(seed: int, plies: 
 
 @pytest.mark.parametrize("mode", [1, 2])
 def test_threads_change_nothing(mode: int) -> None:
-    assert perft(*OPENING, 10, mode, threads=4) == PERFT[mode][10]
+    assert perft(*START, 10, mode, threads=4) == PERFT[mode][10]
 
 
 @pytest.mark.parametrize("definition", [1, 2, 3])
@@ -62,8 +63,8 @@ def test_positions_agree_with_the_referee() -> None:
         ((1, 1, 3), "0x1, 0x1: expected two 64-bit words that share no square"),
         ((1 << 64, 0, 3), "share no square"),
         ((-1, 0, 3), "share no square"),
-        ((*OPENING, -1), "depth -1: expected 0 or more plies"),
-        ((*OPENING, 3, 3), r"perft mode 3: expected 1 \(a pass is a ply\) or 2"),
+        ((*START, -1), "depth -1: expected 0 or more plies"),
+        ((*START, 3, 3), r"perft mode 3: expected 1 \(a pass is a ply\) or 2"),
     ],
 )
 def test_perft_refuses(arguments: tuple[int, ...], complaint: str) -> None:

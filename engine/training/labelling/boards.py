@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
 from desdaemon.engine.training.compiled import compiled, inlined
+from desdaemon.protocol.othello.rules import START
 
 Boards = NDArray[np.uint64]
 
-START_PLAYER = 0x0000000810000000
-START_OPPONENT = 0x0000001008000000
+START_PLAYER, START_OPPONENT = START
 NO_SQUARE = 255
 """Fills a game's move list after its last move."""
 
