@@ -44,8 +44,8 @@ def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
 </head>
 <body>
 <header>
-<h1><span class="stone black"></span>{escape(black)} <span class="against">against</span>
-<span class="stone white"></span>{escape(white)}</h1>
+<h1><span class="player"><span class="stone black"></span>{escape(black)}</span> <span class="against">against</span>
+<span class="player"><span class="stone white"></span>{escape(white)}</span></h1>
 <p>{f"{escape(about)} · " if about else ""}<strong>{result_text(analysis.result)}</strong> ({discs}) ·
 analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(analysis)}</p>
 </header>

@@ -26,6 +26,7 @@ svg{display:block;width:100%;height:auto}
 stroke-width:5;paint-order:stroke;filter:drop-shadow(0 0 2px #000)}
 .stone{display:inline-block;width:.72em;height:.72em;border-radius:50%;margin-right:.4em;border:1px solid #000}
 .stone.black{background:#161817;border-color:#888}.stone.white{background:#f7f5ee;border-color:#777}
+.player{display:inline-block}
 .steps{display:flex;gap:.4rem;align-items:center;margin-top:.8rem}.steps[hidden]{display:none}
 .steps input{flex:1;min-width:0;accent-color:var(--accent)}
 button{font:inherit;min-width:2.6rem;min-height:2.4rem;color:var(--ink);background:var(--page);

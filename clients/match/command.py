@@ -115,7 +115,7 @@ def command_line() -> Parser:
         "--tournament",
         choices=KINDS,
         default=KINDS[0],
-        help="of more than two programs: everybody against everybody (default), or the first against the others",
+        help="of more than two programs: each against each (default), or the first against the others",
     )
     add(
         "--games",

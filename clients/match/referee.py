@@ -46,7 +46,7 @@ class Terms(NamedTuple):
 class Finished(NamedTuple):
     """A finished game. ``score`` is Black's, empty squares to the winner; after a fault -64 or 64.
 
-    ``ending`` is one of `ENDINGS`, ``faulty`` the side that made it so (0 Black, 1 White, -1 nobody), ``note`` what
+    ``ending`` is one of `ENDINGS`, ``faulty`` the side that made it so (0 Black, 1 White, -1 none), ``note`` what
     happened. ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides have chosen, Black's first.
     """
 

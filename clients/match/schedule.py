@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 KINDS = ("round-robin", "gauntlet")
-"""Everybody against everybody, or the first program against all others."""
+"""Each program against each other one, or the first against all others."""
 
 
 class Place(NamedTuple):

@@ -188,7 +188,7 @@ class Match:
                     break
                 self._done.put((number, game))
                 if game.faulty >= 0:
-                    # Nobody knows what a program that has gone wrong believes.
+                    # After a fault the state of both programs is unknown.
                     for program in sides:
                         self._end(players.pop(program))
         except (BadInput, EngineFault) as error:

@@ -28,7 +28,7 @@ class Pairing(NamedTuple):
 class Ratings(NamedTuple):
     """Elo numbers whose mean is 0, and their errors with 95 % confidence.
 
-    Where somebody has won or lost everything against all others, or a group has, the likeliest numbers are infinite:
+    Where a program has won or lost everything against all others, or a group has, the likeliest numbers are infinite:
     each pairing then counts one drawn game more, and ``bounded`` is true. Programs that no chain of games connects
     have no ratings.
     """

@@ -130,7 +130,7 @@ def _many(found: Outcome) -> list[str]:
     if found.ratings:
         lines.append("Elo: the likeliest for all games together, their mean 0, with 95 % errors")
         if found.ratings.bounded:
-            lines.append("somebody has won or lost everything: each pairing counts a drawn game more in the ratings")
+            lines.append("a program has won or lost everything: each pairing counts a drawn game more in the ratings")
     return lines
 
 
