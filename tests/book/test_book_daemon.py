@@ -306,3 +306,12 @@ def test_finished_games_are_stored_in_other_protocols_too(protocol: str, line: s
     assert daemon.end() == 0, daemon.errors
     with open_store(path) as store:
         assert sum(store.book.table.results(store.book.table.find(*START))) == 1, (daemon.seen, daemon.errors)
+
+
+def test_a_piped_stop_ends_nothing_that_comes_after_it() -> None:
+    """All lines are there at once: the stop is heard long before the second book is begun."""
+    daemon = Daemon("-book-tasks", "1")
+    daemon.say("book new 1 6", "book deviate 30 60", "stop", "book new 1 6", "book deviate 3 6", "book info")
+    assert daemon.end() == 0, daemon.errors
+    assert re.search(rb"Book deviate 3 6\.\.\.finished", daemon.seen), (daemon.seen, daemon.errors)
+    assert b"stopped" in daemon.seen
