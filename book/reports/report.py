@@ -146,6 +146,8 @@ _COLUMNS = " move   score  bounds      grade         lines  level"
 
 def children_lines(found: Sequence[Child]) -> list[str]:
     """A table of all legal moves of a position of the book: those that the book does not know without anything."""
+    if not found:
+        return []
     games = any(child.results.games for child in found)
     lines = [_COLUMNS + ("  games" if games else "")]
     for child in found:

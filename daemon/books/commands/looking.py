@@ -38,7 +38,7 @@ def _show(run: Run) -> Result:
         raise BadInput(f"book show: {_OUTSIDE}")
     late = [DUE] if run.book.due else []
     moves = report.children_lines(run.books.children(position.player, position.opponent, run.going))
-    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, "", *moves, *late]}
+    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves, *late]}
 
 
 def _edits(run: Run) -> Result:
