@@ -27,6 +27,10 @@ HEADER = struct.Struct("<8sIIQQ")
 FRAME = struct.Struct("<IIQII")
 MAX_PAYLOAD = 1 << 26
 
+_NUMBER_AT = 8
+_LOOKED_FOR = 8
+"""After a frame that is not whole so many numbers are looked for."""
+
 
 class Kind(enum.IntEnum):
     """What a frame holds."""
@@ -93,12 +97,41 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
     return zlib.crc32(payload, zlib.crc32(struct.pack("<IIQ", length, kind, sequence), previous))
 
 
-def _plausible(data: bytes, at: int, sequence: int) -> bool:
-    """Whether a frame numbered ``sequence`` seems to begin at byte ``at``."""
-    if at + FRAME.size > len(data):
-        return False
-    length, kind, number, _, _ = FRAME.unpack_from(data, at)
-    return number == sequence and kind in _RECORD_BYTES and length <= MAX_PAYLOAD
+def _whole(data: bytes, at: int, sequence: int, previous: int) -> int:
+    """Where the frame ends that begins at byte ``at``, has this number and fits the checksum of the one before; 0 where
+    there is none."""
+    if not 0 <= at <= len(data) - FRAME.size:
+        return 0
+    length, kind, number, found, reserved = FRAME.unpack_from(data, at)
+    end: int = at + FRAME.size + length
+    if number != sequence or reserved or kind not in _RECORD_BYTES or end > len(data):
+        return 0
+    payload = data[at + FRAME.size : end]
+    return end if found == _checksum(length, kind, sequence, payload, previous) else 0
+
+
+def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
+    """Whether whole frames follow the one at byte ``at``, numbered ``sequence``, that is not whole itself.
+
+    The checksums are chained, so the next one proves itself by the checksum that is stored in this one, or, where that
+    was damaged, by the one that this one should have; a later one by its own successor.
+    """
+    length, kind, _, stored, _ = FRAME.unpack_from(data, at)
+    own = _checksum(length, kind, sequence, data[at + FRAME.size : at + FRAME.size + length], previous)
+    for later in range(sequence + 1, sequence + 1 + _LOOKED_FOR):
+        number = struct.pack("<Q", later)
+        place = data.find(number, at + 1)
+        while place >= 0:
+            here = place - _NUMBER_AT
+            if later == sequence + 1:
+                if _whole(data, here, later, stored) or _whole(data, here, later, own):
+                    return True
+            elif here >= 0 and here + FRAME.size <= len(data):
+                here_length, _, _, checksum, _ = FRAME.unpack_from(data, here)
+                if _whole(data, here + FRAME.size + here_length, later + 1, checksum):
+                    return True
+            place = data.find(number, place + 1)
+    return False
 
 
 def scan(path: Path, data: bytes, *, salvage: bool = False, going: Going = silent) -> Scan:
@@ -130,7 +163,7 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, going: Going = silen
             and found == _checksum(length, kind, sequence, payload, checksum)
         )
         if not good:
-            if not salvage and end < len(data) and _plausible(data, end, expected + 1):
+            if not salvage and _followed(data, at, expected, checksum):
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
         size = _RECORD_BYTES[Kind(kind)]

@@ -206,6 +206,11 @@ class Books:
         if opened.store is None:
             opened.book.recorder = Unsaved()
         before, self._opened, self._path = self._opened, opened, path
+        if path is not None and os.access(path.resolve().parent, os.W_OK):
+            from desdaemon.book.storage.arena import ARENA
+
+            # What does not fit into memory lies beside the book, where there is room for a book.
+            ARENA.folder = path.resolve().parent
         if before is not None and before.store is not None and before.store is not opened.store:
             before.store.close()
 
@@ -389,6 +394,8 @@ class Books:
         from desdaemon.books.commands.registry import WORK, explained
 
         command, book = run.command, self.book
+        if not run.caller.remote:
+            self._limit_memory(run.caller.settings)
         threads = run.caller.settings.book_tasks or processors()
         with explained(command.name):
             try:
@@ -426,6 +433,12 @@ class Books:
         opened = self._opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
+
+    def _limit_memory(self, settings: Settings) -> None:
+        """Follow the option `book-memory`."""
+        from desdaemon.book.storage.arena import ARENA
+
+        ARENA.limit = settings.book_memory << 20
 
     def _try_commit(self) -> None:
         from desdaemon.book.errors import BookError

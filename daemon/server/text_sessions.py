@@ -66,7 +66,7 @@ NEVER = frozenset(
 )
 """What cannot be given from afar: work on many files at once, and other protocols; `book` goes by its commands."""
 
-SHARED_OPTIONS = frozenset(("hash-table-size", "book-tasks"))
+SHARED_OPTIONS = frozenset(("hash-table-size", "book-tasks", "book-memory"))
 """Options of the engine's memory and of the threads of book jobs, which are everybody's: setting them changes nothing.
 """
 

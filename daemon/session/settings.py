@@ -56,6 +56,7 @@ class Settings:
         self.book_learn_results = False
         self.book_check = False
         self.book_tasks = 0
+        self.book_memory = 0
         self.auto_store = False
         self._idle: dict[str, Value] = {}
 

@@ -124,6 +124,15 @@ OPTIONS = (
     Option(
         "book-tasks", (), "int", "Threads for the searches of book commands; 0: all processors.", 0, 256, edax=False
     ),
+    Option(
+        "book-memory",
+        (),
+        "int",
+        "MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any.",
+        0,
+        1 << 24,
+        edax=False,
+    ),
     Option("auto-store", (), "bool", "Store each finished game in the book, and count its result."),
     _idle("cpu", "flag", "Bind threads to processors."),
     _idle("info", "flag", "Debugging output."),

@@ -217,6 +217,30 @@ def test_flipped_bits_in_the_journal_are_never_believed(tmp_path: Path) -> None:
     assert refused > len(content) // 2
 
 
+def test_flipped_bits_are_told_from_a_torn_end_but_in_the_last_entry(tmp_path: Path) -> None:
+    path, _, sizes = journaled(tmp_path)
+    log = journal_path(path)
+    content = log.read_bytes()
+    for byte in range(len(content)):
+        for bit in (byte % 8, (byte + 3) % 8):
+            flipped = bytearray(content)
+            flipped[byte] ^= 1 << bit
+            if byte < sizes[-2]:
+                with pytest.raises(Unreadable):
+                    journal.scan(log, bytes(flipped))
+            else:
+                assert journal.scan(log, bytes(flipped)).end == sizes[-2]
+    # Two entries in a row, and an entry that lost some bytes: what follows them proves itself.
+    for spoilt in (
+        content[: sizes[1] + 30] + b"?" * (sizes[3] - sizes[1] - 40) + content[sizes[3] - 10 :],
+        content[: sizes[1] + 30] + content[sizes[1] + 35 :],
+    ):
+        with pytest.raises(Unreadable, match="later ones follow it"):
+            journal.scan(log, spoilt)
+    # A crash leaves a beginning, whatever is behind it in the file system's block.
+    assert journal.scan(log, content[: sizes[2] + 50] + bytes(4000)).end == sizes[2]
+
+
 @given(st.binary(max_size=200), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_are_a_journal_a_torn_end_or_refused(content: bytes, whole_header: bool) -> None:

@@ -169,4 +169,5 @@ complete -c desdaemon -n '__fish_use_subcommand' -o book-registered-only -d 'Pla
 complete -c desdaemon -n '__fish_use_subcommand' -o book-learn-results -d 'Make the line of each lost game that is stored less attractive to its loser'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'See whether a move that the book does not know is better'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0: all processors'
-complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book'
+complete -c desdaemon -n '__fish_use_subcommand' -o book-memory -r -d 'MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any'
+complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book, and count its result'
