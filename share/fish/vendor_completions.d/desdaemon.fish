@@ -23,7 +23,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play 
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l names -r -d 'what to call them'
-complete -c desdaemon -n '__fish_seen_subcommand_from match' -l tournament -r -d 'of more than two programs: everybody against everybody (default), or the first against the others'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l tournament -r -d 'of more than two programs: each against each (default), or the first against the others'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l games -r -d 'games of each two programs; default 20, or every opening of the file with both colours'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l openings -r -d 'begin with these games (txt ggf sgf pgn wtb edx) or positions (obf fen epd)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l plies -r -d 'play no more moves of an opening of the file than this'
