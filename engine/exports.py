@@ -37,4 +37,11 @@ SPEC = Spec(
         "positions_copy": "void(u64,i64,u64,i64)",
         "positions_expand": "i64(u64,i64,i64,u64,i64,i64)",
     },
+    {
+        **{
+            name: name
+            for name in ("board_moves", "board_flip", "board_symmetric", "board_canonical_symmetry", "known_move")
+        },
+        "search_shallow": "search_root",
+    },
 )

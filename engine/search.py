@@ -58,6 +58,8 @@ __all__ = ["Control", "Known", "Searcher"]
 
 ALL_MOVES = (1 << 64) - 1
 _NO_LIMIT = (1 << 64) - 1
+_SHALLOW = 3
+"""Plies of a step that takes less time than to give the GIL up and win it back."""
 
 _OLD = 200
 """The date from which clearing goes over the whole table: dates end at `LAST_DATE`."""
@@ -481,9 +483,11 @@ class Searcher:
         """One call of the compiled search, by all threads where sharing is exact and pays."""
         main = self._contexts[0]
 
+        search = self._engine.search_shallow if step.depth <= _SHALLOW else self._engine.search_root
+
         def run(context: Context) -> int:
             return int(
-                self._engine.search_root(
+                search(
                     context.address, job.player, job.opponent, low, high, step.depth, step.selectivity, allowed, hint
                 )
             )

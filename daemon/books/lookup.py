@@ -10,9 +10,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.othello.notation import move_text
+from desdaemon.protocol.wire.codec import Prepared
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
@@ -33,7 +35,7 @@ WHILE_CHANGING_S = 0.2
 
 _AT_ONCE = 500
 _ATTEMPTS = 2
-_NOTHING: Data = {"found": False}
+_NOTHING = Prepared({"found": False})
 
 
 class Looks:
@@ -44,7 +46,7 @@ class Looks:
         self._books = books
         self._jobs = jobs
         self._mistake = mistake
-        self._kept: dict[tuple[int, int, bool], Data] = {}
+        self._kept: dict[tuple[int, int, bool], Prepared] = {}
         self._grades: Grades | None = None
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
@@ -52,7 +54,7 @@ class Looks:
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def get(self, player: int, opponent: int, *, children: bool = False) -> Data | None:
+    def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
         """What the book knows; None when it takes longer to tell, see `later`.
 
         With ``children`` of the position after each legal move too.
@@ -67,10 +69,12 @@ class Looks:
                 self._keep(player, opponent, children, data)
         return data
 
-    def _keep(self, player: int, opponent: int, children: bool, data: Data) -> None:
-        if len(self._kept) >= MOST_KEPT:
-            self._kept.clear()
-        self._kept[player, opponent, children] = data
+    def _keep(self, player: int, opponent: int, children: bool, data: Prepared) -> None:
+        kept = self._kept
+        if len(kept) >= MOST_KEPT:
+            for oldest in list(islice(kept, MOST_KEPT // 10)):
+                kept.pop(oldest, None)
+        kept[player, opponent, children] = data
 
     def _freshen(self) -> None:
         """Drop what may not be true any more."""
@@ -83,7 +87,7 @@ class Looks:
         self._kept = {}
         self._grades = None
 
-    def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Data | None:
+    def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
         """The answer; None when ``most`` positions are not enough for a grade."""
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
@@ -92,13 +96,13 @@ class Looks:
 
         for _ in range(_ATTEMPTS):
             try:
-                return self._told(look, player, opponent, children, most)
+                return Prepared(self._told(look, player, opponent, children, most))
             except TooMany:
                 return None
             except (Stale, IndexError):
                 # Positions came or went meanwhile.
                 self._grades = None
-        return look_data(look, "")
+        return Prepared(look_data(look, ""))
 
     def _told(self, look: Look, player: int, opponent: int, children: bool, most: int | None) -> Data:
         from desdaemon.book.reports.children import children as children_of
@@ -118,14 +122,18 @@ class Looks:
         """Have ``answer`` called with what the book knows, from another thread."""
 
         def look() -> None:
-            kept = self._kept
-            data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
-            assert data is not None
-            if kept is self._kept:
-                self._keep(player, opponent, children, data)
-            answer(data)
+            answer(self.find(player, opponent, children=children))
 
         self.defer(look, lambda: answer(_NOTHING))
+
+    def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
+        """What the book knows, however long it takes; for work that was deferred."""
+        kept = self._kept
+        data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
+        assert data is not None
+        if kept is self._kept:
+            self._keep(player, opponent, children, data)
+        return data
 
     @property
     def waiting(self) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.commands.book import BadParameter, find_book_command, values_by_name
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import read_line
+from desdaemon.protocol.wire.codec import Prepared, PreparedList
+from desdaemon.protocol.wire.messages import LONGEST_BOARD, LONGEST_MOVES, RequestError
+from desdaemon.protocol.wire.positions import KnownLines, read_line
 from desdaemon.session.settings import Settings
 
 from .files import Forbidden
@@ -20,6 +22,7 @@ from .service import Books, Caller, NoBook
 
 if TYPE_CHECKING:
     from desdaemon.operations.registry import Data, Request
+    from desdaemon.protocol.othello.notation import Position
     from desdaemon.protocol.wire.messages import Operation
     from desdaemon.server.metrics import Health
     from desdaemon.server.text_sessions import Texts
@@ -33,6 +36,10 @@ _OF_A_DIALOGUE = frozenset(("on", "off", "randomness"))
 _OF_A_MOMENT = frozenset(("book.analyze",))
 """Operations that are no jobs, but too long for the loop of the sockets: a whole game."""
 
+
+_LINES_KEPT = 50_000
+_AT_ONCE_S = 0.004
+_OF_A_POSITION = {"board": LONGEST_BOARD, "moves": LONGEST_MOVES}
 
 NONE, OPENING, OPEN = "none", "opening", "open"
 """States of the book in `status`, beside `FAILED`: its file could not be opened."""
@@ -50,6 +57,7 @@ class BookOperations:
         self._settings = settings
         self._texts = texts
         self._health = health
+        self._known_lines = KnownLines(_LINES_KEPT)
         self._looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
 
@@ -89,14 +97,67 @@ class BookOperations:
 
     def get(self, request: Request, admit: Callable[[], None]) -> None:
         """`book.get`; ``admit`` is called where it takes its time."""
-        position = read_line(request.values).last
         children = bool(request.values.get("children"))
+        if request.values.get("positions") is not None:
+            self._get_many(request, admit, children=children)
+            return
+        position = self._known_lines.last(request.values)
         data = self._looks.get(position.player, position.opponent, children=children)
         if data is not None:
             request.final(data)
             return
         admit()
         self._looks.later(position.player, position.opponent, request.final, children=children)
+
+    def _get_many(self, request: Request, admit: Callable[[], None], *, children: bool) -> None:
+        """The answers in the order of the positions: here as long as it takes no time, the rest beside the loop."""
+        values = request.values
+        if "board" in values or "moves" in values:
+            raise RequestError("bad_request", "positions and a position are given: expected one of them", "positions")
+        items = values["positions"]
+        if any(not item.keys() <= _OF_A_POSITION.keys() for item in items):
+            request.warnings.append("positions: a map has keys other than board and moves")
+        found: list[Prepared] = []
+        until = time.perf_counter() + _AT_ONCE_S
+        for number, item in enumerate(items):
+            at = self._position(number, item)
+            data = self._looks.get(at.player, at.opponent, children=children)
+            if data is None or time.perf_counter() > until:
+                admit()
+                self._looks.defer(
+                    lambda: self._get_rest(request, items, found, children=children),
+                    lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+                )
+                return
+            found.append(data)
+        request.final(PreparedList({"results": found}))
+
+    def _get_rest(self, request: Request, items: list[Data], found: list[Prepared], *, children: bool) -> None:
+        try:
+            for number in range(len(found), len(items)):
+                if request.over:
+                    return
+                at = self._position(number, items[number])
+                found.append(self._looks.find(at.player, at.opponent, children=children))
+        except RequestError as error:
+            request.fail(error)
+        else:
+            request.final(PreparedList({"results": found}))
+
+    def _position(self, number: int, item: Data) -> Position:
+        """The position of an item; raises `RequestError`."""
+        for name, longest in _OF_A_POSITION.items():
+            text = item.get(name)
+            if text is not None and (type(text) is not str or len(text) > longest):
+                raise RequestError(
+                    "bad_request",
+                    f"positions {number}: {name}: expected a text of at most {longest} characters",
+                    "positions",
+                )
+        try:
+            return self._known_lines.last(item)
+        except RequestError as error:
+            raise RequestError(error.code, f"positions {number}: {error.message}", "positions") from None
 
     def aside(self, request: Request, work: Callable[[], Data]) -> None:
         """Answer with what ``work`` gives, beside the loop of the sockets."""

@@ -8,7 +8,7 @@ from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import read_line, read_moves
+from desdaemon.protocol.wire.positions import read_last, read_line, read_moves
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
@@ -46,10 +46,10 @@ def read_questions(values: Data, default_level: int) -> list[Question]:
         given = next((name for name in _LIMITING if values.get(name) is not None), None)
         if given is not None:
             raise RequestError("bad_request", f"until and {given} are both given: expected one of them", given)
-    line = read_line(values)
     plies = values.get("plies")
     if plies is None:
-        return [_question(values, line.last, -1, default_level)]
+        return [_question(values, read_last(values), -1, default_level)]
+    line = read_line(values)
     wrong = next((ply for ply in plies if not 0 <= ply < len(line.positions)), None)
     if wrong is not None:
         last = len(line.positions) - 1

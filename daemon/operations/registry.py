@@ -20,7 +20,7 @@ from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import Operation, RequestError
-from desdaemon.protocol.wire.positions import read_line
+from desdaemon.protocol.wire.positions import read_last
 from desdaemon.search.accounts import account_of
 from desdaemon.server.metrics import Health
 
@@ -392,6 +392,11 @@ class Operations:
             "book": book,
             "problems": [*problems, *self.health.problems],
             "memory_mb": self.health.memory_mb,
+            "loop": {
+                "longest_turn_ms": round(1000 * self.health.longest_turn_s, 3),
+                "longest_request_ms": round(1000 * self.health.longest_operation[0], 3),
+                "longest_request": self.health.longest_operation[1],
+            },
             "clients": self.health.clients,
             "pid": os.getpid(),
         }
@@ -410,7 +415,7 @@ class Operations:
         self.analyses.ask(request, lambda: self.admit(request, positions))
 
     def _legal(self, request: Request) -> None:
-        position = read_line(request.values).last
+        position = read_last(request.values)
         moves = [move_text(move).lower() for move in squares(position.moves)]
         if not moves and position.must_pass:
             moves = ["pa"]

@@ -213,8 +213,10 @@ class Search:
 
     def _open_moves(self) -> int:
         """The moves to be searched."""
-        settled = {found["move"] for found in self._settled}
         allow = self.question.allow
+        if not self._settled:
+            return allow
+        settled = {found["move"] for found in self._settled}
         return allow & ~sum(1 << move for move in rules.squares(allow) if move_name(move) in settled)
 
     def _progress(self, rank: int, line: Line) -> None:

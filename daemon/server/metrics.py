@@ -30,6 +30,10 @@ class Health:
         self.counters: dict[str, int] = {}
         """Things that should not happen often, by name."""
         self._problems: dict[str, str] = {}
+        self.longest_turn_s = 0.0
+        """The longest time in which the loop of the sockets did not look at them."""
+        self.longest_operation: tuple[float, str] = (0.0, "")
+        """The longest time that taking one request kept that loop, and the operation."""
         self._begun = time.monotonic()
         self._handled: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -57,6 +61,8 @@ class Health:
         """A request was taken, which kept the one who takes them busy for so long."""
         self._handled[operation] = self._handled.get(operation, 0) + 1
         self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
+        if seconds > self.longest_operation[0]:
+            self.longest_operation = seconds, operation
         self._seconds += seconds
 
     def refused(self, code: str) -> None:

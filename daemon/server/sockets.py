@@ -164,6 +164,7 @@ class Sockets:
                 self._tidy()
                 self._chores()
                 self._flush()
+            self._health.longest_turn_s = max(self._health.longest_turn_s, time.monotonic() - self.poller.woke)
         except Exception:
             self._health.mistake("loop")
 

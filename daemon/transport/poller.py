@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable
 
 READ, WRITE, LEFT = 1, 2, 4
@@ -20,6 +21,8 @@ class Poller:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}
+        self.woke = 0.0
+        """When the last wait was over."""
 
     def register(self, descriptor: int, mask: int, handler: Handler) -> None:
         """Begin to watch a descriptor; with a mask of 0 for the end of the connection only."""
@@ -38,9 +41,11 @@ class Poller:
     def poll(self, seconds: float) -> None:
         """Wait for at most so long and call the functions of those that are ready."""
         handlers = self._handlers
+        found = self._epoll.poll(seconds)
+        self.woke = time.monotonic()
         ready = [
             (descriptor, handlers[descriptor], events)
-            for descriptor, events in self._epoll.poll(seconds)
+            for descriptor, events in found
             if descriptor in handlers
         ]
         for descriptor, handler, events in ready:

@@ -47,20 +47,25 @@ class Spec(NamedTuple):
 
     ``exports`` is the module that defines this, as its ``SPEC``; ``modules`` are those with the kernels that Python
     calls, ``entries`` these kernels and their signatures.
+
+    ``quick`` are entries that take microseconds, by the names under which they are to be had, which may be others. They
+    are called with the GIL: to give it up and win it back takes longer as soon as several threads search.
     """
 
     name: str
     exports: str
     modules: tuple[str, ...]
     entries: Mapping[str, str]
+    quick: Mapping[str, str] = {}
 
 
 _C_TYPES: dict[str, Any] = {"i64": ctypes.c_int64, "u64": ctypes.c_uint64, "void": None}
 
 
-def _prototype(signature: str) -> Any:
+def _prototype(signature: str, *, quick: bool = False) -> Any:
     returns, _, arguments = signature.replace(" ", "").rstrip(")").partition("(")
-    return ctypes.CFUNCTYPE(_C_TYPES[returns], *(_C_TYPES[a] for a in arguments.split(",") if a))
+    kind = ctypes.PYFUNCTYPE if quick else ctypes.CFUNCTYPE
+    return kind(_C_TYPES[returns], *(_C_TYPES[a] for a in arguments.split(",") if a))
 
 
 _IMPORTS = re.compile(r"^(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n#]*))|import +([\w., ]+))", re.MULTILINE)
@@ -341,9 +346,9 @@ while view:
 
 
 class Library:
-    """Loaded machine code: one attribute for each entry, a C function that runs without the GIL."""
+    """Loaded machine code: one attribute for each entry, a C function that runs without the GIL unless it is quick."""
 
-    def __init__(self, code: bytes, entries: Mapping[str, str]) -> None:
+    def __init__(self, code: bytes, entries: Mapping[str, str], quick: Mapping[str, str] | None = None) -> None:
         import llvmlite.binding as llvm
 
         from .target import host_target, target_machine
@@ -357,6 +362,9 @@ class Library:
             if not address:
                 raise LibraryError(f"the compiled library lacks {name}")
             setattr(self, name, _prototype(signature)(address))
+        for name, entry in (quick or {}).items():
+            address = self._engine.get_function_address(f"desdaemon_{entry}")
+            setattr(self, name, _prototype(entries[entry], quick=True)(address))
         if os.environ.get("DESDAEMON_PERF_MAP"):
             from .perf_map import append
 
@@ -383,5 +391,5 @@ def load(spec: Spec, tell: Tell | None = None) -> Library:
             code = read_cached(spec)
             if code is None:
                 code = compile_library(spec, tell)
-            library = _loaded[spec.name] = Library(code, spec.entries)
+            library = _loaded[spec.name] = Library(code, spec.entries, spec.quick)
         return library

@@ -7,6 +7,8 @@ to the winner, seen from ``player``.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 FULL = 0xFFFF_FFFF_FFFF_FFFF
 PASS = 64
 """The move number of a forced pass."""
@@ -196,9 +198,17 @@ def canonical(player: int, opponent: int) -> tuple[int, int]:
     return canonical_with_symmetry(player, opponent)[:2]
 
 
+@lru_cache(4096)
 def canonical_with_symmetry(player: int, opponent: int) -> tuple[int, int, int]:
     """The canonical pair and the symmetry that leads to it from the position given."""
-    return min((transform(player, s), transform(opponent, s), s) for s in range(8))
+    return min(zip(_images(player), _images(opponent), range(8), strict=True))
+
+
+def _images(bits: int) -> tuple[int, ...]:
+    """A mask under symmetries 0 to 7, each made from one before."""
+    files, ranks = _mirror_files(bits), _mirror_ranks(bits)
+    images = (bits, files, ranks, _mirror_ranks(files))
+    return (*images, *map(_transpose, images))
 
 
 def floating_discs(player: int, opponent: int) -> int:

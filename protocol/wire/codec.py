@@ -18,9 +18,37 @@ MAX_BODY = 1 << 20
 """Bytes of a request."""
 
 _LARGEST_MAP = 4096
+_NAMES = {str}
 _LONGEST_LIST = 1 << 12
 _MOST_CONTAINERS = 1 << 15
 _CONTAINER_MARKS = bytes((*range(0x80, 0xA0), *range(0xDC, 0xE0)))
+
+
+class Prepared(dict[str, Any]):
+    """A map that is sent again and again: its bytes are made once. It must not change."""
+
+    __slots__ = ("_packed",)
+
+    def packed(self) -> bytes:
+        """The map as msgpack."""
+        try:
+            return self._packed
+        except AttributeError:
+            self._packed: bytes = _packed(self)
+            return self._packed
+
+
+class PreparedList(Prepared):
+    """A map of one list whose items are prepared."""
+
+    __slots__ = ()
+
+    def packed(self) -> bytes:
+        """See `Prepared.packed`."""
+        ((name, items),) = self.items()
+        head = b"\x81" + msgpack.packb(name) + msgpack.Packer().pack_array_header(len(items))
+        packed: bytes = head + b"".join([item.packed() for item in items])
+        return packed
 
 
 class WireError(BadInput):
@@ -33,7 +61,19 @@ def is_structured(body: bytes) -> bool:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """A message as msgpack; raises `WireError` for values that have no place in one."""
+    """A message as msgpack; raises `WireError` for values that have no place in one.
+
+    Its ``data`` may be `Prepared`.
+    """
+    data = message.get("data")
+    if isinstance(data, Prepared):
+        # A message has fewer than fifteen keys, so that its first byte counts them.
+        rest = _packed({key: value for key, value in message.items() if key != "data"})
+        return b"".join((bytes((rest[0] + 1,)), rest[1:], b"\xa4data", data.packed()))
+    return _packed(message)
+
+
+def _packed(message: dict[str, Any]) -> bytes:
     try:
         packed: bytes = msgpack.packb(message, unicode_errors="replace")
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -59,6 +99,6 @@ def decode(body: bytes) -> dict[str, Any]:
         message = msgpack.unpackb(body, max_array_len=_LONGEST_LIST, max_map_len=_LARGEST_MAP)
     except Exception as error:
         raise WireError(f"the body is not msgpack: {type(error).__name__} {error}"[:200].rstrip()) from None
-    if not isinstance(message, dict) or not all(isinstance(key, str) for key in message):
+    if not isinstance(message, dict) or not set(map(type, message)) <= _NAMES:
         raise WireError("the body is not a map with names for keys: expected {v, id, op, args}")
     return message

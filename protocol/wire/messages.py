@@ -34,6 +34,9 @@ MOST_ITEMS = 20_000
 MOST_LINES_OF_FILE = 100_000
 """Positions of a batch in a file."""
 
+MOST_POSITIONS = 1000
+"""Positions of one `book.get`."""
+
 MOST_RESULTS = 1000
 """Results of a batch in one reply."""
 
@@ -54,6 +57,7 @@ FEATURES = {
     "cancel.data": "Errors that end an `analyze` have `data`, what was found; `keep` with `cancel` makes it a final.",
     "book": "`book.get`, and operations for the commands of the book.",
     "book.get.children": "`children` with `book.get`.",
+    "book.get.many": "`positions` with `book.get`: many look-ups in one request.",
     "book.reopen": "`book.reopen`: a book that another process writes is read anew.",
     "events": "Events on a PUB socket.",
     "jobs": "`jobs`, and `job` with `cancel`.",
@@ -212,9 +216,13 @@ BASIC_OPERATIONS = (
     Operation("cache.clear", (), ADMIN, "Forget the analyses that are kept."),
     Operation(
         "book.get",
-        (*POSITION, Argument("children", "flag", "Tell of every legal move what the book knows where it leads.")),
+        (
+            *POSITION,
+            Argument("children", "flag", "Tell of every legal move what the book knows where it leads."),
+            Argument("positions", "maps", "Instead: maps of `board` and `moves`, each optional.", 0, MOST_POSITIONS),
+        ),
         READER,
-        "What the book knows of a position.",
+        "What the book knows of a position, or of several.",
     ),
     Operation("jobs", (), READER, "The book jobs that wait, run, or ended lately, and the batches that are kept."),
     Operation(
@@ -247,6 +255,11 @@ BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
 
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
+_ARGUMENTS = {operation.name: {argument.name: argument for argument in operation.arguments} for operation in OPERATIONS}
+_REQUIRED = {
+    operation.name: [found for found in operation.arguments if found.required and found.kind != "book"]
+    for operation in OPERATIONS
+}
 
 
 def find_operation(name: str) -> Operation | None:
@@ -303,6 +316,8 @@ def check_request(message: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
 
 def unknown_keys(message: dict[str, Any]) -> list[str]:
     """A warning for each key of a request that means nothing beside `v`, `id`, `op` and `args`."""
+    if message.keys() <= _KEYS:
+        return []
     unknown = [key for key in message if key not in _KEYS]
     return [f"unknown key {quoted(key)}: arguments are in args" for key in unknown[:_MOST_WARNINGS]]
 
@@ -314,15 +329,16 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
     """
     values: dict[str, Any] = {}
     warnings: list[str] = []
+    arguments = _ARGUMENTS[operation.name]
     for name, value in args.items():
-        argument = operation.argument(name)
+        argument = arguments.get(name)
         if argument is None:
             if len(warnings) < _MOST_WARNINGS:
                 warnings.append(f"{operation.name} has no argument {quoted(str(name))}")
         elif value is not None:
             values[argument.name] = _checked(argument, value)
-    for argument in operation.arguments:
-        if argument.required and argument.kind != "book" and argument.name not in values:
+    for argument in _REQUIRED[operation.name]:
+        if argument.name not in values:
             raise RequestError(
                 "bad_request", f"{argument.name} is missing: expected {argument.expected}", argument.name
             )

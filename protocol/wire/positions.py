@@ -14,6 +14,7 @@ from desdaemon.protocol.othello.notation import (
     parse_board,
     parse_move,
     parse_moves,
+    square_of,
 )
 
 from .messages import RequestError
@@ -36,6 +37,54 @@ class Line(NamedTuple):
     def last(self) -> Position:
         """The position after all moves."""
         return self.positions[-1]
+
+
+class KnownLines:
+    """Positions by the words that named them, for those who name the same ones, or ones near them, again and again."""
+
+    def __init__(self, most: int) -> None:
+        """At most ``most`` are kept."""
+        self._most = most
+        self._known: dict[tuple[str | None, str | None], Position] = {}
+
+    def last(self, args: dict[str, Any]) -> Position:
+        """The position that ``board`` and ``moves`` name, after all moves; raises `RequestError`."""
+        board, moves = args.get("board"), args.get("moves")
+        known = self._known
+        found = known.get((board, moves))
+        if found is None:
+            if len(known) >= self._most:
+                known.clear()
+            before = known.get((board, moves[:-2])) if moves else None
+            move = square_of(moves[-2:]) if moves and before is not None else None
+            found = read_last(args) if before is None or move is None else _after(before, move, args)
+            known[board, moves] = found
+        return found
+
+
+def _after(position: Position, move: int, args: dict[str, Any]) -> Position:
+    try:
+        return position.after(move)
+    except rules.IllegalMove:
+        # A pass that was left out, or a message that names the move among all.
+        return read_line(args).last
+
+
+def read_last(args: dict[str, Any]) -> Position:
+    """The last position of `read_line`, sooner where the moves are written as `moves_text` writes them."""
+    text, moves = args.get("board"), args.get("moves")
+    position = START if text is None else read_board(text)
+    if not moves:
+        return position
+    player, opponent, black = position
+    for at in range(0, len(moves), 2):
+        square = square_of(moves[at : at + 2])
+        turned = rules.flips(player, opponent, square) if square is not None else 0
+        if square is None or not turned:
+            # A pass, another way to write it, or a move that is not legal.
+            return read_line(args).last
+        player, opponent, black = opponent ^ turned, player | turned | 1 << square, not black
+    return Position(player, opponent, black)
 
 
 def read_line(args: dict[str, Any]) -> Line:

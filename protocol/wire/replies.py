@@ -63,9 +63,15 @@ SHAPES: dict[str, tuple[Field, ...]] = {
         _field("problems", "[str]", "What does not work at present, a line each; none where everything does."),
         _some("batches", "batches", "Absent without a data folder."),
         _field("memory_mb", "float", "Resident memory, 10^6 bytes."),
+        _field("loop", "loop", "How long the thread that owns the sockets was busy with one thing."),
         _field("clients", "int", "Clients that are known."),
         _field("pid", "int", "The daemon's process."),
         _some("accounts", "[account]", "What each key has had since the start; for an admin alone."),
+    ),
+    "loop": (
+        _field("longest_turn_ms", "float", "The longest time in which it did not look at its sockets."),
+        _field("longest_request_ms", "float", "The longest time that it took to take one request."),
+        _field("longest_request", "str", "The operation of that request."),
     ),
     "account": (
         _field("key", "str", "The key's name, or how clients without one come."),
@@ -157,6 +163,7 @@ SHAPES: dict[str, tuple[Field, ...]] = {
         _some("leaf", "leaf or nil", "The best move that leaves the book; nil where every move leads into it."),
         _some("children", "[child]", "Of each legal move that the book knows, best first; only where asked for."),
     ),
+    "looks": (_field("results", "[look]", "In the order of `positions`."),),
     "results": (
         _field("won", "float", "Games that the side to move won; weights, so not always whole."),
         _field("drawn", "float", "Drawn games."),
@@ -261,7 +268,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
     "batch.results": ("page",),
     "batch.forget": ("forgotten",),
     "cache.clear": ("cleared",),
-    "book.get": ("look",),
+    "book.get": ("look", "looks"),
     "jobs": ("jobs",),
     "cancel": ("cancelled",),
     "shutdown": ("nothing",),

@@ -58,6 +58,7 @@ def test_every_operation_and_every_shape_is_described() -> None:
         ("analyze", {"moves": "f5d6", "plies": [0, 1, 2], "level": 9}, "game"),
         ("book.get", {"moves": "f5"}, "look"),
         ("book.get", {"moves": "f5", "children": True}, "look"),
+        ("book.get", {"positions": [{"moves": "f5"}, {"moves": "d3"}]}, "looks"),
         ("book.get", {"moves": "f5d6c3d3c4"}, "look"),
         ("jobs", {}, "jobs"),
         ("cancel", {"target": 10**6}, "cancelled"),

@@ -1,0 +1,95 @@
+"""`book.get` of many positions in one request, and answers whose bytes are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from operated import Operated
+
+from desdaemon.books import wire
+from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire.messages import MOST_POSITIONS, RequestError
+from desdaemon.protocol.wire.positions import KnownLines, read_line
+
+LINES = ["", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5f6", "d3", "f5d6c3d3c4"]
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    daemon = Operated(tmp_path)
+    daemon.final("book.new", {"level": 1, "depth": 20})
+    daemon.final("book.store", {"moves": "f5d6c3d3"})
+    return daemon
+
+
+def items() -> list[dict[str, Any]]:
+    return [{"moves": line} for line in LINES] + [{}, {"board": "-" * 64 + "X"}]
+
+
+def test_answers_are_those_of_single_requests_in_order(daemon: Operated) -> None:
+    single = [daemon.final("book.get", item) for item in items()]
+    assert any(found["found"] for found in single)
+    assert not all(found["found"] for found in single)
+    assert daemon.final("book.get", {"positions": items()}) == {"results": single}
+    assert daemon.final("book.get", {"positions": []}) == {"results": []}
+
+
+def test_what_takes_long_is_answered_beside_the_loop(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = daemon.final("book.get", {"positions": items()})
+    monkeypatch.setattr(wire, "_AT_ONCE_S", -1.0)
+    assert daemon.final("book.get", {"positions": items()}) == wanted
+    wrong = daemon.ask("book.get", {"positions": [{}, {}, {"moves": "a1"}]})
+    assert wrong["error"]["code"] == "illegal_move"
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ({"positions": [{}] * (MOST_POSITIONS + 1)}, "bad_request"),
+        ({"positions": [{"moves": 7}]}, "bad_request"),
+        ({"positions": [{"moves": ["f5"]}]}, "bad_request"),
+        ({"positions": [{"board": "X" * 10_000}]}, "bad_request"),
+        ({"positions": ["f5"]}, "bad_request"),
+        ({"positions": [{"moves": "a1"}]}, "illegal_move"),
+        ({"positions": [{"board": "XX"}]}, "bad_position"),
+        ({"positions": [{}], "moves": "f5"}, "bad_request"),
+    ],
+)
+def test_bad_lists_are_refused(daemon: Operated, args: dict[str, Any], code: str) -> None:
+    reply = daemon.ask("book.get", args)
+    assert reply["error"]["code"] == code
+    assert reply["error"]["field"] == "positions"
+
+
+def test_unknown_keys_of_a_position_give_a_warning(daemon: Operated) -> None:
+    reply = daemon.ask("book.get", {"positions": [{"moves": "f5", "mvoes": "d6"}]})
+    assert reply["type"] == "final"
+    assert len(reply["warnings"]) == 1
+
+
+def test_kept_bytes_are_the_bytes_of_the_message() -> None:
+    plain = {"found": True, "score": -4, "links": [{"move": "f5", "score": -4}], "leaf": None}
+    one, many = codec.Prepared(plain), codec.PreparedList({"results": [codec.Prepared(plain), codec.Prepared({})]})
+    for data in (one, many):
+        for _ in range(2):
+            message = {"v": 1, "id": 7, "type": "final", "seq": 0, "data": data, "warnings": ["w"]}
+            assert msgpack.unpackb(codec.encode(message)) == message
+
+
+def test_known_lines_name_the_same_positions() -> None:
+    known = KnownLines(5)
+    passing = "f5f4c3f6g7"
+    for _ in range(2):
+        for line in [*LINES, "F5 D6", "f5d6 c3", passing]:
+            assert known.last({"moves": line}) == read_line({"moves": line}).last
+    assert known.last({}) == START
+    for line in ("f5d6a1", "f5d6x9", "f5d6c3c3"):
+        with pytest.raises(RequestError) as caught:
+            known.last({"moves": line})
+        with pytest.raises(RequestError) as wanted:
+            read_line({"moves": line})
+        assert (caught.value.code, caught.value.message) == (wanted.value.code, wanted.value.message)
