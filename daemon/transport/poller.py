@@ -43,11 +43,7 @@ class Poller:
         handlers = self._handlers
         found = self._epoll.poll(seconds)
         self.woke = time.monotonic()
-        ready = [
-            (descriptor, handlers[descriptor], events)
-            for descriptor, events in found
-            if descriptor in handlers
-        ]
+        ready = [(descriptor, handlers[descriptor], events) for descriptor, events in found if descriptor in handlers]
         for descriptor, handler, events in ready:
             if handlers.get(descriptor) is handler:
                 handler(_mask(events))
