@@ -177,7 +177,7 @@ def test_verbose_shows_every_search_with_its_board(dialogue: BookDialogue) -> No
     assert shown.count("  A B C D E F G H") == 2 * searches
     assert sum("|principal variation" in line.replace(" principal", "principal") for line in shown) == searches
     assert sum("%" in line or line.startswith("    2   ") for line in shown) == searches
-    assert any("turn (O)" in line for line in shown)
-    assert any("turn (*)" in line for line in shown)
+    assert any("O to move" in line for line in shown)
+    assert any("* to move" in line for line in shown)
     dialogue.say("book verbose 1")
     assert len(dialogue.lines("book deviate 6 8")) == 1
