@@ -15,7 +15,7 @@ ARGS ?=
 help:
 	@echo "make run         start the daemon on the standard streams (ARGS='-level 16' passes options)"
 	@echo "make test        linters, types and the test suite"
-	@echo "make acceptance  the tests that take minutes each; says which programs for them are missing"
+	@echo "make acceptance  the tests that take minutes each; build/acceptance/log names missing programs"
 	@echo "make lint        linters and types only"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
 	@echo "make warmup      compile the search for this machine"
@@ -44,8 +44,11 @@ lint: $(VENV)/.installed-dev
 test: lint compiled
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
 
+# The log is kept, and says at its beginning and its end what could not be tried for want of a program.
 acceptance: $(VENV)/.installed-dev compiled
-	$(BIN)/python -m pytest -m slow -rs --timeout=3600 $(ARGS)
+	@mkdir -p build/acceptance
+	@bash -o pipefail -c '{ $(BIN)/python tests/support/programs.py && \
+	  $(BIN)/python -m pytest -m slow -rs --timeout=3600 $(ARGS); } 2>&1 | tee build/acceptance/log'
 
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
 define install
