@@ -1,6 +1,6 @@
 """desdaemon as a player of the Arena of rust-reversi: its boards come in, squares go out. Run as a script.
 
-The last argument is the colour; a line is ``ping``, or 64 squares with X for Black: each board is set up, not played to.
+The last argument is the colour; a line is ``ping``, or 64 squares with X for Black: each board is set up.
 """
 
 from __future__ import annotations
