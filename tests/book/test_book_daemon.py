@@ -303,6 +303,11 @@ def test_finished_games_are_stored_in_other_protocols_too(protocol: str, line: s
                 daemon.say("move PA")
         daemon.say(line.format(side="black" if mover else "white", move=referee.name(move)))
         mover, position = not mover, table.play(*position, move)
+    journal = path.with_name("b.book.journal")
+    before, until = journal.stat().st_size, time.monotonic() + 60
+    # Its end waits for it, but not for ever.
+    while journal.stat().st_size < before + 5 * 80 and time.monotonic() < until:
+        time.sleep(0.1)
     assert daemon.end() == 0, daemon.errors
     with open_store(path) as store:
         assert sum(store.book.table.results(store.book.table.find(*START))) == 1, (daemon.seen, daemon.errors)
