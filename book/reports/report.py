@@ -154,7 +154,7 @@ def children_lines(found: Sequence[Child]) -> list[str]:
         name = move_name(child.move).lower()
         name = f"[{name}]" if child.kind is LINK else f"<{name}>" if child.kind is LEAF else f" {name} "
         if not child.kind:
-            lines.append(f" {name}")
+            lines.append(f" {name}".rstrip())
             continue
         bounds = f"[{child.lower:+d}, {child.upper:+d}]" if child.lower is not None else ""
         level = "hand" if child.human else str(child.level) if child.level >= 0 else "?"
