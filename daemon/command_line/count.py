@@ -37,14 +37,29 @@ def command_line() -> Parser:
         help="1: as they are right after the move; 2: with forced passes made; 3: as 2, without games that are over; "
         "all three unless given",
     )
+    flips = kind("flips", _flips, "discs turned by a move, mean and deviation by ply, over random games")
+    flips.add_argument("--games", type=whole(1, 10**9), default=100_000, metavar="N", help="games (default 100000)")
+    flips.add_argument("--seed", type=whole(0, 10**9), default=1, metavar="N", help="which games (default 1)")
+    draws = kind("draws", _draws, "the shortest drawn games that begin with f5, listed (a minute or two)")
+    draws.add_argument("--most", type=whole(2, 20), default=20, metavar="N", help="plies at most (default 20)")
+    stoner = kind("stoner", _stoner, "a shortest line of play that ends in a Stoner (half a minute)")
+    stoner.add_argument("--most", type=whole(2, 14), default=13, metavar="N", help="plies at most (default 13)")
+    stoner.add_argument("--all", action="store_true", help="all lines of that length that begin with f5")
     return parser
 
 
 def main(arguments: list[str]) -> int:
-    """Count; the exit status: 0, 1 where memory is short, 2 for a bad command line."""
+    """Count; the exit status: 0, 1 where memory is short or nothing can be compiled, 2 for a bad command line."""
     asked = command_line().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = asked.run
-    return run(asked)
+
+    from desdaemon.engine.compiler.library import LibraryError
+
+    try:
+        return run(asked)
+    except LibraryError as error:
+        sys.stderr.write(f"desdaemon count: {error}\n")
+        return 1
 
 
 def _dialogue(asked: argparse.Namespace) -> int:
@@ -67,3 +82,21 @@ def _positions(asked: argparse.Namespace) -> int:
         sys.stderr.write(f"desdaemon count: positions {asked.depth}: {error}\n")
         return 1
     return 0
+
+
+def _flips(asked: argparse.Namespace) -> int:
+    from .studies import flips
+
+    return flips(asked.games, asked.seed)
+
+
+def _draws(asked: argparse.Namespace) -> int:
+    from .studies import draws
+
+    return draws(asked.most)
+
+
+def _stoner(asked: argparse.Namespace) -> int:
+    from .studies import stoner
+
+    return stoner(asked.most, asked.all)

@@ -1,0 +1,65 @@
+"""The counts' library, compiled at its first use on a machine, and how far a count is."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from desdaemon.engine.compiler.library import Library, load
+
+from .exports import SPEC
+
+Progress = Callable[[str, int, int], None]
+"""Told what is done, how much of it, and of how much."""
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """A `Progress` that says nothing."""
+
+
+def kernels(progress: Progress = silent) -> Library:
+    """The library; raises LibraryError."""
+
+    def tell(line: str) -> None:
+        done, _, total = line.partition(" ")[0].partition("/")
+        progress("compiling", int(done), int(total))
+
+    return load(SPEC, tell)
+
+
+LINE_BYTES = 64
+"""A line of play as the kernels note it: a byte for each move, 64 for a pass, the last byte their number."""
+
+
+def noted_lines(address: int, number: int) -> list[list[int]]:
+    """The lines that a kernel has noted there."""
+    found = []
+    for at in range(number):
+        line = ctypes.string_at(address + LINE_BYTES * at, LINE_BYTES)
+        found.append(list(line[: line[-1]]))
+    return found
+
+
+def write_moves(address: int, moves: list[int]) -> None:
+    """Put moves where a kernel keeps those that it has made."""
+    ctypes.memmove(address, bytes(moves), len(moves))
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_parallel(work: Callable[[Given], Found], items: Iterable[Given], threads: int) -> Iterator[Found]:
+    """What ``work`` makes of each item, in order, on some threads; an interrupt is noticed between two items."""
+    pool = ThreadPoolExecutor(max(1, threads))
+    try:
+        yield from pool.map(work, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
