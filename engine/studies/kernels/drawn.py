@@ -84,7 +84,7 @@ def cell_of(seed, shape, joined):
 
 @kernel("i64(u64,u64,i64,i64)")
 def can_be_even(shape, joined, half, whole):
-    """Whether no cell has more than ``half`` discs; for a ``whole`` shape, whether some cells together have that many."""
+    """Whether no cell has more than ``half`` discs; for a ``whole`` one, whether some cells together have as many."""
     left = shape
     sums = U(1)
     while left != U(0):
