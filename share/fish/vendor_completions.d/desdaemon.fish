@@ -69,10 +69,13 @@ complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
 complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play of so many plies'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
-complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes'
+complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a flips
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a draws
+complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
