@@ -277,7 +277,7 @@ class Jobs:
     def listed(self) -> list[Job]:
         """The jobs that wait, run, or ended lately, oldest first."""
         with self._lock:
-            return list(self._jobs.values())
+            return sorted(self._jobs.values(), key=lambda job: job.started)
 
     def find(self, number: int) -> Job | None:
         """The job of that id, as long as it is listed."""

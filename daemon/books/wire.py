@@ -14,6 +14,7 @@ from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.messages import LONGEST_BOARD, LONGEST_MOVES, RequestError
 from desdaemon.protocol.wire.positions import KnownLines, read_line
 from desdaemon.session.settings import Settings
+from desdaemon.system.paths import Hidden
 
 from .files import Forbidden
 from .jobs import CANCELLED, FAILED, Job, Jobs
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from desdaemon.protocol.wire.messages import Operation
     from desdaemon.server.metrics import Health
     from desdaemon.server.text_sessions import Texts
-    from desdaemon.system.paths import Hidden
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
@@ -78,7 +78,7 @@ class BookOperations:
             "dirty": self._dirty(),
             "state": OPENING if loading else OPEN if book is not None else FAILED if reason else NONE,
             "writable": book is not None and not reason,
-            "reason": self._hidden.removed(reason),
+            "reason": self._hidden.removed(Hidden(os.path.dirname(books.file)).removed(reason)),  # noqa: PTH120
             "holder": books.holder,
         }
         if loading:

@@ -218,7 +218,7 @@ SHAPES: dict[str, tuple[Field, ...]] = {
     ),
     "forgotten": (_field("forgotten", "bool", "True."),),
     "cleared": (_field("forgotten", "int", "Positions whose analyses were kept."),),
-    "jobs": (_field("jobs", "[job]", "By number; of book jobs that are over the last hundred."),),
+    "jobs": (_field("jobs", "[job]", "Oldest first; of book jobs that are over the last hundred."),),
     "job": (
         _field("job", "int", "Its number."),
         _field("op", "str", "The operation that it carries out."),

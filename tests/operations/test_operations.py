@@ -400,3 +400,18 @@ def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Opera
     go_on.set()
     handing.join()
     assert not client.parting
+
+
+def test_the_folder_of_a_book_from_elsewhere_is_not_told(tmp_path: Path) -> None:
+    daemon = Operated(tmp_path / "data")
+    local = Client("stdio", "admin", remote=False)
+    book = tmp_path / "elsewhere" / "a.book"
+    book.parent.mkdir()
+    daemon.final("book.new", {"level": 0, "depth": 2}, local)
+    daemon.final("book.save", {"file": str(book)}, local)
+    other = Operated(tmp_path / "data")
+    other.final("book.load", {"file": str(book)}, local)
+    status = other.final("status")
+    assert status["book"]["path"] == "a.book"
+    assert status["book"]["reason"]
+    assert str(tmp_path) not in str(status)
