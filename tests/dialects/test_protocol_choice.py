@@ -7,7 +7,7 @@ import json
 import pytest
 from live import converse
 
-from desdaemon.cli import USAGE, _named_protocol, read_arguments, usage
+from desdaemon.cli import _named_protocol, read_arguments, usage
 from desdaemon.dialects.protocols import MODULES, NAMES, spoken
 
 FIRST = {
@@ -24,7 +24,6 @@ def test_by_option(protocol: str) -> None:
     assert {read_arguments(arguments).protocol for arguments in asked} == {protocol}
     assert read_arguments([]).protocol == "text"
     assert "{" not in usage()
-    assert usage() != USAGE
     assert protocol == "text" or protocol in usage()
 
 
