@@ -8,7 +8,7 @@ anew, refuses.
 import logging
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +52,8 @@ class Saved(NamedTuple):
     path: Path
     header: snapshot.Header
     entries: dict[tuple[int, int], Entry]
-    keys: np.ndarray
+    keys: list[list[int]]
+    content: bytes
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     assert header.results_at
     assert header.wide
     entries = {entry[:2]: entry for entry in map(book.table.entry, range(len(book)))}
-    return Saved(path, header, entries, book.table.keys())
+    return Saved(path, header, entries, book.table.keys().tolist(), path.read_bytes())
 
 
 @pytest.fixture(autouse=True)
@@ -99,24 +100,26 @@ def refused(work: Callable[[], object]) -> None:
         work()
 
 
-def flipped(saved: Saved, byte: int, rng: random.Random) -> Iterator[str]:
+def put_byte(path: Path, at: int, value: int) -> None:
+    with path.open("r+b", buffering=0) as stream:
+        stream.seek(at)
+        stream.write(bytes([value]))
+
+
+def flipped(saved: Saved, byte: int, rng: random.Random, *, thorough: bool) -> str:
     """Flip a bit of the file, look, and say how it was found; flip it back."""
-    content = saved.path.read_bytes()
-    bit = 1 << rng.randrange(8)
-    with saved.path.open("r+b") as stream:
-        stream.seek(byte)
-        stream.write(bytes([content[byte] ^ bit]))
+    value = saved.content[byte]
+    put_byte(saved.path, byte, value ^ 1 << rng.randrange(8))
+    before = saved.path.stat()
     try:
-        spoilt = saved.path.read_bytes()
         try:
             opened = open_store(saved.path)
         except Unreadable:
-            yield "opening"
-            return
+            return "opening"
         with opened:
             table = opened.book.table
             seen = "the rest"
-            for key in rng.choices(saved.keys.tolist(), k=20):
+            for key in rng.choices(saved.keys, k=20):
                 entry = opened.book.entry(*key)
                 assert entry in (None, saved.entries[tuple(key)])
                 if entry is None:
@@ -126,14 +129,16 @@ def flipped(saved: Saved, byte: int, rng: random.Random) -> Iterator[str]:
                 assert table.guard.damage is not None
             refused(table.check_all)
             refused(opened.save)
-            refused(opened.book.negamax)
             refused(lambda: opened.book.put(Entry(1, 2)))
-            refused(lambda: verify(opened.book))
+            if thorough:
+                refused(opened.book.negamax)
+                refused(lambda: verify(opened.book))
             assert opened.damage
-        assert saved.path.read_bytes() == spoilt
-        yield seen
+        after = saved.path.stat()
+        assert (after.st_ino, after.st_size, after.st_mtime_ns) == (before.st_ino, before.st_size, before.st_mtime_ns)
+        return seen
     finally:
-        saved.path.write_bytes(content)
+        put_byte(saved.path, byte, value)
 
 
 @pytest.mark.parametrize("flips", [96, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -141,8 +146,10 @@ def test_no_flipped_bit_is_used_or_written_back(flips: int, saved: Saved, never_
     rng = random.Random(5)
     found: dict[str, set[str]] = {}
     for region, (first, end) in regions(saved.header).items():
-        for _ in range(flips // len(regions(saved.header))):
-            found.setdefault(region, set()).update(flipped(saved, rng.randrange(first, end), rng))
+        for number in range(flips // len(regions(saved.header))):
+            seen = flipped(saved, rng.randrange(first, end), rng, thorough=number % 10 == 0)
+            found.setdefault(region, set()).add(seen)
+    assert saved.path.read_bytes() == saved.content
     for region in ("header", "page", "checksums", "segment table", "wide counts"):
         assert found[region] == {"opening"}, region
     assert found["records"] >= {"the rest", "look-up"} or flips < 1000
