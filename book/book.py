@@ -270,8 +270,10 @@ class Book:
         self._begin_change()
         with self.table.lock:
             row, _ = self.table.insert(entry.player, entry.opponent)
-            with self._replacing(np.array([row])):
-                self.table.write(row, entry)
+            counts = self._counts
+            if counts is not None and row < counts.rows:
+                counts.replaced_one(self.table.entry(row), entry)
+            self.table.write(row, entry)
         self.file_links = None
         self.touch((row,))
         self.recorder.changed(row)
@@ -281,7 +283,7 @@ class Book:
     def _replacing(self, rows: Rows) -> Iterator[None]:
         """Keep the counts while the records in rows change."""
         counts = self._counts
-        if counts is None or (len(rows) == 1 and rows[0] >= counts.rows):
+        if counts is None:
             yield
             return
         old = self.table.records(rows)

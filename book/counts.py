@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .chunks import CHUNK_ROWS, Records, Rows, address
 from .compiled import kernels
 from .progress import Going, silent, slices
-from .record import PASS
+from .record import PASS, Entry
 from .table import Table
 
 Tally = npt.NDArray[np.int64]
@@ -85,6 +85,14 @@ class Counts:
         counted = rows < self.rows
         self._count(old[counted], -1)
         self._count(new[counted], 1)
+
+    def replaced_one(self, old: Entry, new: Entry) -> None:
+        """The same of one position, in less time."""
+        for entry, sign in ((old, -1), (new, 1)):
+            self.tally[_KINDS + 128 + entry.level] += sign
+            self.tally[_KINDS + 384 + entry.score] += sign
+            if entry.has_leaf:
+                self.tally[_LEAVES * 65 + entry.empties] += sign
 
     def _count_rows(self, table: Table, rows: Rows, limit: int, sign: int) -> None:
         """Count what rows have by empty squares, with links to rows below ``limit`` only."""
