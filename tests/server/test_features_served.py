@@ -122,3 +122,17 @@ def test_a_batch_survives_kills(tmp_path: Path, kills: int) -> None:
         assert not list((served.data / "batches").glob("*.batch"))
     assert sorted(result["item"] for result in fetched) == list(range(number))
     assert all(result["id"] == f"p{result['item']}" and "data" in result for result in fetched)
+
+
+def test_games_of_files_by_the_wire(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, Peer(served.ipc) as peer:
+        (served.data / "games").mkdir()
+        for seed in range(3):
+            (served.data / "games" / f"g{seed}.txt").write_text(line_of(seed, 60) + "\n")
+        peer.final("book.new", {"level": 0, "depth": 8})
+        for files, number in ((["games"], 3), (["games/g*.txt"], 3), (["games/g1.txt", "games/g2.txt"], 2)):
+            assert peer.final("book.add", {"files": files, "unsearched": True})["games"] == number
+            checked = peer.final("book.check", {"files": files})
+            assert checked["good"] + checked["bad"] > 0
+        assert peer.refused("book.add", {"files": ["../games"]}) == "forbidden"
+        assert "3 games of 3 files" in peer.text('book add "games/*.txt" --unsearched')
