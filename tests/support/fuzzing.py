@@ -45,8 +45,8 @@ TEMPLATES = {
         "{id}final_score|{id}set_game {word}|{id}gogui-play_sequence {colour} {square} {colour} {square}|"
         "{id}gogui-rules_legal_moves|{id}gogui-rules_board|{id}gogui-rules_side_to_move|{id}desdaemon-hint {number}|"
         "{id}desdaemon-hint_gfx|{id}loadsgf {word}|{id}{word} {word}|{id}|# {word}|{id}desdaemon-book {word}|"
-        "{id}gogui-setup {colour} {square}|{id}gogui-setup_player {colour}|{id}gogui-param {word} {number}|{id}gogui-param|"
-        "{id}gogui-param level {number}|{id}set_level {number}|{id}lz-genmove_analyze {colour} {number}"
+        "{id}gogui-setup {colour} {square}|{id}gogui-setup_player {colour}|{id}gogui-param {word} {number}|"
+        "{id}gogui-param|{id}gogui-param level {number}|{id}set_level {number}|{id}lz-genmove_analyze {colour} {number}"
     ),
     "nboard": (
         "nboard {number}|set game %G|set game {word}|set depth {number}|set contempt {number}|move {square}|"
