@@ -254,6 +254,21 @@ class Bench:
             seconds.append(time.process_time() - begun)
         return [Row("evaluation", statistics.median(seconds), number)]
 
+    def short(self) -> list[Row]:
+        """Level 5, one thread, wall time: what short questions cost without a server."""
+        number = 500
+        problems = [found for empties in range(41, 53, 3) for found in random_problems(number, empties, empties)]
+        searcher = Searcher(weights=self.weights)
+        seconds, nodes = [], 0
+        for _ in range(self.repeat):
+            searcher.clear()
+            nodes, begun = 0, time.perf_counter()
+            for problem in problems:
+                empties = _MAX - (problem.player | problem.opponent).bit_count()
+                nodes += searcher.search(problem.player, problem.opponent, level_limits(5, empties)).nodes
+            seconds.append(time.perf_counter() - begun)
+        return [Row("level 5, random positions", statistics.median(seconds), nodes, f"{len(problems)} searches")]
+
     def threads(self) -> list[Row]:
         """The same exact solves with one thread and with all processors, wall time."""
         rows = []
@@ -399,6 +414,7 @@ _MEASUREMENTS: dict[str, str] = {
     "solve": "exact scores of the fforum problems",
     "midgame": "levels 12, 16 and 21",
     "eval": "incremental evaluations",
+    "short": "searches of level 5 one after the other, wall time",
     "threads": "one thread against all",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",

@@ -17,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import zmq
 
@@ -25,29 +24,13 @@ from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
 
 from .daemon import BenchDaemon, Peer, random_line
+from .figures import Figure, percentile
 from .load import mixed_load
+from .sharing import holds, many, rates, shares, waits
 
 _CLIENTS = 200
 _IDLE = 1_000
 _SETTLE_S = 1.0
-
-
-class Figure(NamedTuple):
-    """What was measured, in which unit, and what was aimed at: at most or at least so much; None is no aim."""
-
-    name: str
-    value: float
-    unit: str
-    aim: float | None = None
-    at_least: bool = False
-    note: str = ""
-
-    @property
-    def reached(self) -> bool:
-        """Whether it is as good as was aimed at."""
-        if self.aim is None:
-            return True
-        return self.value >= self.aim if self.at_least else self.value <= self.aim
 
 
 def command_line() -> Parser:
@@ -130,11 +113,6 @@ def table(figures: list[Figure], samples: list[tuple[float, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def percentile(values: list[float], percent: float) -> float:
-    """The smallest value that is not less than so many percent of them."""
-    return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]
-
-
 def _ping(daemon: BenchDaemon, divisor: int) -> list[Figure]:
     figures = []
     with Peer(daemon.ipc) as load:
@@ -159,7 +137,7 @@ def _book(daemon: BenchDaemon, divisor: int) -> list[Figure]:
             rate = peer.throughput("book.get", [{"moves": line} for line in found], 100_000 // divisor, window)
             one = statistics.median(peer.timed("book.get", {"moves": found[5]}) for _ in range(2_000 // divisor))
     return [
-        Figure("book.get, in flight on one connection", rate, "/s", 20_000, True, f"{window} in flight"),
+        Figure("book.get, in flight on one connection", rate, "/s", 25_000, True, f"{window} in flight"),
         Figure("book.get, one after another, p50", 1000 * one, "ms"),
     ]
 
@@ -227,6 +205,11 @@ def _end(daemon: BenchDaemon, divisor: int) -> list[Figure]:
 MEASUREMENTS: dict[str, Callable[[BenchDaemon, int], list[Figure]]] = {
     "ping": _ping,
     "book": _book,
+    "many": many,
+    "rates": rates,
+    "waits": waits,
+    "shares": shares,
+    "holds": holds,
     "fairness": _fairness,
     "idle": _idle,
     "partials": _partials,

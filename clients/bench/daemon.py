@@ -84,6 +84,13 @@ class BenchDaemon:
             peer.ask("analyze", {"level": 1})
         return self
 
+    def beside(self, *arguments: str) -> str:
+        """What another `desdaemon` with these arguments prints; raises `DaemonError`."""
+        done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True)
+        if done.returncode:
+            raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
+        return done.stdout
+
     def end(self) -> float:
         """Ask it to end; seconds until it has."""
         began = time.perf_counter()

@@ -451,6 +451,8 @@ class RunQueue:
                 best = running
                 break
             if running.is_short(now):
+                over = running.began + (SHORT_S - running.used_s) / running.granted + _MOMENT_S
+                soonest = min(soonest, max(over, now + _MOMENT_S))
                 continue
             after, lag = self._turn_ends(task, running, now)
             if after > now:
@@ -466,6 +468,9 @@ class RunQueue:
         """When a running task has had its turn with regard to one that waits, and by how much it is ahead of it."""
         slice_s = running.slice_s()
         lag = self._lag(task, running, now)
+        if lag is not None and running.short:
+            # It was started because it was short; a turn it has to wait for.
+            return now, lag - SHORT_S
         if lag is not None:
             # Less would only exchange the two, and the one that waits may have no other task to make up for it.
             lag -= slice_s / 2

@@ -1,0 +1,28 @@
+"""What a bench has measured."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Figure(NamedTuple):
+    """What was measured, in which unit, and what was aimed at: at most or at least so much; None is no aim."""
+
+    name: str
+    value: float
+    unit: str
+    aim: float | None = None
+    at_least: bool = False
+    note: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is as good as was aimed at."""
+        if self.aim is None:
+            return True
+        return self.value >= self.aim if self.at_least else self.value <= self.aim
+
+
+def percentile(values: list[float], percent: float) -> float:
+    """The smallest value that is not less than so many percent of them."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]

@@ -1,0 +1,116 @@
+"""What the decisions make of simulated loads: waits, shares, and that nobody starves."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from desdaemon.search import simulation
+from desdaemon.search.shares import Purpose, Task
+from desdaemon.search.simulation import Figure, Load, Simulation
+
+
+def reached(figures: list[Figure]) -> None:
+    assert [figure for figure in figures if not figure.reached] == []
+
+
+def test_a_short_question_is_answered_at_once_on_a_busy_machine() -> None:
+    reached(simulation.short_questions(seconds=60))
+
+
+def test_shares_do_not_depend_on_the_number_of_connections() -> None:
+    reached(simulation.connections(seconds=100))
+
+
+def test_text_sessions_do_not_starve_analyses() -> None:
+    reached(simulation.text_swarm(seconds=60))
+
+
+def test_short_questions_beyond_a_share_wait() -> None:
+    reached(simulation.throttled())
+
+
+def test_a_book_job_and_questions_go_on_beside_each_other() -> None:
+    reached(simulation.book_job())
+
+
+@pytest.mark.slow
+def test_a_crowd_on_a_large_machine() -> None:
+    reached(simulation.crowd(seconds=60))
+
+
+def test_weights_are_no_walls() -> None:
+    load = Load(2)
+    for purpose in (Purpose.INTERACTIVE, Purpose.ANALYSIS, Purpose.BOOK, Purpose.BATCH):
+        load.stream(purpose.name, "k", purpose.name, lambda: load.dice.uniform(0.1, 1), in_flight=4, purpose=purpose)
+    load.machine.run(300)
+    shares = [load.machine.by_purpose[purpose] / load.machine.busy_s for purpose in Purpose if purpose != Purpose.IDLE]
+    assert shares == sorted(shares, reverse=True)
+    assert min(shares) > 0.01
+
+
+CLIENTS = st.lists(
+    st.tuples(st.integers(0, 2), st.floats(0.01, 3), st.integers(1, 4), st.sampled_from([0.0, 0.0, 0.1])),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 4), CLIENTS)
+def test_threads_are_never_idle_and_nobody_waits_for_ever(
+    slots: int, clients: list[tuple[int, float, int, float]]
+) -> None:
+    load = Load(slots)
+    for number, (key, work_s, in_flight, pause_s) in enumerate(clients):
+        load.stream(
+            f"{number}",
+            f"key {key}",
+            f"client {number}",
+            lambda work_s=work_s: work_s,
+            in_flight=in_flight,
+            pause_s=pause_s,
+        )
+    idle = 0.0
+    machine = load.machine
+    while machine.now < 60:
+        machine.run(machine.now + 0.05)
+        idle += 0.05 * min(machine.queue.free, machine.queue.waiting)
+    assert idle == 0
+    # Each client's share of the worst case, in which all of the others want everything, with its work in flight.
+    for number, (_, work_s, in_flight, _) in enumerate(clients):
+        fair_s = 60 * slots / (3 * 8)
+        if work_s * in_flight < fair_s / 4:
+            assert load.waits[f"{number}"], number
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 3), st.lists(st.integers(1, 8), min_size=2, max_size=3), st.floats(0.1, 0.8))
+def test_busy_keys_have_equal_shares(slots: int, connections: list[int], longest_s: float) -> None:
+    load = Load(slots)
+    for key, number in enumerate(connections):
+        for client in range(number):
+            load.stream(
+                "any", f"{key}", f"{key} {client}", lambda: load.dice.uniform(0.001, longest_s), in_flight=max(4, slots)
+            )
+    load.machine.run(60)
+    shares = [load.machine.by_key[f"{key}"] for key in range(len(connections))]
+    assert max(shares) - min(shares) < 0.1 * sum(shares) / len(shares)
+
+
+def test_quotas_hold() -> None:
+    machine = Simulation(4, key_share=50)
+    for number in range(8):
+        machine.submit(Task(Purpose.ANALYSIS, "greedy", number), simulation.ENDLESS_S)
+    machine.run(30)
+    assert machine.by_key["greedy"] == pytest.approx(60)
+
+
+def test_what_begins_short_has_no_turn_when_it_goes_on() -> None:
+    # Each question of the one is short when it comes; the other's wait as long ones, and would never be searched.
+    load = Load(1)
+    for key in ("one", "other"):
+        load.stream(key, key, key, lambda: load.dice.uniform(0.001, 0.5), in_flight=4)
+    load.machine.run(60)
+    assert load.machine.by_key["one"] == pytest.approx(30, rel=0.05)
