@@ -99,7 +99,7 @@ class _Polite:
         while True:
             began = time.monotonic()
             try:
-                right = await asyncio.wait_for(kind(client, dice), _PATIENCE_S)
+                wrong = await asyncio.wait_for(kind(client, dice), _PATIENCE_S)
             except TimeoutError:
                 self._fault(f"no answer to {kind.__name__} within {_PATIENCE_S:.0f} s")
                 return
@@ -112,31 +112,35 @@ class _Polite:
                 return
             times.append(1000 * (time.monotonic() - began))
             self.answers += 1
-            if not right:
-                self._fault(f"a wrong answer to {kind.__name__}")
+            if wrong:
+                self._fault(f"a wrong answer to {kind.__name__}: {wrong}")
             return
 
-    async def _ping(self, client: AsyncClient, dice: random.Random) -> bool:
-        return await client.request("ping") == {}
+    async def _ping(self, client: AsyncClient, dice: random.Random) -> str:
+        found = await client.request("ping")
+        return "" if found == {} else str(found)
 
-    async def _legal(self, client: AsyncClient, dice: random.Random) -> bool:
+    async def _legal(self, client: AsyncClient, dice: random.Random) -> str:
         line = random_line(dice, dice.randrange(40))
-        return set((await client.legal(moves=line)).moves) == _legal_moves(line)
+        moves = (await client.legal(moves=line)).moves
+        return "" if set(moves) == _legal_moves(line) else f"{line}: {moves}"
 
-    async def _look(self, client: AsyncClient, dice: random.Random) -> bool:
+    async def _look(self, client: AsyncClient, dice: random.Random) -> str:
         line = dice.choice(list(self._book))
         look = await client.book_get(moves=line)
-        return look.found and look.score == self._book[line]
+        return "" if look.found and look.score == self._book[line] else f"{line}: {look}"
 
-    async def _text(self, client: AsyncClient, dice: random.Random) -> bool:
-        # On one's own board, so that requests beside it do not matter; one line is one request.
+    async def _text(self, client: AsyncClient, dice: random.Random) -> str:
+        # One line is one request, so that what is asked beside it does not matter.
         out, err = await client.text("version")
-        return "desdaemon" in (out + err).lower()
+        return "" if "desdaemon" in (out + err).lower() else out + err
 
-    async def _analyse(self, client: AsyncClient, dice: random.Random) -> bool:
+    async def _analyse(self, client: AsyncClient, dice: random.Random) -> str:
         line = random_line(dice, dice.randrange(4, 40))
         found = await client.analyze(moves=line, level=3, book="ignore")
-        return found.best is not None and found.best.move in _legal_moves(line) and abs(found.best.score) <= 64
+        legal = _legal_moves(line)
+        right = not legal if found.best is None else found.best.move in legal and abs(found.best.score) <= 64
+        return "" if right else f"{line}: {found}"
 
 
 def _legal_moves(line: str) -> set[str]:
