@@ -50,6 +50,8 @@ class Looks:
         self._grades: Grades | None = None
         self._stamp: tuple[Book | None, int] = (None, -1)
         self._until = 0.0
+        self._loaded = False
+        """Whether what grades positions is imported, which takes longer than the loop of the sockets may be held."""
         self._waiting: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -63,7 +65,7 @@ class Looks:
             return None
         self._freshen()
         data = self._kept.get((player, opponent, children))
-        if data is None:
+        if data is None and self._loaded:
             data = self._look(player, opponent, children, _AT_ONCE)
             if data is not None:
                 self._keep(player, opponent, children, data)
@@ -131,6 +133,7 @@ class Looks:
         kept = self._kept
         data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None
+        self._loaded = True
         if kept is self._kept:
             self._keep(player, opponent, children, data)
         return data
