@@ -20,6 +20,7 @@ from .search import SearchTable
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
+    from desdaemon.session.interrupt import Search
 
 LONGEST_LINE = 65_536
 STANDARD_INPUT = ("-", "/dev/stdin")
@@ -83,7 +84,7 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
         if verbose == 1:
             text.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
         for problem in _problems(text, file, path):
-            faulty = _solve(text, problem, tally)
+            faulty = _solve(text, problem, tally, search)
             if faulty and rejects:
                 rejects.write(f"{problem_text(problem)}\n")
             if search.stopped:
@@ -123,7 +124,7 @@ def _skip_line(file: IO[bytes]) -> None:
         pass
 
 
-def _solve(text: TextDialect, problem: Problem, tally: _Tally) -> bool:
+def _solve(text: TextDialect, problem: Problem, tally: _Tally, search: Search) -> bool:
     """Solve a problem and show it; whether the answer is not the one listed."""
     session, position = text.session, problem.position
     tally.positions += 1
@@ -140,7 +141,7 @@ def _solve(text: TextDialect, problem: Problem, tally: _Tally) -> bool:
         row = edax.Row(position.empties, 100, edax.EXACT, score, 0, 0, (), position.black_to_move)
         table.row(row, "" if detailed else fault)
     else:
-        session.engine().searcher.clear()
+        session.engine(search).searcher.clear()
         result = session.search(position, session.limits(position), progress=table.progress, attempts=table.attempts)
         tally.nodes += result.nodes
         fault = tally.check(problem, result.lines[0].move, result.lines[0].score)

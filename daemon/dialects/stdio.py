@@ -20,7 +20,7 @@ from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.service import Books
 from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.search.loader import EngineFailure, EngineSource
+from desdaemon.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
 from desdaemon.session.settings import Settings
@@ -343,6 +343,8 @@ def solve(settings: Settings, engines: EngineSource, path: str) -> int:
     def work() -> int:
         try:
             solve_file(dialect, path)
+        except Abandoned:
+            return INTERRUPTED
         except EngineFailure as error:
             output.error(f"desdaemon: {error}")
             return UNUSABLE

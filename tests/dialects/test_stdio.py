@@ -226,6 +226,28 @@ def test_interrupt_from_the_keyboard(live: Callable[..., Live]) -> None:
     assert (err, status) == (b"", 130)
 
 
+def test_an_interrupt_ends_solving_with_what_was_solved(live: Callable[..., Live]) -> None:
+    problem = b"--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18;\n"
+    dialogue = live("-solve", "-", "-l", "4")
+    dialogue.send(problem)
+    dialogue.until(b"  1|")
+    dialogue.until(b"\n")
+    dialogue.process.send_signal(signal.SIGINT)
+    out, err, status = dialogue.end()
+    assert b"1 positions; " in out
+    assert (err, status) == (b"", 0)
+
+
+def test_an_interrupt_while_solving_waits_for_the_engine(live: Callable[..., Live]) -> None:
+    dialogue = live("-verbose", "2", "-solve", "-", DELAY="60")
+    dialogue.send(b"--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18;\n")
+    dialogue.until(b"principal variation\n")
+    time.sleep(0.3)
+    dialogue.process.send_signal(signal.SIGINT)
+    _, err, status = dialogue.end()
+    assert (err, status) == (b"", 130)
+
+
 def test_stray_prints_do_not_reach_the_answers() -> None:
     code = (
         "import os\n"
