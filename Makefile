@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: help run warmup compiled test acceptance lint bench lock clean FORCE
+.PHONY: docs help run warmup compiled test acceptance lint bench lock clean FORCE
 
 help:
 	@echo "make run         start the daemon on the standard streams (ARGS='-level 16' passes options)"
@@ -18,6 +18,7 @@ help:
 	@echo "make acceptance  the tests that take minutes each; build/acceptance/log names missing programs"
 	@echo "make lint        linters and types only"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
+	@echo "make docs        the documentation as a site in build/site"
 	@echo "make warmup      compile the search for this machine"
 	@echo "make lock        write requirements.lock anew from the newest releases pyproject.toml allows"
 	@echo "make clean       remove what make has made, compiled code excepted"
@@ -50,6 +51,10 @@ acceptance: $(VENV)/.installed-dev compiled
 	@bash -o pipefail -c '{ $(BIN)/python tests/support/programs.py && \
 	  $(BIN)/python -m pytest -m slow -rs --timeout=3600 $(ARGS); } 2>&1 | tee build/acceptance/log'
 
+docs: $(VENV)/.installed-docs
+	@$(BIN)/mkdocs build -q
+	@echo "build/site/index.html"
+
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
 define install
 	@echo "installing $(1)" >&2
@@ -69,6 +74,9 @@ $(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(call install,the tools for the site in $(VENV),$(EDITABLE) '.[docs]')
 
 # The names of all source files and the place of the checkout; touched only when one of them changes.
 $(VENV)/.files: FORCE $(VENV)/.created
