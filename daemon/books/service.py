@@ -413,12 +413,14 @@ class Books:
                 if book is not None and book.due and not command.places:
                     book.settle(threads, SETTLE_S)
                     self._commit()
-        if self.book is not None and self.book.due and not command.places:
+        # Who asks for many places in a row is not told each time.
+        tells = not command.places or command.name == "show"
+        if self.book is not None and self.book.due and tells:
             result.setdefault("text", []).append(DUE)
-        if self.failure and not command.places:
+        if self.failure and tells:
             result.setdefault("text", []).append(IN_MEMORY.format(failure=self.failure))
         intrusion = self.opened.store.intrusion if self.opened is not None and self.opened.store is not None else ""
-        if intrusion and not command.places:
+        if intrusion and tells:
             result.setdefault("text", []).append(intrusion)
         return result
 

@@ -325,7 +325,7 @@ def test_deviate_ends_with_nothing_left_to_choose() -> None:
     assert len(book) > 30
     assert deviate_rows(book, START, 3, 8) == ([], [])
     assert {entry[:2]: entry for entry in contents(book)} == expected(book)
-    assert verify(book) == (len(book), [], 0)
+    assert verify(book) == (len(book), [], 0, 0)
     assert min(entry.empties for entry in contents(book)) >= 64 - 4 - 7
 
 
@@ -606,7 +606,7 @@ def test_growing_a_large_book_a_little_looks_at_a_little() -> None:
     position = game_positions(book, referee.random_moves(77, 9))[-1]
     before = {entry[:2]: entry for entry in contents(book)}
     add_positions(book, [position], worker)
-    assert verify(book) == (len(book), [], 0)
+    assert verify(book) == (len(book), [], 0, 0)
     row = book.table.find(*position)
     book.put(book.table.entry(row)._replace(leaf_score=60))
     assert set(book.suspects().tolist()) == {row, *book.table.parents(row)}

@@ -45,7 +45,7 @@ def test_any_number_of_threads_grows_the_same_book() -> None:
         book = new_book(Options(level=3, min_empties=54), search)
         outcome = deviate(book, START, Worker(search, threads=threads), 1, 3)
         assert outcome.finished
-        assert verify(book) == (len(book), [], 0)
+        assert verify(book) == (len(book), [], 0, 0)
         books.append(contents(book))
     assert books[0] == books[1]
     assert len(books[0]) > 10

@@ -11,7 +11,6 @@ from desdaemon.book.formats.text import board_text
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.reports import check, report
 from desdaemon.books.jobs import Result
-from desdaemon.books.service import DUE
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.dialects.edax import Verdict
@@ -36,9 +35,8 @@ def _show(run: Run) -> Result:
     shown = report.show_lines(run.book, position.player, position.opponent)
     if not shown:
         raise BadInput(f"book show: {_OUTSIDE}")
-    late = [DUE] if run.book.due else []
     moves = report.children_lines(run.books.children(position.player, position.opponent, run.going))
-    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves, *late]}
+    return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
 
 
 def _edits(run: Run) -> Result:
