@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
@@ -17,7 +18,6 @@ from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.settings import Settings
 
-from .files import Files
 from .jobs import Job, Jobs, Result
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from desdaemon.protocol.commands.book import BookCommand, BookValues
     from desdaemon.search.loader import Engine
     from desdaemon.search.scheduler import Scheduler
+
+    from .files import Files
 
 _POLL_S = 0.01
 
@@ -129,7 +131,7 @@ class Books:
         """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
         self.jobs = jobs
         self.scheduler = scheduler
-        self.files = Files(data_folder)
+        self._data_folder = data_folder
         self._opened: Opened | None = None
         self._path: Path | None = None
         self.opening_job: Job | None = None
@@ -138,6 +140,13 @@ class Books:
         self._lock = threading.Lock()
         self._weights: dict[str, Weights] = {}
         self._rng: tuple[int, Random] | None = None
+
+    @cached_property
+    def files(self) -> Files:
+        """The files that callers may name; the module is loaded when one is named."""
+        from .files import Files
+
+        return Files(self._data_folder)
 
     # The book
 
