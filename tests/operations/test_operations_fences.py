@@ -291,11 +291,15 @@ def test_an_admin_sees_what_each_key_has_had(tmp_path: Path) -> None:
         for _ in range(number):
             asked = daemon.request("analyze", {"depth": 3, "book": "ignore"}, Client(f"{key}/7", "reader"))
             assert daemon.ends(asked)[-1]["type"] == "final"
-    daemon.request("analyze", ENDLESS, Client("phone/8", "reader"))
+    phone = Client("phone/8", "reader")
+    daemon.request("analyze", ENDLESS, phone)
     accounts = {found["key"]: found for found in daemon.final("status")["accounts"]}
     assert {name: accounts[name]["requests"] for name in ("laptop", "phone")} == {"laptop": 2, "phone": 2}
     assert {name: accounts[name]["in_flight"] for name in ("laptop", "phone")} == {"laptop": 0, "phone": 1}
     assert accounts["laptop"]["nodes"] > 0
-    assert accounts["laptop"]["seconds"] > 0
+    until(lambda: daemon.services.scheduler.running)
+    time.sleep(0.01)
+    daemon.final("cancel", {"all": True}, phone)
+    until(lambda: {found["key"]: found["seconds"] for found in daemon.final("status")["accounts"]}["phone"] > 0)
     hello = Client("laptop/9", "reader")
     assert "accounts" not in daemon.ends(daemon.request("status", client=hello))[-1]["data"]
