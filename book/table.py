@@ -182,8 +182,7 @@ class Table(TableMemory):
         if not 0 <= row < len(self):
             raise IndexError(f"no row {row} among {len(self)}")
         chunk, place = self._chunks[row >> CHUNK_BITS], row & CHUNK_ROWS - 1
-        if self.guard is not None:
-            self._kernels.check_range(self.guard.at, address(chunk[place : place + 1]), RECORD.itemsize)
+        self._compare(chunk[place : place + 1])
         values = chunk[place].item()
         if values[-1] & WIDE:
             counts = self._wide[values[2]].tolist() if values[2] < len(self._wide) else [0, 0, 0, 0]
@@ -312,7 +311,10 @@ class Table(TableMemory):
         """Games won, drawn and lost by the side to move here (weights, see `desdaemon.book.growth.game_results`)."""
         if not self._results:
             return 0.0, 0.0, 0.0
-        won, drawn, lost = self._results_in(row >> CHUNK_BITS)[row & CHUNK_ROWS - 1].item()
+        place = row & CHUNK_ROWS - 1
+        found = self._results[row >> CHUNK_BITS][place : place + 1]
+        self._compare(found)
+        won, drawn, lost = found[0].item()
         return won, drawn, lost
 
     def results_of(self, rows: Rows) -> Records:
@@ -320,7 +322,8 @@ class Table(TableMemory):
         found = np.zeros(len(rows), RESULT)
         if self._results:
             for number, here, places in by_chunk(rows):
-                found[here] = self._results_in(number)[places]
+                self._compare(self._results[number])
+                found[here] = self._results[number][places]
         return found
 
     def set_results_of(self, rows: Rows, results: Records) -> None:

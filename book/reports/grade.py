@@ -151,7 +151,7 @@ class Grades:
             with table.lock:
                 if table.removals != self._removals:
                     raise Stale
-                answer = kernels().grade_rows(table.context, *places)
+                answer = kernels().grade_rows(table.context_at_places, *places)
             if answer < 0:
                 raise Stale
             if answer:

@@ -102,6 +102,11 @@ class TableMemory:
         if self.guard is not None and len(array):
             self.guard.check(address(array), array.nbytes)
 
+    def _compare(self, array: npt.NDArray[Any]) -> None:
+        """Have the memory of an array compared, for a look-up: damage is zeros there, and raises nothing."""
+        if self.guard is not None and len(array):
+            self._kernels.check_range(self.guard.at, address(array), array.nbytes)
+
     def _chunk_of(self, number: int) -> Records:
         chunk = self._chunks[number]
         self._ensure(chunk)
@@ -281,6 +286,12 @@ class TableMemory:
         """The address that the kernels know this table by; use it under `lock` only. Raises BookError in a damaged
         book: what goes over many positions asks for it again for each part."""
         self.sound()
+        return self._context_at
+
+    @property
+    def context_at_places(self) -> int:
+        """The same for what follows lines from a position. It does not raise: in a damaged book positions of damaged
+        blocks are not found."""
         return self._context_at
 
     def _add_result_chunk(self, chunk: Records | None = None) -> None:

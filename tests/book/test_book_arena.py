@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from book_dialogue import BookDialogue
 from toys import contents
 
 from desdaemon.book.book import Book
@@ -65,3 +66,18 @@ def test_no_room_for_a_file_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     with pytest.raises(WriteFailed, match="no room for"):
         ARENA.piece(PIECE)
     assert (ARENA.in_files, ARENA.used) == used
+
+
+def test_the_option_bounds_memory_and_the_files_are_beside_the_book(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialogue: BookDialogue
+) -> None:
+    monkeypatch.setattr(ARENA, "limit", 0)
+    monkeypatch.setattr(ARENA, "folder", Path("/"))
+    dialogue.both("book-memory 3")
+    dialogue.both("book new 1 4")
+    assert ARENA.limit == 3 << 20
+    dialogue.both(f"book save {tmp_path / 'b.book'}")
+    assert ARENA.folder == tmp_path
+    dialogue.both("book-memory 0")
+    dialogue.both("book info")
+    assert ARENA.limit == 0

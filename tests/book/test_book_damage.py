@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from book_dialogue import BookDialogue
 from toys import contents
 
 from desdaemon.book.book import Book
@@ -238,3 +239,21 @@ def test_a_journal_is_replayed_on_a_book_compared_by_and_by(saved: Saved, tmp_pa
     with open_store(path) as opened:
         assert contents(opened.book) == wanted
         assert negamax(opened.book.table, opened.book.options, check_only=True) == 0
+
+
+def test_a_dialogue_says_what_is_damaged_and_goes_on(saved: Saved, tmp_path: Path, dialogue: BookDialogue) -> None:
+    path = tmp_path / "b.book"
+    content = bytearray(saved.content)
+    # The second block of records: the initial position is in the first.
+    content[snapshot.PAGE + snapshot.BLOCK + 99] ^= 8
+    path.write_bytes(content)
+    assert dialogue.both(f"book load {path}")[0] == f"{path}: 80068 positions\n"
+    assert "Level: 10" in dialogue.both("book show")[0], dialogue.both("book show")
+    for line in ("book verify", f"book export {tmp_path / 'e.dat'}", "book save", "book negamax", "book edit d3 3"):
+        out, complaint = dialogue.both(line)
+        assert "block 1 (64 KiB) does not match its checksum" in complaint, (line, out, complaint)
+    assert not (tmp_path / "e.dat").exists()
+    assert "Level: 10" in dialogue.both("book show")[0]
+    assert "lost" in dialogue.both(f"book salvage {path}")[0]
+    assert "clean" in dialogue.both("book verify")[0]
+    assert path.read_bytes() == bytes(content)
