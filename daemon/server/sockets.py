@@ -516,7 +516,9 @@ class Sockets:
 
     def _flush(self) -> None:
         while self._dirty:
-            self._flush_one(next(iter(self._dirty)))
+            dirty, self._dirty = self._dirty, {}
+            for connection in dirty:
+                self._flush_one(connection)
 
     def _flush_one(self, connection: ServedConnection) -> None:
         self._dirty.pop(connection, None)
