@@ -319,4 +319,5 @@ def test_a_piped_stop_ends_nothing_that_comes_after_it() -> None:
     daemon.say("book new 1 6", "book deviate 30 60", "stop", "book new 1 6", "book deviate 3 6", "book info")
     assert daemon.end() == 0, daemon.errors
     assert re.search(rb"Book deviate 3 6\.\.\.finished", daemon.seen), (daemon.seen, daemon.errors)
-    assert b"stopped" in daemon.seen
+    # Whether the first one had begun, and says that it was stopped, is a matter of time.
+    assert b"Book deviate 30 60...finished" not in daemon.seen
