@@ -7,6 +7,7 @@ What is shown stands in fenced blocks; the word after the fence says what become
   typed into it, and it shows its prompt ``>`` before each of them. A command with ``serve`` runs until the next one or
   the end of the document.
 - ``python``: carried out, as a program of its own, in the folder of the commands.
+  ``python shown`` is a part of one, to be read.
 - ``text``: shown only. It must not look like a session. ``json``, ``toml``, ``ini`` and ``sh`` are files.
 
 ``...`` in what is printed stands for any text, as a line of its own for any lines. A search's times, nodes and speed
@@ -259,7 +260,8 @@ class Desk:
 
 def _rewrite(step: Step, printed: str) -> None:
     """Put what was printed in the place of each line that begins alike; where none is left out, all of it."""
-    lines = [line.rstrip() for line in printed.splitlines()]
+    printed = re.sub(r"^Book .*\.\.\.(?:running|.* done: .*)$\n?", "", printed, flags=re.MULTILINE)
+    lines = [re.sub(r" \(\d+(?:\.\d+)? s\)$", "", line.rstrip()) for line in printed.splitlines()]
     text = step.document.read_text("utf-8").splitlines(keepends=True)
     first = step.line
     last = next(at for at in range(first, len(text)) if text[at].startswith("```") or PROMPT.match(text[at]))
@@ -305,7 +307,7 @@ def carry_out(document: Path, folder: Path, *, slow: bool) -> None:
     passed_over = []
     try:
         for number, block in enumerate(blocks(document)):
-            if block.kind not in ("console", "python") or (block.slow and not slow):
+            if block.kind not in ("console", "python") or "shown" in block.words or (block.slow and not slow):
                 continue
             if missing(block):
                 passed_over.append(f"line {block.line}: {', '.join(missing(block))}")
