@@ -418,7 +418,7 @@ _MEASUREMENTS: dict[str, str] = {
     "threads": "one thread against all",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
-    "selectivity": "whether selective searches are right as often as they say (minutes)",
+    "selectivity": "whether selective searches keep their word (minutes)",
     "signature": "nodes of fixed searches",
 }
 
@@ -428,7 +428,7 @@ def command_line() -> Parser:
     parser = Parser(
         prog="desdaemon bench",
         description=__doc__,
-        epilog="\n".join(f"  {name:11} {what}" for name, what in _MEASUREMENTS.items()),
+        epilog="\n".join(f"  {name:12}{what}" for name, what in _MEASUREMENTS.items()),
     )
     parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")
     parser.add_argument("--problems", type=Path, default=Path("../shared/data/problems"), help="folder of OBF files")

@@ -37,7 +37,13 @@ def command_line() -> Parser:
     """The command line."""
     parser = Parser("desdaemon bench server", description="Measure a daemon under load from many clients.")
     parser.add_argument("--minutes", type=float, default=0.0, help="length of a mixed load that watches the memory")
-    parser.add_argument("--only", choices=sorted(MEASUREMENTS), action="append", help="measure only this; repeatable")
+    parser.add_argument(
+        "--only",
+        choices=sorted(MEASUREMENTS),
+        metavar="NAME",
+        action="append",
+        help=f"measure only this; repeatable: {' '.join(sorted(MEASUREMENTS))}",
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="search threads of the daemon")
     parser.add_argument("--quick", action="store_true", help="a tenth of the requests, to see whether it works")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of the table")

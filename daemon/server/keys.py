@@ -16,12 +16,16 @@ from desdaemon.protocol.wire.messages import READER, ROLES
 from desdaemon.system.paths import keys_folder, private_folder
 
 USAGE = """\
-desdaemon keys new NAME [--role reader|editor|admin] [--file FILE] [--keys FOLDER]
-                       make a key for a client; the secret goes into FILE (NAME.key in the folder of keys)
-desdaemon keys list [--keys FOLDER]                       the daemon's public key, and who may do what
+desdaemon keys new NAME [--role reader|editor|admin] [--file FILE]
+                        [--keys FOLDER]
+        make a key for a client; the secret goes into FILE (NAME.key in the
+        folder of keys)
+desdaemon keys list [--keys FOLDER]
+        the daemon's public key, and who may do what
 desdaemon keys allow NAME PUBLIC-KEY [--role ROLE] [--keys FOLDER]
-                       let in a client that has made its own key, or change the role of one
-desdaemon keys revoke NAME [--keys FOLDER]                take a client's key back
+        let in a client that has made its own key, or change the role of one
+desdaemon keys revoke NAME [--keys FOLDER]
+        take a client's key back
 """
 
 _ALLOWED = "allowed"

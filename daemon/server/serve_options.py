@@ -20,13 +20,17 @@ from .keys import Keys
 from .scrape import checked_address
 
 USAGE = """\
-desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER] [--insecure] [--data FOLDER]
-                [--limit NAME=NUMBER ...] [--supervise] [--metrics HOST:PORT]
-                [--log-level LEVEL] [--log-format text|json] [OPTION ...]
+desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
+                [--insecure] [--data FOLDER] [--limit NAME=NUMBER ...]
+                [--supervise] [--metrics HOST:PORT] [--log-level LEVEL]
+                [--log-format text|json] [OPTION ...]
 
-  --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events are on the next port
-  --ipc PATH|none      where local clients connect; by default desdaemon.sock in the runtime folder
-  --keys FOLDER        let in over TCP only clients with a key (desdaemon keys); needed beyond this machine
+  --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events
+                       are on the next port
+  --ipc PATH|none      where local clients connect; by default desdaemon.sock in
+                       the runtime folder
+  --keys FOLDER        let in over TCP only clients with a key (desdaemon keys);
+                       needed beyond this machine
   --insecure           listen beyond this machine without keys
   --data FOLDER        where files that clients name, and the analyses, are kept
   --limit NAME=NUMBER  {limits}
@@ -34,9 +38,15 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER] [--insec
   --metrics HOST:PORT  answer GET /metrics over HTTP, such as on 127.0.0.1:9464
   --log-level LEVEL    {levels}
   --log-format FORMAT  text or json
-  OPTION               as of the text protocol: -book-file FILE, -level 21, -n-tasks 2, -hash-table-size 21 ...
+  OPTION               as of the text protocol: -book-file FILE, -level 21,
+                       -n-tasks 2, -hash-table-size 21 ...
 """
-USAGE = USAGE.format(limits=" ".join(ServerLimits._fields), levels=" ".join(LEVELS))
+USAGE = USAGE.format(
+    limits=f"\n{'':23}".join(
+        " ".join(ServerLimits._fields[at : at + 4]) for at in range(0, len(ServerLimits._fields), 4)
+    ),
+    levels=" ".join(LEVELS),
+)
 
 _WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "--log-level", "--log-format")
 

@@ -127,6 +127,7 @@ def test_every_program_has_help(name: str, flag: str) -> None:
     done = run(*name.split(), flag, COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.lower().startswith(f"usage: desdaemon {name}") or done.stdout.startswith(f"desdaemon {name}")
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert run("help", *name.split(), COLUMNS="80").stdout == done.stdout
 
 
