@@ -38,6 +38,7 @@ COMPILING = [
     ROOT / "engine/compiler/target.py",
     ROOT / "engine/compiler/inspect.py",
     *ROOT.glob("*/kernels/*.py"),
+    *ROOT.glob("engine/studies/kernels/*.py"),
     *ROOT.glob("engine/training/**/*.py"),
 ]
 HEAVY = (

@@ -140,6 +140,9 @@ def test_requests_that_lack_something() -> None:
 def test_every_book_command_is_an_operation_of_the_same_role() -> None:
     for command in BOOK_COMMANDS:
         operation = messages.find_operation(command.op)
+        if command.dialogue:
+            assert operation is None
+            continue
         assert operation is not None
         assert operation.role == command.role
         assert {argument.name for argument in operation.arguments} >= {p.name for p in command.parameters}
