@@ -264,7 +264,7 @@ def test_bash_completes() -> None:
     assert completed("desdaemon", "mat") == ["match"]
     assert {"match", "bench", "-level", "--version", "-gtp"} <= set(completed("desdaemon", ""))
     assert completed("desdaemon", "match", "--game") == ["--games"]
-    assert set(completed("desdaemon", "bench", "book", "--")) == {"--help", "--ply", "--repeat", "--json"}
+    assert {"--help", "--ply", "--repeat", "--json"} <= set(completed("desdaemon", "bench", "book", "--"))
     assert "new" in completed("desdaemon", "keys", "")
     assert completed("desdaemon", "count", "pos") == ["positions"]
 
