@@ -1,6 +1,6 @@
 """`desdaemon completions`: the man page, and completions for bash, zsh and fish, made from the tables.
 
-The files under share/ are what this prints; they are installed with the package.
+The files under docs/share/ are what this prints; they are installed with the package.
 """
 
 from __future__ import annotations
@@ -220,9 +220,9 @@ def _roff(text: str) -> str:
 
 
 FILES: dict[str, tuple[str, Callable[[], str]]] = {
-    "bash": ("share/bash-completion/completions/desdaemon", bash),
-    "zsh": ("share/zsh/site-functions/_desdaemon", zsh),
-    "fish": ("share/fish/vendor_completions.d/desdaemon.fish", fish),
-    "man": ("share/man/man1/desdaemon.1", man),
+    "bash": ("docs/share/bash-completion/completions/desdaemon", bash),
+    "zsh": ("docs/share/zsh/site-functions/_desdaemon", zsh),
+    "fish": ("docs/share/fish/vendor_completions.d/desdaemon.fish", fish),
+    "man": ("docs/share/man/man1/desdaemon.1", man),
 }
 """What can be printed, where it is installed, and what makes it."""

@@ -323,9 +323,11 @@ return {_CONVERSIONS[returns].format("result")}"""
 class InterpretedLibrary:
     """The entries of a library as Python functions of plain integers, like those of a compiled `Library`."""
 
-    def __init__(self, entries: Mapping[str, str]) -> None:
+    def __init__(self, entries: Mapping[str, str], quick: Mapping[str, str]) -> None:
         for name, signature in entries.items():
             setattr(self, name, _entry(_kernels[name], read_signature(signature)[1]))
+        for name, entry in quick.items():
+            setattr(self, name, getattr(self, entry))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the library has no entry {name}")
@@ -343,9 +345,9 @@ def _entry(kernel: Callable[..., Any], arguments: tuple[str, ...]) -> Callable[.
     return call
 
 
-def load_library(modules: Iterable[str], entries: Mapping[str, str]) -> InterpretedLibrary:
+def load_library(modules: Iterable[str], entries: Mapping[str, str], quick: Mapping[str, str]) -> InterpretedLibrary:
     """Import the kernels of ``modules`` and return the entries."""
     sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
     for module in modules:
         importlib.import_module(module)
-    return InterpretedLibrary(entries)
+    return InterpretedLibrary(entries, quick)

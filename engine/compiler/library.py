@@ -386,7 +386,9 @@ def load(spec: Spec, tell: Tell | None = None) -> Library:
         if library is None and INTERPRETED:
             from . import interpreted
 
-            library = _loaded[spec.name] = cast("Library", interpreted.load_library(spec.modules, spec.entries))
+            library = _loaded[spec.name] = cast(
+                "Library", interpreted.load_library(spec.modules, spec.entries, spec.quick)
+            )
         if library is None:
             code = read_cached(spec)
             if code is None:

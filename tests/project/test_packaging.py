@@ -94,7 +94,7 @@ def test_the_changelog_knows_this_version() -> None:
 def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
     pytest.importorskip("setuptools")
     source = tmp_path / "source"
-    junk = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "docs")
+    junk = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "pictures")
     shutil.copytree(ROOT, source, ignore=junk)
     build = f"from setuptools import build_meta; print(build_meta.build_wheel({str(tmp_path)!r}))"
     subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)
@@ -104,7 +104,7 @@ def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
     own = f"desdaemon-{version()}"
     assert {name.split("/")[0] for name in names} == {"desdaemon", f"{own}.data", f"{own}.dist-info"}
     shared = {name.removeprefix(f"{own}.data/data/") for name in names if name.startswith(f"{own}.data/")}
-    assert shared == {path for path, _ in FILES.values()}
+    assert shared == {path.removeprefix("docs/") for path, _ in FILES.values()}
     for package, directory in tree().items():
         for path in (ROOT / directory).iterdir():
             if path.suffix == ".py":

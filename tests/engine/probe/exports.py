@@ -20,4 +20,4 @@ INNER = {
     "probe_static": "i64(u64,u64,u64)",
 }
 
-SPEC = Spec("probe", __name__, MODULES, {**exports.SPEC.entries, **INNER})
+SPEC = Spec("probe", __name__, MODULES, {**exports.SPEC.entries, **INNER}, exports.SPEC.quick)
