@@ -1,7 +1,7 @@
 """desdaemon: an Othello engine that runs as a long-lived daemon."""
 
-from typing import TYPE_CHECKING, Any
-
+# As in typing, which importing the package alone does not load.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from desdaemon.api import Analysis as Analysis
     from desdaemon.api import Board as Board
@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """`Board`, `Engine` and `Analysis` when they are asked for: importing the package loads nothing."""
     if name in ("Analysis", "Board", "Engine"):
         from desdaemon import api
 
-        return getattr(api, name)
+        found: object = getattr(api, name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
