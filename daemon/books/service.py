@@ -285,11 +285,12 @@ class Books:
 
     def look_up(self, player: int, opponent: int) -> Look | None:
         """What the book knows of a position in any orientation; None outside it. Takes microseconds, job or no job."""
-        from desdaemon.book.growth.game_results import results_of
-
         book = self.book
         if book is None:
             return None
+        # Only a book may load numpy: a first move without one would wait a tenth of a second for it.
+        from desdaemon.book.growth.game_results import results_of
+
         with book.table.lock:
             entry = book.entry(player, opponent)
             if entry is None:

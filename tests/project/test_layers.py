@@ -136,6 +136,19 @@ def test_the_version_is_told_without_loading_anything_heavy() -> None:
     assert not loaded & {"numba", "numpy", "llvmlite", "asyncio", "argparse", "desdaemon.engine.search"}
 
 
+def test_a_search_without_a_book_loads_no_numpy() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", str(ROOT / "daemon" / "__main__.py"), "-q", "-l", "1"],
+        input="hint 1\nquit\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "desdaemon.engine.search" in loaded
+    assert not loaded & {"numpy", "numba", "desdaemon.book.book"}
+
+
 def test_tracked_files_name_no_machine() -> None:
     listing = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True)
     if listing.returncode:
