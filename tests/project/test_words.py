@@ -1,0 +1,93 @@
+"""One word for one thing: words that were replaced by those of docs/glossary.md do not come back.
+
+`NAMES` are parts of identifiers in the product's code, `PHRASES` words of its comments, strings and docstrings and of
+the documents. Each names what is said instead.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+NAMES = {
+    "Door": "Endpoint",
+    "Porter": "ZapAuthenticator",
+    "doors": "endpoints",
+    "honesty": "selectivity_check",
+    "porter": "authenticator",
+    "rooms": "sessions, services",
+}
+"""Whole identifiers, or parts of them between underscores; leading underscores do not count."""
+
+PHRASES = {
+    "honesty": "calibration",
+    "porter": "authenticator",
+    "what is due": "stale scores",
+}
+"""As regular expressions; between two words there may be any white space, and capitals do not matter."""
+
+PRODUCT = ("daemon", "protocol", "engine", "book", "clients")
+SOURCES = sorted(path for package in PRODUCT for path in (ROOT / package).rglob("*.py"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("book/*.md")])
+
+
+@functools.cache
+def pattern(phrase: str) -> re.Pattern[str]:
+    """A phrase, as it may be broken over the lines of a text or a comment."""
+    spaced = phrase.replace(" ", r"\s+(?:#\s+)?")
+    return re.compile(rf"(?<![\w-])(?:{spaced})(?![\w-])", re.IGNORECASE)
+
+
+def retired_phrases(text: str, first_line: int) -> Iterator[str]:
+    """``line: phrase -> replacement`` for each occurrence; the text begins on ``first_line``."""
+    for phrase, instead in PHRASES.items():
+        for match in pattern(phrase).finditer(text):
+            line = first_line + text.count("\n", 0, match.start())
+            yield f"{line}: {match[0]!r} -> {instead}"
+
+
+def retired_names(identifier: str) -> Iterator[str]:
+    """``name -> replacement`` for an identifier or the first of its parts that is retired."""
+    for part in (identifier.lstrip("_"), *identifier.lower().split("_")):
+        if part in NAMES:
+            yield f"{identifier} -> {NAMES[part]}"
+            return
+
+
+def label(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_code_uses_no_retired_word(package: str) -> None:
+    found = []
+    for path in SOURCES:
+        if not path.is_relative_to(ROOT / package):
+            continue
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
+            if token.type == tokenize.NAME:
+                found += [f"{label(path)}:{token.start[0]}: {hit}" for hit in retired_names(token.string)]
+            elif token.type in (tokenize.STRING, tokenize.COMMENT):
+                found += [f"{label(path)}:{hit}" for hit in retired_phrases(token.string, token.start[0])]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=label)
+def test_documents_use_no_retired_word(document: Path) -> None:
+    found = [f"{label(document)}:{hit}" for hit in retired_phrases(document.read_text("utf-8"), 1)]
+    assert not found, "\n".join(found)
+
+
+def test_a_retired_word_is_found() -> None:
+    assert list(retired_names("_Porter")) == ["_Porter -> ZapAuthenticator"]
+    assert list(retired_names("list_rooms")) == ["list_rooms -> sessions, services"]
+    assert not list(retired_names("Headroom"))
+    assert list(retired_phrases("one\nWhat is\n# due", 7)) == ["8: 'What is\\n# due' -> stale scores"]
+    assert not list(retired_phrases("a reporter", 1))
