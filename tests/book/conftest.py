@@ -1,24 +1,5 @@
 """What the book's tests share."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from book_fixtures import dialogue, edax_books
 
-import pytest
-from book_dialogue import BookDialogue
-
-
-@pytest.fixture
-def edax_books(shared_data: Path) -> Path:
-    """The folder of books that Edax wrote; the test is skipped without it."""
-    folder = shared_data / "edax-books"
-    if not folder.is_dir():
-        pytest.skip("the optional Edax books are not here")
-    return folder
-
-
-@pytest.fixture
-def dialogue() -> Iterator[BookDialogue]:
-    """A text dialogue with a book, silent but for its answers."""
-    made = BookDialogue()
-    yield made
-    made.close()
+__all__ = ["dialogue", "edax_books"]

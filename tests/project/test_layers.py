@@ -24,6 +24,7 @@ LAYERS = {
     "protocol": set(),
 }
 MOST_MODULES = 12
+MOST_TEST_MODULES = 20
 THIRD_PARTY = {
     "daemon": {"zmq"},
     "clients": {"zmq"},
@@ -93,6 +94,11 @@ def test_imports_point_one_way(path: Path) -> None:
 def test_packages_are_small() -> None:
     counted = Counter(path.parent for path in SOURCES if path.name != "__init__.py")
     assert {label(folder): count for folder, count in counted.items() if count > MOST_MODULES} == {}
+
+
+def test_folders_of_tests_are_small() -> None:
+    counted = Counter(path.parent for path in (ROOT / "tests").rglob("*.py"))
+    assert {label(folder): count for folder, count in counted.items() if count > MOST_TEST_MODULES} == {}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=label)

@@ -207,7 +207,7 @@ def test_the_journal(tmp_path: Path) -> None:
 
 
 def test_the_document_names_what_the_test_reads() -> None:
-    text = (Path(__file__).resolve().parents[2] / "book" / "FORMAT.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[3] / "book" / "FORMAT.md").read_text(encoding="utf-8")
     for word in ("DESBOOK", "DESJRNL", "0x9E3779B97F4A7C15", "0xC2B2AE3D27D4EB4F", "0xD6E8FEB86659FD93"):
         assert word in text
     assert referee.start()
