@@ -338,8 +338,8 @@ def spare_memory() -> None:
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(arena_max, 2)
-        # More than msgpack takes for each message.
-        mallopt(mmap_threshold, 4 << 20)
+        # More than any message takes that is not of the largest.
+        mallopt(mmap_threshold, 256 << 10)
         mallopt(trim_threshold, 16 << 20)
 
 

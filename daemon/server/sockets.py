@@ -30,7 +30,7 @@ from desdaemon.protocol.wire.messages import (
     readable_id,
 )
 from desdaemon.transport.connection import RECEIVED_AT_ONCE, accepted
-from desdaemon.transport.outbox import Outbox, Outgoing
+from desdaemon.transport.outbox import Outbox, Outgoing, Total
 from desdaemon.transport.poller import LEFT, READ, WRITE, Poller
 from desdaemon.transport.zmtp import Frame, Kind, Violation
 
@@ -86,6 +86,9 @@ class Sockets:
         self._new: deque[ServedConnection] = deque()
         self._behind: deque[ServedConnection] = deque()
         self._dirty: dict[ServedConnection, None] = {}
+        self._events = Total()
+        """What subscribers have not read. An event is one object for all of them: it takes no room from replies."""
+        self._buffer = memoryview(bytearray(RECEIVED_AT_ONCE))
         self._holding: dict[ServedConnection, None] = {}
         self._held = 0
         self._refusals: dict[str, int] = {}
@@ -217,7 +220,7 @@ class Sockets:
             self._hang_up(connection)
 
     def _receive(self, connection: ServedConnection) -> None:
-        connection.receive()
+        connection.receive(self._buffer)
         self._received = time.monotonic()
         self._note_held(connection)
         if connection.closed:
@@ -239,12 +242,11 @@ class Sockets:
             connection.queued = True
             self._behind.append(connection)
 
-    @staticmethod
-    def _has_nothing_to_do(connection: ServedConnection) -> bool:
+    def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
         """Whether all that a peer sent before it left only asks, as thousands of messages of a flood do."""
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
-            connection.receive()
+            connection.receive(self._buffer)
         unread = conversation.unread
         return connection.ended and unread is not None and _EFFECT.search(unread) is None
 
@@ -329,7 +331,7 @@ class Sockets:
     def _serve_one(self, connection: ServedConnection, quantum: int) -> None:
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # The last that a peer sent before it left is in the system's buffer.
-            connection.receive()
+            connection.receive(self._buffer)
         try:
             self._consume(connection, quantum)
         except Violation as violation:
@@ -380,7 +382,7 @@ class Sockets:
         if connection.kind is Kind.REQUESTS:
             self.peers.joined(connection, time.monotonic())
         else:
-            connection.outbox = Outbox(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self.peers.total)
+            connection.outbox = Outbox(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self._events)
             self._subscribers[self._acceptors.index(connection.acceptor)].add(connection)
 
     def _take(self, connection: ServedConnection, frames: tuple[Frame, ...]) -> None:

@@ -18,7 +18,9 @@ from .zmtp import Conversation, Kind, Security
 RECEIVED_AT_ONCE = 32 << 10
 """Bytes; also what one connection may hold of requests that wait for their turn."""
 
-_SENT_AT_ONCE = 64 << 10
+_SENT_AT_ONCE = {Kind.REQUESTS: 16 << 10, Kind.EVENTS: 4 << 10}
+"""Bytes, about. Replies that are being sent are in no outbox any more: a peer that does not read keeps so many."""
+
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
 _ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
 _numbers = itertools.count(1)
@@ -68,16 +70,19 @@ class Connection:
         self.writing = False
         self._pending: memoryview | None = None
 
-    def receive(self) -> None:
-        """Take what has come in."""
+    def receive(self, buffer: memoryview) -> None:
+        """Take what has come in, by way of a buffer of `RECEIVED_AT_ONCE` bytes that all connections of a thread share.
+
+        One made for each call and shortened to what came would leave a hole in the heap wherever that is kept.
+        """
         try:
-            data = self.socket.recv(RECEIVED_AT_ONCE)
+            size = self.socket.recv_into(buffer)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            data = b""
-        if data:
-            self.conversation.feed(data)
+            size = 0
+        if size:
+            self.conversation.feed(bytes(buffer[:size]))
         else:
             self.ended = True
 
@@ -109,7 +114,8 @@ class Connection:
             parts.append(bytes(conversation.outgoing))
             conversation.outgoing.clear()
         if self.outbox is not None:
-            parts += [conversation.message(reply.prefix, reply.body) for reply in self.outbox.take(_SENT_AT_ONCE)]
+            replies = self.outbox.take(_SENT_AT_ONCE[self.kind])
+            parts += [conversation.message(reply.prefix, reply.body) for reply in replies]
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     @property

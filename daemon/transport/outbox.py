@@ -15,7 +15,7 @@ class Outgoing(NamedTuple):
 
 
 class Total:
-    """The bytes of all outboxes of a process."""
+    """The bytes of several outboxes together."""
 
     __slots__ = ("bytes",)
 

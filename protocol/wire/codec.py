@@ -5,6 +5,7 @@ The only user of msgpack. Its decoder raises half a dozen unrelated kinds of exc
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
@@ -18,10 +19,25 @@ MAX_BODY = 1 << 20
 """Bytes of a request."""
 
 _LARGEST_MAP = 4096
+_PACKED_AT_ONCE = 16 << 10
 _NAMES = {str}
 _LONGEST_LIST = 1 << 12
 _MOST_CONTAINERS = 1 << 15
 _CONTAINER_MARKS = bytes((*range(0x80, 0xA0), *range(0xDC, 0xE0)))
+
+
+class _Threads(threading.local):
+    packer: Any = None
+
+
+_threads = _Threads()
+
+
+def _packer() -> Any:
+    """This thread's packer. `msgpack.packb` would allocate 256 KB for each message, which fragments the heap."""
+    if _threads.packer is None:
+        _threads.packer = msgpack.Packer(unicode_errors="replace", buf_size=_PACKED_AT_ONCE)
+    return _threads.packer
 
 
 class Prepared(dict[str, Any]):
@@ -46,7 +62,7 @@ class PreparedList(Prepared):
     def packed(self) -> bytes:
         """See `Prepared.packed`."""
         ((name, items),) = self.items()
-        head = b"\x81" + msgpack.packb(name) + msgpack.Packer().pack_array_header(len(items))
+        head = b"\x81" + packed_text(name) + _packer().pack_array_header(len(items))
         packed: bytes = head + b"".join([item.packed() for item in items])
         return packed
 
@@ -75,15 +91,19 @@ def encode(message: dict[str, Any]) -> bytes:
 
 def _packed(message: dict[str, Any]) -> bytes:
     try:
-        packed: bytes = msgpack.packb(message, unicode_errors="replace")
+        packed: bytes = _packer().pack(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        _threads.packer = None
         raise WireError(f"a message cannot hold this: {error}") from None
+    if len(packed) > _PACKED_AT_ONCE:
+        # Its buffer has grown and would stay so.
+        _threads.packer = None
     return packed
 
 
 def packed_text(text: str) -> bytes:
     """A text as it stands in a message."""
-    packed: bytes = msgpack.packb(text)
+    packed: bytes = _packer().pack(text)
     return packed
 
 

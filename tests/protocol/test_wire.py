@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import msgpack
 import pytest
@@ -83,6 +84,25 @@ def test_the_first_byte_tells_messages_from_text() -> None:
 
 def test_text_that_is_no_unicode_does_not_stop_a_reply() -> None:
     assert codec.decode(codec.encode({"a": "x\udc80"})) == {"a": "x?"}
+
+
+def test_messages_are_packed_in_one_buffer_of_the_thread() -> None:
+    """A buffer for each, as `msgpack.packb` has it, leaves the heap of a daemon in pieces; large ones are not kept."""
+    codec.encode({"a": 1})
+    first = codec._threads.packer
+    with pytest.raises(codec.WireError):
+        codec.encode({"a": {"b": [1, object()]}})
+    assert codec.encode({"a": 1}) == b"\x81\xa1a\x01"
+    kept = codec._threads.packer
+    assert kept is not first
+    codec.encode({"b": "small"})
+    assert codec._threads.packer is kept
+    large = codec.encode({"c": "x" * 100_000})
+    assert codec.decode(large) == {"c": "x" * 100_000}
+    assert codec._threads.packer is not kept
+    with ThreadPoolExecutor(4) as pool:
+        texts = [{"n": number, "s": "y" * number} for number in range(300)]
+        assert [codec.decode(body) for body in pool.map(codec.encode, texts)] == texts
 
 
 def refused(message: dict[str, object]) -> str:

@@ -279,6 +279,35 @@ def test_subscribers_hear_what_they_asked_for(make: Callable[..., Loop]) -> None
         assert old.closed
 
 
+def test_subscribers_that_never_read_take_no_room_from_replies(make: Callable[..., Loop]) -> None:
+    """A subscriber keeps the same objects as all others, and the replies of those who read are not dropped for it."""
+    loop = make()
+    (events,) = loop.acceptors[0].events
+    silent = [RawPeer(events).greet(b"SUB") for _ in range(3)]
+    for peer in silent:
+        peer.send(frame(b"\x01job"))
+    until(lambda: sum(len(c.conversation.subscriptions) for c in loop.sockets._subscribers[0]) == 3)
+    for _ in range(100):
+        loop.sockets.publish("job.1", {"text": "x" * 50_000})
+    until(lambda: loop.sockets._events.bytes > 1 << 20)
+    assert loop.sockets.peers.total.bytes == 0
+    for peer in silent:
+        peer.reset()
+    until(lambda: not loop.sockets._subscribers[0])
+    assert loop.sockets.peers.total.bytes == 0
+
+
+def test_a_peer_that_does_not_read_holds_few_replies_outside_its_outbox(make: Callable[..., Loop]) -> None:
+    loop = make()
+    peer = RawPeer(loop.ipc).greet()
+    peer.send_what_fits(request(1, "hello") * 2000)
+    until(lambda: any(c.blocked for c in loop.sockets._connections))
+    (connection,) = loop.sockets._connections
+    assert connection._pending is not None
+    assert len(connection._pending) <= 20 << 10
+    peer.reset()
+
+
 def test_handshakes_that_never_end_are_given_up(make: Callable[..., Loop], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desdaemon.server.sockets._HANDSHAKE_S", 0.3)
     monkeypatch.setattr("desdaemon.server.sockets._MOST_HANDSHAKES", 20)
