@@ -7,7 +7,9 @@ time, files and threads in wall time; the figure is the median of some runs.
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import signal
 import statistics
 import sys
@@ -191,11 +193,6 @@ def _bytes(text: str) -> int:
     return number << 10 * unit
 
 
-def _ended(signal: int, _: object) -> None:
-    """Leave in the usual way, so that the files go."""
-    sys.exit(128 + signal)
-
-
 def _large(arguments: argparse.Namespace, folder: Path) -> int:
     from . import bench_large
 
@@ -226,12 +223,18 @@ def command_line() -> Parser:
 def main(argv: Sequence[str]) -> int:
     """Print the figures; returns the exit status."""
     arguments = command_line().parse_args(argv)
-    before = signal.signal(signal.SIGTERM, _ended)
-    try:
-        with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=arguments.folder) as folder:
+    with tempfile.TemporaryDirectory(prefix="desdaemon-bench-", dir=arguments.folder) as folder:
+
+        def terminated(number: int, frame: object) -> None:
+            # An exception would be lost where it comes during a finalizer.
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(128 + number)
+
+        before = signal.signal(signal.SIGTERM, terminated)
+        try:
             return _measure(arguments, Path(folder))
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _measure(arguments: argparse.Namespace, folder: Path) -> int:

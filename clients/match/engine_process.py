@@ -17,7 +17,7 @@ from typing import IO, BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
 
-from .process_groups import GROUPS, ProcessGroups, Stopped
+from .process_groups import GROUPS, SIGNALS_S, ProcessGroups, Stopped
 
 OWN = "self"
 """Stands for this program at the beginning of an engine's command line; it speaks GTP unless told otherwise."""
@@ -171,7 +171,7 @@ class EngineProcess:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise EngineFault("hang", f"no answer within {seconds:.3g} s")
-                self._news.wait(left)
+                self._news.wait(min(left, SIGNALS_S))
         raise self._crash()
 
     def _crash(self) -> EngineFault:

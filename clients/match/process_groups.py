@@ -29,6 +29,13 @@ for group in groups:
     except OSError:
         pass
 """
+SIGNALS_S = 0.1
+"""The longest that the main thread may wait for anything at a time.
+
+Python runs the handlers of signals in the main thread alone, between two steps; a signal that comes just before a wait
+begins does not end the wait.
+"""
+
 _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", _GUARD)
 
 

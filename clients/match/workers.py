@@ -14,7 +14,7 @@ from desdaemon.protocol.games.records import GameRecord
 
 from .engine_process import EngineFault, command_text
 from .engine_protocols import START_S, Player, start_player
-from .process_groups import ProcessGroups
+from .process_groups import SIGNALS_S, ProcessGroups
 from .referee import Finished, Terms, play_game
 from .results import statistics
 from .results.journal import Journal
@@ -119,7 +119,7 @@ class Match:
         """Take finished games until there are no more or the match has been decided."""
         while games and working:
             self._show(self._progress())
-            result = self._done.get()
+            result = self._next()
             if self._stopping.is_set():
                 return Ending("stopped")
             if isinstance(result, Exception):
@@ -140,6 +140,14 @@ class Match:
             if ending:
                 return ending
         return Ending("error", message="all programs have ended: expected games")
+
+    def _next(self) -> tuple[int, Finished] | Exception | None:
+        """What a worker has to tell next; for the main thread."""
+        while True:
+            try:
+                return self._done.get(timeout=SIGNALS_S)
+            except queue.Empty:
+                continue
 
     def _judged(self, ended: bool) -> Ending | None:
         """What the games so far say about the end of the match."""

@@ -80,6 +80,9 @@ def test_a_signal_leaves_no_program_behind(stage: str, number: signal.Signals, t
     finally:
         process.kill()
         process.wait()
+        for stream in (process.stdout, process.stderr):
+            assert stream
+            stream.close()
 
 
 def test_no_program_is_started_after_a_stop() -> None:
