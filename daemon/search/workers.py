@@ -92,9 +92,12 @@ class Engines:
                 return
 
     def give_back(self, engine: Engine, threads: int = 1) -> None:
-        """The end of a `borrow`."""
+        """The end of a `borrow`. Beyond those that are kept it is dropped, and its table's memory with it."""
         with self._lock:
-            self._idle[threads].append(engine)
+            if self._number > self._most:
+                self._number -= 1
+            else:
+                self._idle[threads].append(engine)
 
 
 class Workers:

@@ -41,3 +41,15 @@ def test_what_cannot_be_made_is_tried_again() -> None:
     for _ in range(2):
         with pytest.raises(EngineFailure):
             engines.assure(1)
+
+
+def test_no_more_searches_are_kept_than_can_search_at_a_time() -> None:
+    engines = Engines(lambda config: Engine(Nothing(), Nothing), 2, 16)  # type: ignore[arg-type]
+    first, second, third = (engines.borrow() for _ in range(3))
+    wide = engines.borrow(2)
+    for lent in (first, second, third):
+        engines.give_back(lent)
+    engines.give_back(wide, 2)
+    assert engines.borrow(2) is wide
+    assert engines.borrow() is third
+    assert engines.borrow() not in (first, second)
