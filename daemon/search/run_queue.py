@@ -134,6 +134,8 @@ class RunQueue:
                 share.waiting[SHORT] -= task.short
 
     def _leave(self, lane: Lane, now: float) -> None:
+        if not lane.waiting[ALL]:
+            lane.clear()
         for share in reversed(lane.chain):
             if share.active or not share.entered:
                 break

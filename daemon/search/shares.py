@@ -37,6 +37,11 @@ ALL, SHORT = 0, 1
 
 _AGED_EVERY = 4
 _SWEPT = 256
+"""Children that are kept although nothing of theirs waits or runs, at most; as many more may wait to be looked through."""
+
+_LEFT = 16
+"""Tasks that have left may be kept by a lane, beside as many as wait."""
+
 _RESERVED_S = 0.01
 
 
@@ -211,7 +216,7 @@ class Share:
             self._sweep(now)
 
     def _sweep(self, now: float) -> None:
-        """Forget children that would begin anew as they are."""
+        """Forget children that would begin anew as they are, and of the others those that were charged least."""
         for kind, heap in enumerate(self._heaps):
             kept = [entry for entry in heap if entry[2].waiting[kind]]
             for _, _, child in heap:
@@ -219,9 +224,15 @@ class Share:
             heap[:] = kept
             heapq.heapify(heap)
         least = self.average(now) - CREDIT_S
-        for name, child in list(self.children.items()):
-            if not child.active and max(child.charged_at(now), child.short_charged) <= least:
-                del self.children[name]
+        charged = {
+            name: max(child.charged_at(now), child.short_charged)
+            for name, child in self.children.items()
+            if not child.active
+        }
+        ahead = [name for name in charged if charged[name] > least]
+        ahead.sort(key=charged.__getitem__)
+        for name in charged.keys() - set(ahead[-_SWEPT // 2 :]):
+            del self.children[name]
 
     def charge(self, threads: int, rate: float, now: float) -> None:
         """So many more (or fewer) threads run for them, at ``rate``, from now on."""
@@ -289,7 +300,7 @@ class Lane(Share):
     def put(self, task: Task) -> None:
         """A task that waits here now."""
         self._added += 1
-        if self._added > _SWEPT + 2 * self.waiting[ALL]:
+        if self._added > _LEFT + 2 * self.waiting[ALL]:
             self._sweep_tasks()
         heapq.heappush(self._tasks[task.short], (-task.priority, task.order, task))
         self._arrivals.append((task.order, task))
@@ -300,6 +311,13 @@ class Lane(Share):
             heap[:] = [found for found in heap if found[2].waits_as(found[1])]
             heapq.heapify(heap)
         self._arrivals = deque(found for found in self._arrivals if found[1].waits_as(found[0]))
+
+    def clear(self) -> None:
+        """Let go of the tasks that have left, and of all that they hold. None waits."""
+        for heap in self._tasks:
+            heap.clear()
+        self._arrivals.clear()
+        self._added = 0
 
     def next(self, kind: int, now: float) -> Task:
         """The task that is to be started first; there is one."""

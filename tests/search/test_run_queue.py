@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -314,3 +316,44 @@ def test_nothing_is_lost_and_the_slots_are_never_exceeded(slots: int, key_share:
         decide()
     assert not waiting
     assert queue.free == slots
+
+
+def test_clients_that_come_and_go_are_forgotten() -> None:
+    """Whatever they were charged: short tasks of ever new clients never bring the average up to what each has had."""
+    queue = RunQueue(2)
+    added(queue, long("endless", key="other"))
+    queue.decide(0.0)
+    now = 0.0
+    for number in range(3000):
+        found = task(f"client {number}")
+        queue.add(found, now)
+        assert queue.decide(now).start == [found]
+        now += 0.004
+        queue.release(found, now)
+    assert len(queue._root.children["k"].children) <= 300
+
+
+def test_tasks_that_have_left_are_let_go() -> None:
+    """What was cancelled would else be kept, with all that its request holds, until its client's next turn."""
+    queue = RunQueue(1)
+    running = long("running", interruptible=False)
+    waiting = long("waiting")
+    added(queue, running, waiting)
+    queue.decide(0.0)
+    gone = []
+    for client in ("gone", "waiting"):
+        for _ in range(200):
+            found = long(client)
+            queue.add(found, 0.0)
+            gone.append(weakref.ref(found))
+        for number in range(len(gone) - 200, len(gone)):
+            left = gone[number]()
+            assert left is not None
+            queue.remove(left, 1.0)
+    del found, left
+    for _ in range(17):
+        queue.add(long("waiting"), 1.0)
+    alive = [reference for reference in gone if reference() is not None]
+    assert not any(reference in alive for reference in gone[:200])
+    assert len(alive) < 60
+    assert queue.waiting == 18
