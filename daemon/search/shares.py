@@ -37,7 +37,7 @@ ALL, SHORT = 0, 1
 
 _AGED_EVERY = 4
 _SWEPT = 256
-"""Children that are kept although nothing of theirs waits or runs, at most; as many more may wait to be looked through."""
+"""Children that may be kept although nothing of theirs waits or runs; half as many are left of them."""
 
 _LEFT = 16
 """Tasks that have left may be kept by a lane, beside as many as wait."""
