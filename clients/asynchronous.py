@@ -144,6 +144,11 @@ class AsyncClient:
         self._drop_link(linger_ms=200)
         self._greeted.cancel()
 
+    @property
+    def connected(self) -> bool:
+        """Whether the daemon is there: it has greeted, and the connection has not broken since."""
+        return self._ready
+
     # --- requests
 
     def start(

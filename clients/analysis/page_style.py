@@ -1,12 +1,10 @@
-"""How the pages of analyses look. Colours are named once, for light and for dark."""
+"""How the pages of analyses look; the colours are those of `protocol.othello.diagrams`."""
 
-STYLE = """
-:root{color-scheme:light dark;--page:#f5f3ee;--card:#fffefb;--ink:#1f2321;--soft:#5d655f;--edge:#dcd8cd;
---felt:#2f8061;--grid:#1d5a43;--frame:#23302a;--letter:#b9cabf;--accent:#1f5fbf;--black-area:#3a403c;
---white-area:#e4dfd1;--blunder:#b3261e;--mistake:#b75a00;--inaccuracy:#8a6d00;--solved:#eef3ee;--row:#f4efe2}
-@media(prefers-color-scheme:dark){:root{--page:#141716;--card:#1c201e;--ink:#e9e8e3;--soft:#a2aaa4;--edge:#343a37;
---felt:#2a6e54;--grid:#174535;--frame:#0d1110;--letter:#8fa399;--accent:#8ab6ff;--black-area:#000;
---white-area:#cfcabb;--blunder:#ff8078;--mistake:#ffab5e;--inaccuracy:#e6c84e;--solved:#202a26;--row:#262b28}}
+from desdaemon.protocol.othello.diagrams import colour_sheet
+
+STYLE = (
+    colour_sheet()
+    + """
 *{box-sizing:border-box}
 html{overflow-wrap:break-word}
 body{margin:0 auto;max-width:1180px;padding:1.5rem clamp(.8rem,3vw,2rem) 3rem;background:var(--page);color:var(--ink);
@@ -20,12 +18,12 @@ main+section,section+section{margin-top:1.2rem}main section{margin:0}
 @media(max-width:820px){main{grid-template-columns:minmax(0,1fr)}}
 svg{display:block;width:100%;height:auto}
 .frame{fill:var(--frame)}.felt{fill:var(--felt)}.lines{stroke:var(--grid);stroke-width:1.5;fill:none}
-.point{fill:var(--grid)}.coordinate{fill:var(--letter);font-size:13px;text-anchor:middle}
-.disc.black{fill:#161817;stroke:#000}.disc.white{fill:#f7f5ee;stroke:#8d8f88}.disc.none{fill:none;stroke:none}
-.mark{fill:none;stroke-width:4}.mark.played circle{stroke:#ffb020}.mark.best path{stroke:#fff;stroke-linecap:round;
-stroke-width:5;paint-order:stroke;filter:drop-shadow(0 0 2px #000)}
+.point{fill:var(--grid)}.coordinate{fill:var(--letter)}
+.disc.black{fill:var(--black-disc);stroke:#000}.disc.white{fill:var(--white-disc);stroke:#8d8f88}.disc.none{fill:none;
+stroke:none}.mark{fill:none;stroke-width:4}.mark.played circle{stroke:var(--last-move)}
+.mark.best path{stroke:#fff;stroke-linecap:round;stroke-width:5;paint-order:stroke;filter:drop-shadow(0 0 2px #000)}
 .stone{display:inline-block;width:.72em;height:.72em;border-radius:50%;margin-right:.4em;border:1px solid #000}
-.stone.black{background:#161817;border-color:#888}.stone.white{background:#f7f5ee;border-color:#777}
+.stone.black{background:var(--black-disc);border-color:#888}.stone.white{background:var(--white-disc);border-color:#777}
 .player{display:inline-block}
 .steps{display:flex;gap:.4rem;align-items:center;margin-top:.8rem}.steps[hidden]{display:none}
 .steps input{flex:1;min-width:0;accent-color:var(--accent)}
@@ -78,3 +76,4 @@ figcaption{font-size:.9rem;margin-top:.5rem}figcaption strong{font-weight:600}fi
 .figures{grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:.8rem}figcaption{font-size:.82rem}}
 @media print{.steps{display:none}body{max-width:none}}
 """
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from desdaemon.protocol.othello.diagrams import DISC_RADIUS, SIZE, board_parts, centre_of
 from desdaemon.protocol.othello.notation import Position, move_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 
@@ -11,58 +12,32 @@ from .game import GameAnalysis, Step
 
 WIDTH, HEIGHT = 760, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 16, 26
-_CELL = 48
-_MARGIN = 22
 
 
 def board(
     position: Position, title: str, *, played: int = PASS, best: int = PASS, name: str = "", small: bool = False
 ) -> str:
     """A board of 8 by 8 with its coordinates; ``played`` gets a ring, ``best`` a cross, ``name`` becomes its id."""
-    size = 2 * _MARGIN + 8 * _CELL
     identity = f' id="{name}"' if name else ""
     kind = "board small" if small else "board"
     parts = [
-        f'<svg class="{kind}"{identity} viewBox="0 0 {size} {size}" role="img" aria-label="{escape(title)}">',
-        f'<rect class="frame" width="{size}" height="{size}" rx="10"/>',
-        f'<rect class="felt" x="{_MARGIN}" y="{_MARGIN}" width="{8 * _CELL}" height="{8 * _CELL}"/>',
-        f'<path class="lines" d="{_grid()}"/>',
-        *(_letter(at) for at in range(8)),
+        f'<svg class="{kind}"{identity} viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">',
+        *board_parts(),
     ]
-    for x, y in ((2, 2), (6, 2), (2, 6), (6, 6)):
-        parts.append(f'<circle class="point" cx="{_MARGIN + x * _CELL}" cy="{_MARGIN + y * _CELL}" r="4"/>')
     discs = squares_text(position)
     for square in range(64):
-        x, y = _centre(square)
+        x, y = centre_of(square)
         kind = {"X": "black", "O": "white", "-": "none"}[discs[square]]
         if kind != "none" or name:
-            parts.append(f'<circle class="disc {kind}" cx="{x}" cy="{y}" r="20"/>')
+            parts.append(f'<circle class="disc {kind}" cx="{x}" cy="{y}" r="{DISC_RADIUS}"/>')
     parts.append(_mark("played", played) + _mark("best", best))
     parts.append("</svg>")
     return "".join(parts)
 
 
-def _grid() -> str:
-    low, high = _MARGIN, _MARGIN + 8 * _CELL
-    steps = range(low, high + 1, _CELL)
-    return "".join(f"M{at} {low}V{high}M{low} {at}H{high}" for at in steps)
-
-
-def _letter(at: int) -> str:
-    middle = _MARGIN + at * _CELL + _CELL // 2
-    return (
-        f'<text class="coordinate" x="{middle}" y="16">{"abcdefgh"[at]}</text>'
-        f'<text class="coordinate" x="11" y="{middle + 5}">{at + 1}</text>'
-    )
-
-
-def _centre(square: int) -> tuple[int, int]:
-    return _MARGIN + square % 8 * _CELL + _CELL // 2, _MARGIN + square // 8 * _CELL + _CELL // 2
-
-
 def _mark(kind: str, square: int) -> str:
     """A ring around the move that was made, a cross on the best one; always there, so that a script may move it."""
-    x, y = _centre(square) if square != PASS else (-99, -99)
+    x, y = centre_of(square) if square != PASS else (-99, -99)
     shape = '<circle r="12"/>' if kind == "played" else '<path d="M-8 0H8M0 -8V8"/>'
     return f'<g class="mark {kind}" transform="translate({x} {y})">{shape}</g>'
 

@@ -51,6 +51,7 @@ def _loaded(module: str, name: str) -> Any:
 
 SUB_COMMANDS = (
     SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
+    SubCommand("web", "a board in the browser", "desdaemon.clients.web.command"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.server.command", "desdaemon.server.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),

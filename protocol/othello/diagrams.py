@@ -1,69 +1,159 @@
-"""Pictures of a board, with its legal moves marked: SVG and Encapsulated PostScript."""
+"""Pictures of a board: SVG for files, notebooks, reports and the board in the browser, and Encapsulated PostScript.
+
+`COLOURS` and the geometry here are those of every picture of a board that this program shows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from .notation import Position
+from .notation import Position, square_text
 
-_CELL = 40
-_MARGIN = 30
-_SIZE = 8 * _CELL + 2 * _MARGIN
-
-
-def svg_text(position: Position) -> str:
-    """The board in SVG, A1 top left."""
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_SIZE}" height="{_SIZE}" viewBox="0 0 {_SIZE} {_SIZE}">',
-        f'<rect x="{_MARGIN}" y="{_MARGIN}" width="{8 * _CELL}" height="{8 * _CELL}" fill="#2e7d32"/>',
-        f'<path d="{_svg_grid()}" stroke="black" fill="none"/>',
-    ]
-    for at in range(8):
-        middle = _MARGIN + at * _CELL + _CELL // 2
-        parts.append(_svg_letter(middle, _MARGIN // 2, "ABCDEFGH"[at]))
-        parts.append(_svg_letter(_MARGIN // 2, middle, str(at + 1)))
-    for x, y, radius, colour in _circles(position):
-        parts.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{colour}" stroke="black"/>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+CELL = 48
+MARGIN = 22
+SIZE = 8 * CELL + 2 * MARGIN
+DISC_RADIUS = 20
+"""Units of the SVG pictures, whose side is `SIZE`."""
 
 
-def _svg_grid() -> str:
-    first, last = _MARGIN, _SIZE - _MARGIN
-    lines = [f"M{first} {at}H{last}M{at} {first}V{last}" for at in range(first, last + 1, _CELL)]
-    return "".join(lines)
+class Colour(NamedTuple):
+    """A colour of the pages by day and by night."""
+
+    light: str
+    dark: str
 
 
-def _svg_letter(x: int, y: int, letter: str) -> str:
+COLOURS = {
+    "page": Colour("#f5f3ee", "#141716"),
+    "card": Colour("#fffefb", "#1c201e"),
+    "ink": Colour("#1f2321", "#e9e8e3"),
+    "soft": Colour("#5d655f", "#a2aaa4"),
+    "edge": Colour("#dcd8cd", "#343a37"),
+    "row": Colour("#f4efe2", "#262b28"),
+    "accent": Colour("#1f5fbf", "#8ab6ff"),
+    # The board
+    "felt": Colour("#2f8061", "#2a6e54"),
+    "grid": Colour("#1d5a43", "#174535"),
+    "frame": Colour("#23302a", "#0d1110"),
+    "letter": Colour("#b9cabf", "#8fa399"),
+    "black-disc": Colour("#161817", "#161817"),
+    "white-disc": Colour("#f7f5ee", "#f7f5ee"),
+    "last-move": Colour("#ffb020", "#ffb020"),
+    # The graph and the moves
+    "black-area": Colour("#3a403c", "#000000"),
+    "white-area": Colour("#e4dfd1", "#cfcabb"),
+    "solved": Colour("#eef3ee", "#202a26"),
+    "blunder": Colour("#b3261e", "#ff8078"),
+    "mistake": Colour("#b75a00", "#ffab5e"),
+    "inaccuracy": Colour("#8a6d00", "#e6c84e"),
+}
+"""By the names that style sheets use, as ``var(--felt)``."""
+
+
+def colour_sheet() -> str:
+    """`COLOURS` as a style sheet: as the system wants it, or as ``data-theme`` (light, dark) of the page says."""
+    light, dark = (
+        "".join(f"--{name}:{colour[at]};" for name, colour in COLOURS.items()).rstrip(";") for at in range(2)
+    )
     return (
-        f'<text x="{x}" y="{y}" text-anchor="middle" dominant-baseline="central" font-family="sans-serif" '
-        f'font-size="14">{letter}</text>'
+        f":root{{color-scheme:light dark;{light}}}\n"
+        f"@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f":root[data-theme=light]{{color-scheme:light}}:root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
     )
 
 
-def _circles(position: Position) -> Iterator[tuple[int, int, int, str]]:
-    """Discs and marks of legal moves: centre from the top left, radius, colour."""
+def centre_of(square: int) -> tuple[int, int]:
+    """The middle of a square in the SVG pictures."""
+    return MARGIN + square % 8 * CELL + CELL // 2, MARGIN + square // 8 * CELL + CELL // 2
+
+
+def board_parts() -> list[str]:
+    """An empty board as SVG elements: frame, felt, lines, points and coordinates.
+
+    They have a class for style sheets and, for pictures that stand alone, the light colours as attributes.
+    """
+    colour = {name: found.light for name, found in COLOURS.items()}
+    side = 8 * CELL
+    parts = [
+        f'<rect class="frame" width="{SIZE}" height="{SIZE}" rx="10" fill="{colour["frame"]}"/>',
+        f'<rect class="felt" x="{MARGIN}" y="{MARGIN}" width="{side}" height="{side}" fill="{colour["felt"]}"/>',
+        f'<path class="lines" d="{_grid()}" stroke="{colour["grid"]}" stroke-width="1.5" fill="none"/>',
+        f'<g class="points" fill="{colour["grid"]}">',
+    ]
+    for x, y in ((2, 2), (6, 2), (2, 6), (6, 6)):
+        parts.append(f'<circle class="point" cx="{MARGIN + x * CELL}" cy="{MARGIN + y * CELL}" r="4"/>')
+    parts.append("</g>")
+    for at in range(8):
+        middle = MARGIN + at * CELL + CELL // 2
+        parts += [_letter(middle, MARGIN // 2, "abcdefgh"[at]), _letter(MARGIN // 2, middle, str(at + 1))]
+    return parts
+
+
+def _grid() -> str:
+    first, last = MARGIN, MARGIN + 8 * CELL
+    return "".join(f"M{at} {first}V{last}M{first} {at}H{last}" for at in range(first, last + 1, CELL))
+
+
+def _letter(x: int, y: int, letter: str) -> str:
+    return (
+        f'<text class="coordinate" x="{x}" y="{y}" text-anchor="middle" dominant-baseline="central" '
+        f'font-family="sans-serif" font-size="13" fill="{COLOURS["letter"].light}">{letter}</text>'
+    )
+
+
+def board_svg() -> str:
+    """An empty board for a page whose style sheet has the colours."""
+    return f'<svg class="board" viewBox="0 0 {SIZE} {SIZE}" aria-hidden="true">{"".join(board_parts())}</svg>'
+
+
+def svg_text(position: Position) -> str:
+    """The board in SVG, A1 top left, its legal moves marked."""
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" viewBox="0 0 {SIZE} {SIZE}">'
+    parts = [head, *board_parts()]
+    for square, kind in _marked(position):
+        x, y = centre_of(square)
+        radius = 3 if kind == "move" else DISC_RADIUS
+        fill = "white" if kind == "white" else "black"
+        parts.append(
+            f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}" stroke="black">'
+            f"<title>{square_text(square).lower()}</title></circle>"
+        )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _marked(position: Position) -> Iterator[tuple[int, str]]:
+    """Squares with ``black`` and ``white`` discs and with a legal ``move``."""
     for square in range(64):
-        x, y = (_MARGIN + at * _CELL + _CELL // 2 for at in (square & 7, square >> 3))
         if position.black >> square & 1:
-            yield x, y, _CELL * 2 // 5, "black"
+            yield square, "black"
         elif position.white >> square & 1:
-            yield x, y, _CELL * 2 // 5, "white"
+            yield square, "white"
         elif position.moves >> square & 1:
-            yield x, y, 3, "black"
+            yield square, "move"
+
+
+# Encapsulated PostScript, in points
+
+_EPS_CELL = 40
+_EPS_MARGIN = 30
+_EPS_SIZE = 8 * _EPS_CELL + 2 * _EPS_MARGIN
 
 
 def eps_text(position: Position) -> str:
     """The board in Encapsulated PostScript, A1 top left."""
-    parts = ["%!PS-Adobe-3.0 EPSF-3.0", f"%%BoundingBox: 0 0 {_SIZE} {_SIZE}", "%%EndComments"]
+    parts = ["%!PS-Adobe-3.0 EPSF-3.0", f"%%BoundingBox: 0 0 {_EPS_SIZE} {_EPS_SIZE}", "%%EndComments"]
     parts += ["/Helvetica findfont 14 scalefont setfont", "/disc { newpath 0 360 arc gsave setgray fill grestore"]
     parts += ["0 setgray stroke } def", "/letter { moveto dup stringwidth pop 2 div neg -5 rmoveto show } def"]
-    first, last = _MARGIN, _SIZE - _MARGIN
-    for at in range(first, last + 1, _CELL):
+    first, last = _EPS_MARGIN, _EPS_SIZE - _EPS_MARGIN
+    for at in range(first, last + 1, _EPS_CELL):
         parts.append(f"newpath {first} {at} moveto {last} {at} lineto {at} {first} moveto {at} {last} lineto stroke")
     for at in range(8):
-        middle = _MARGIN + at * _CELL + _CELL // 2
-        parts.append(f"({'ABCDEFGH'[at]}) {middle} {_SIZE - _MARGIN // 2} letter")
-        parts.append(f"({at + 1}) {_MARGIN // 2} {_SIZE - middle} letter")
-    for x, y, radius, colour in _circles(position):
-        parts.append(f"{int(colour == 'white')} {x} {_SIZE - y} {radius} disc")
+        middle = _EPS_MARGIN + at * _EPS_CELL + _EPS_CELL // 2
+        parts.append(f"({'ABCDEFGH'[at]}) {middle} {_EPS_SIZE - _EPS_MARGIN // 2} letter")
+        parts.append(f"({at + 1}) {_EPS_MARGIN // 2} {_EPS_SIZE - middle} letter")
+    for square, kind in _marked(position):
+        x, y = (_EPS_MARGIN + at * _EPS_CELL + _EPS_CELL // 2 for at in (square & 7, square >> 3))
+        radius = 3 if kind == "move" else 2 * _EPS_CELL // 5
+        parts.append(f"{int(kind == 'white')} {x} {_EPS_SIZE - y} {radius} disc")
     return "\n".join([*parts, "%%EOF"]) + "\n"

@@ -27,7 +27,7 @@ MOST_MODULES = 12
 MOST_TEST_MODULES = 20
 THIRD_PARTY = {
     "daemon": {"zmq"},
-    "clients": {"zmq"},
+    "clients": {"zmq", "tornado"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
     "protocol": {"msgpack"},

@@ -1,0 +1,1 @@
+"""`desdaemon web`: a board in the browser, and the gateway between its pages and a daemon."""

@@ -1,0 +1,88 @@
+"""What a page may ask the daemon for: a list of operations by role, derived from the protocol's own tables.
+
+Over ipc the gateway is an admin of the daemon; its pages never are. What is not listed here does not pass: `shutdown`,
+`text`, `cache.clear`, batches, and every book command that names a file or replaces the book.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand, Parameter
+from desdaemon.protocol.wire.messages import (
+    ADMIN,
+    BASIC_OPERATIONS,
+    EDITOR,
+    READER,
+    RequestError,
+    allows,
+    check_arguments,
+    check_request,
+)
+
+ROLES = (READER, EDITOR)
+"""Those that a gateway can give to its pages."""
+
+_BASIC = ("ping", "hello", "status", "analyze", "legal", "book.get", "jobs", "cancel")
+_ABOUT_A_DIALOGUE = ("on", "off", "randomness", "verbose", "feed-hash")
+_FILES = ("path", "paths")
+
+
+def _passes(command: BookCommand) -> bool:
+    named = any(parameter.kind in _FILES for parameter in command.parameters)
+    return not (named or command.dialogue or command.role == ADMIN or command.name in _ABOUT_A_DIALOGUE)
+
+
+BOOK = tuple(command for command in BOOK_COMMANDS if _passes(command))
+"""The book commands that pages may give."""
+
+_ROLES = {
+    **{operation.name: operation.role for operation in BASIC_OPERATIONS if operation.name in _BASIC},
+    **{command.op: EDITOR if command.writes else command.role for command in BOOK},
+}
+
+
+def operations(role: str) -> list[str]:
+    """The names of the daemon's operations that pages of a role may ask for."""
+    return [name for name, needed in _ROLES.items() if allows(role, needed)]
+
+
+def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
+    """The operation of a request, its arguments and warnings about them; raises `RequestError`."""
+    operation, given = check_request(message)
+    needed = _ROLES.get(operation.name)
+    if needed is None:
+        raise RequestError("forbidden", f"op = {operation.name}: expected one that a page may ask for", "op")
+    if not allows(role, needed):
+        raise RequestError("forbidden", f"op = {operation.name}: expected the role {needed}, this page is a {role}")
+    values, warnings = check_arguments(operation, given)
+    if operation.name == "cancel" and "job" in values and not allows(role, EDITOR):
+        raise RequestError("forbidden", f"job: expected the role {EDITOR}, this page is a {role}", "job")
+    return operation.name, values, warnings
+
+
+def command_forms(role: str) -> list[dict[str, Any]]:
+    """The book commands of a role as a page's forms need them: name, help, parameters with their ranges."""
+    return [
+        {
+            "name": command.name,
+            "help": command.help,
+            "writes": command.writes,
+            "parameters": [_form(parameter) for parameter in command.parameters],
+        }
+        for command in BOOK
+        if allows(role, _ROLES[command.op])
+    ]
+
+
+def _form(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "kind": parameter.kind,
+        "help": parameter.help,
+        "default": parameter.default,
+        "low": parameter.low,
+        "high": parameter.high,
+        "choices": list(parameter.choices),
+        "required": parameter.required,
+    }

@@ -1,0 +1,221 @@
+"""`desdaemon web`: the command line, and the life of the gateway from its start to a signal."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import ipaddress
+import os
+import re
+import signal
+import ssl
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from desdaemon.clients.arguments import Parser, print_text, whole
+from desdaemon.clients.errors import DaemonError, NoDaemon
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.wire.connection import runtime_folder
+
+if TYPE_CHECKING:
+    from desdaemon.clients.asynchronous import AsyncClient
+
+    from .access import Place
+
+DEFAULT_PORT = 6480
+_PORTS_TRIED = 10
+_LOOPBACK = ("127.0.0.1", "::1")
+_NAMES_OF_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_DEVICES = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+
+DESCRIPTION = """\
+A board in the browser: play, see what the engine thinks of every move, walk and grow the book, go through games.
+Without ENDPOINT a daemon is started for it. The address of the page is printed, and a browser opened.
+"""
+
+WITHOUT_TORNADO = "desdaemon web needs tornado: pip install 'desdaemon[web]', or in a clone make web"
+
+
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(prog="desdaemon web", description=DESCRIPTION, allow_abbrev=False)
+    add = parser.add_argument
+    add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
+    add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
+    add("--server-key", metavar="KEY", help="that daemon's public key where the file does not hold it")
+    add("--book", metavar="FILE", help="the book of the daemon that is started")
+    add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
+    add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
+    add(
+        "--listen",
+        default="",
+        metavar="ADDRESS",
+        help=f"HOST, HOST:PORT or :PORT for browsers; by default this machine alone, port {DEFAULT_PORT}",
+    )
+    add("--host-name", action="append", default=[], metavar="NAME", help="another name that browsers use for this host")
+    add("--role", choices=("reader", "editor"), help="editor may change the book; reader beyond this machine")
+    add("--tls-certificate", metavar="FILE", help="serve https with this certificate")
+    add("--tls-key", metavar="FILE", help="and its key, where it is not in the same file")
+    add("--revoke", action="store_true", help="let no browser in that an earlier start has let in")
+    add("--no-browser", action="store_true", help="open no browser")
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Serve pages until a signal; returns 0, 1 where the daemon or the address cannot be had, 2 for a bad line."""
+    parser = command_line()
+    named = parser.parse_args(arguments)
+    try:
+        import tornado  # noqa: F401
+    except ImportError:
+        sys.stderr.write(f"{WITHOUT_TORNADO}\n")
+        return 1
+    ours = ("book", "threads", "eval_file")
+    for name in ours if named.endpoint else ("key", "server_key"):
+        if getattr(named, name) is not None:
+            where = "no ENDPOINT" if named.endpoint else "an ENDPOINT"
+            parser.error(f"--{name.replace('_', '-')}: expected {where} with it")
+    if named.tls_key and not named.tls_certificate:
+        parser.error("--tls-key: expected --tls-certificate with it")
+    try:
+        with _daemon(named) as endpoint:
+            return asyncio.run(_serve(named, endpoint))
+    except (BadInput, DaemonError) as error:
+        sys.stderr.write(f"desdaemon web: {error}\n")
+        return 1
+
+
+@contextlib.contextmanager
+def _daemon(named: argparse.Namespace) -> Iterator[str]:
+    """The endpoint of the daemon that is asked; one of its own lives as long as the block."""
+    if named.endpoint:
+        yield named.endpoint
+        return
+    from .own_daemon import OwnDaemon
+
+    if named.book and not Path(named.book).is_file():
+        raise BadInput(
+            f"--book {quoted(named.book)}: expected a book; `book new`, `book save FILE` in `desdaemon` make one"
+        )
+    options = ["-book-file", os.path.abspath(named.book)] if named.book else []  # noqa: PTH100
+    options += ["-n", str(named.threads)] if named.threads else []
+    options += ["-eval-file", named.eval_file] if named.eval_file else []
+    daemon = OwnDaemon(options)
+    try:
+        yield daemon.endpoint
+    finally:
+        daemon.close()
+
+
+async def _serve(named: argparse.Namespace, endpoint: str) -> int:
+    from desdaemon.clients.asynchronous import AsyncClient
+
+    from .access import Access, lasting_key
+    from .gateway import Gateway, Listener, Settings
+
+    async def connect(timeout_s: float) -> AsyncClient:
+        return await AsyncClient.connect(endpoint, key=named.key, server_key=named.server_key, timeout_s=timeout_s)
+
+    try:
+        await (await connect(5.0)).close()
+    except NoDaemon as error:
+        raise BadInput(str(error)) from None
+    host, port = _address(named.listen)
+    away = not _is_loopback(host)
+    role = named.role or ("reader" if away else "editor")
+    tls = _tls(named)
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, ended.set)
+    for place in _places(host, port, named.host_name, "https" if tls else "http"):
+        key = lasting_key(Path(runtime_folder()), place.port, renew=named.revoke)
+        gateway = Gateway(Settings(place, Access(key), role, connect))
+        addresses = [host] if host else list(_LOOPBACK)
+        try:
+            listener = Listener(gateway, addresses, tls)
+            break
+        except OSError as error:
+            reason = error.strerror
+    else:
+        raise BadInput(f"--listen {quoted(named.listen or _LOOPBACK[0])}: {reason}: expected a free address")
+    if away and not tls:
+        sys.stderr.write(
+            f"desdaemon web: {host}: other machines can connect, and nothing is encrypted: "
+            "--tls-certificate, or a proxy with TLS before it, changes that\n"
+        )
+    gateway.watch()
+    address = f"{place.address}?token={gateway.settings.access.token}"
+    with tempfile.TemporaryDirectory(prefix="desdaemon-web-") as folder:
+        print_text(f"{address}\n")
+        if not named.no_browser and any(os.environ.get(name) for name in _DEVICES):
+            await loop.run_in_executor(None, _open_browser, Path(folder), address)
+        await ended.wait()
+    await gateway.close()
+    await listener.close()
+    return 0
+
+
+def _open_browser(folder: Path, address: str) -> None:
+    """By way of a file that only this user can read: a command line is seen by all users of the machine."""
+    file = folder / "desdaemon.html"
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as page:
+        page.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0;url={escape(address)}">\n')
+    with contextlib.suppress(webbrowser.Error):
+        webbrowser.open(file.as_uri())
+
+
+def _address(text: str) -> tuple[str, int | None]:
+    """Host and port of ``--listen``; an empty host is this machine alone. Raises `BadInput`."""
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", text)
+    if not found or int(found[2] or 0) > 65_535:
+        raise BadInput(f"--listen {quoted(text)}: expected HOST, HOST:PORT or :PORT")
+    return found[1].strip("[]"), int(found[2]) if found[2] else None
+
+
+def _is_loopback(host: str) -> bool:
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
+    """Where to try to listen, in order: the port asked for, or the usual one and those after it."""
+    from .access import Place
+
+    shown = f"[{host}]" if ":" in host else host
+    hosts = [*names, *([shown] if host not in ("", "0.0.0.0", "::") else []), *_NAMES_OF_LOOPBACK]
+    lower = tuple(dict.fromkeys(name.lower() for name in hosts))
+    ports = [port] if port is not None else list(range(DEFAULT_PORT, DEFAULT_PORT + _PORTS_TRIED))
+    for number in ports:
+        yield Place(scheme, lower, number or _free_port(host or _LOOPBACK[0]))
+
+
+def _free_port(host: str) -> int:
+    """A port that was free a moment ago, for ``:0``."""
+    import socket
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def _tls(named: argparse.Namespace) -> ssl.SSLContext | None:
+    if not named.tls_certificate:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(named.tls_certificate, named.tls_key)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.strerror or "it cannot be used"
+        raise BadInput(f"--tls-certificate {quoted(named.tls_certificate)}: {reason}: expected a PEM file") from None
+    return context

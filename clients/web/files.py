@@ -1,0 +1,89 @@
+"""The files of the page: an explicit list, read once, with their types and digests; nothing else is served."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from importlib import resources
+from typing import NamedTuple
+
+from desdaemon.protocol.othello.diagrams import board_svg, colour_sheet
+
+STATIC_FILES = (
+    "index.html",
+    "style.css",
+    "icon.svg",
+    "main.js",
+    "model/game.js",
+    "model/knowledge.js",
+    "model/link.js",
+    "model/rules.js",
+    "model/store.js",
+    "work/hints.js",
+    "work/player.js",
+    "work/review.js",
+    "work/socket.js",
+    "view/board.js",
+    "view/dom.js",
+    "view/graph.js",
+    "view/keys.js",
+    "view/speak.js",
+    "view/texts.js",
+    "panes/bookpane.js",
+    "panes/gamepane.js",
+    "panes/librarypane.js",
+    "panes/serverpane.js",
+    "panes/settingspane.js",
+    "panes/setup.js",
+)
+"""Names below `static`, and paths of the gateway; `index.html` is served as ``/``."""
+
+COLOURS = "colours.css"
+"""Made from the table of colours that all pictures of boards share."""
+
+_BOARD = "<!-- board -->"
+_MODULES = "<!-- modules -->"
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "webmanifest": "application/manifest+json",
+}
+
+
+class PageFile(NamedTuple):
+    """A file: its type, its bytes, the same gzipped, and its entity tag."""
+
+    type: str
+    data: bytes
+    gzipped: bytes
+    tag: str
+
+
+def page_files() -> dict[str, PageFile]:
+    """All files by name."""
+    folder = resources.files(__package__) / "static"
+    found = {name: (folder / name).read_bytes() for name in STATIC_FILES}
+    page = found["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
+    found["index.html"] = page.encode()
+    found[COLOURS] = colour_sheet().encode()
+    return {name: _file(name, data) for name, data in found.items()}
+
+
+def _module_links() -> str:
+    """All modules are asked for at once, not one import after the other."""
+    scripts = [name for name in STATIC_FILES if name.endswith(".js")]
+    preloads = [f'<link rel="modulepreload" href="{name}">' for name in scripts]
+    return "\n".join([*preloads, '<script type="module" src="main.js"></script>'])
+
+
+def _file(name: str, data: bytes) -> PageFile:
+    digest = hashlib.sha256(data).hexdigest()[:32]
+    return PageFile(_TYPES[name.rpartition(".")[2]], data, gzip.compress(data, 9, mtime=0), f'"{digest}"')
+
+
+def page_weight() -> tuple[int, int]:
+    """Bytes of all files together, and gzipped as browsers get them."""
+    files = page_files().values()
+    return sum(len(file.data) for file in files), sum(len(file.gzipped) for file in files)

@@ -1,0 +1,360 @@
+"""The gateway as a web server: the page's files, and a socket for each tab.
+
+Every request is checked for its Host and its cookie, a socket for its Origin too, before anything else is looked at.
+Everything here runs on the event loop's thread. Tornado is loaded by this module and by nobody who does not want it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from tornado.httpserver import HTTPServer
+from tornado.httputil import HTTPHeaders
+from tornado.iostream import StreamClosedError
+from tornado.netutil import bind_sockets
+from tornado.web import Application, RequestHandler
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
+
+from desdaemon.clients.asynchronous import AsyncClient
+from desdaemon.clients.errors import DaemonError
+
+from .access import COOKIE_AGE_S, Access, Place
+from .files import page_files
+from .outbox import Outbox
+from .tab import Tab, Unwanted
+
+LARGEST_FRAME = 256 << 10
+"""Bytes of a frame from a page."""
+
+MOST_TABS = 32
+_PING_S = 30.0
+_LARGEST_HEADER = 16 << 10
+_IDLE_S = 60.0
+_RETRY_S = 0.25
+_CONNECT_S = 2.0
+_GOING_AWAY, _POLICY, _TOO_SLOW = 1001, 1008, 1013
+
+Connect = Callable[[float], Awaitable[AsyncClient]]
+"""Makes a client of the daemon within so many seconds; raises `DaemonError`."""
+
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-cache",
+}
+
+NOT_LET_IN = "403: open the address that `desdaemon web` has printed; a cookie keeps this browser let in for 30 days.\n"
+
+
+_ENTRANCE = '<!DOCTYPE html><meta http-equiv="refresh" content="0;url=/"><title>desdaemon</title>'
+
+
+class Settings(NamedTuple):
+    """What a gateway is about: where it is, who is let in, and what pages may do."""
+
+    place: Place
+    access: Access
+    role: str
+    connect: Connect
+
+
+class Gateway:
+    """The tabs that are open, and what the daemon tells all of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.files = page_files()
+        self.tabs: set[_Socket] = set()
+        self.pool = ThreadPoolExecutor(1, "web-games")
+        self._tasks: list[asyncio.Task[None]] = []
+        self.connected = False
+        """Whether the daemon is there, as far as the gateway's own client knows."""
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: browsers send one host's cookies to all of its ports."""
+        return f"desdaemon-{self.settings.place.port}"
+
+    def application(self) -> Application:
+        """The paths: the page, its files by name, the socket; nothing else is there."""
+        shared = {"gateway": self}
+        return Application(
+            [
+                (r"/socket", _Socket, shared),
+                (r"/([a-z0-9./-]*)", _File, shared),
+            ],
+            default_handler_class=_Nothing,
+            default_handler_args=shared,
+            websocket_max_message_size=LARGEST_FRAME,
+            websocket_ping_interval=_PING_S,
+            log_function=lambda handler: None,
+        )
+
+    def watch(self) -> None:
+        """Begin to pass on events of the daemon, and whether it is there."""
+        self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
+
+    async def close(self) -> None:
+        """Close all tabs."""
+        for task in self._tasks:
+            task.cancel()
+        for socket in list(self.tabs):
+            socket.close(_GOING_AWAY, "the gateway is about to end")
+            await socket.leave()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _watch(self) -> None:
+        while True:
+            with contextlib.suppress(DaemonError):
+                async with await self.settings.connect(_CONNECT_S) as client:
+                    await asyncio.gather(self._pass_events(client), self._observe(client))
+            await asyncio.sleep(_RETRY_S)
+
+    async def _pass_events(self, client: AsyncClient) -> None:
+        async for topic, data in client.events():
+            self.tell(topic, data)
+
+    async def _observe(self, client: AsyncClient) -> None:
+        while True:
+            if client.connected != self.connected:
+                self.connected = client.connected
+                self.tell("daemon", {"connected": self.connected})
+            await asyncio.sleep(_RETRY_S)
+
+    def tell(self, topic: str, data: Mapping[str, Any]) -> None:
+        """Pass on an event to the tabs that want it."""
+        for socket in self.tabs:
+            if socket.tab:
+                socket.tab.tell(topic, data)
+
+
+class _Guarded(RequestHandler):
+    """A request that is refused unless Host and cookie are right."""
+
+    def initialize(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        for name, value in SECURITY_HEADERS.items():
+            self.set_header(name, value)
+
+    def prepare(self) -> None:
+        """Refuse who is not let in."""
+        settings = self.gateway.settings
+        if not settings.place.knows_host(_only(self.request.headers, "Host")):
+            self._refuse(403, "403: this is not the name of the host\n")
+        elif not settings.access.knows_cookie(self.get_cookie(self.gateway.cookie) or ""):
+            self._refuse(403, NOT_LET_IN)
+
+    def _refuse(self, status: int, text: str) -> None:
+        self.set_status(status)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(text)
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """A line without details."""
+        self._refuse(status_code, f"{status_code}\n")
+
+
+class _Nothing(_Guarded):
+    """Any other path."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        if not self._finished:
+            self._refuse(404, "404\n")
+
+
+class _File(_Guarded):
+    """The page and its files."""
+
+    SUPPORTED_METHODS = ("GET", "HEAD")
+
+    def prepare(self) -> None:
+        """The token of the address is exchanged for a cookie; whoever has neither is refused."""
+        settings = self.gateway.settings
+        given = self.get_query_arguments("token")
+        known = settings.place.knows_host(_only(self.request.headers, "Host"))
+        if self.request.path == "/" and given and known:
+            if not settings.access.knows_token(given[0]):
+                self._refuse(403, NOT_LET_IN)
+                return
+            self.set_cookie(
+                self.gateway.cookie,
+                settings.access.cookie(),
+                max_age=COOKIE_AGE_S,
+                httponly=True,
+                samesite="Strict",
+                secure=settings.place.scheme == "https",
+            )
+            # Not a redirect: a browser that comes from elsewhere, our own file included, would leave the cookie out.
+            self.set_header("Content-Type", "text/html; charset=utf-8")
+            self.finish(_ENTRANCE)
+            return
+        super().prepare()
+
+    def get(self, name: str) -> None:
+        """A file of the list."""
+        file = self.gateway.files.get(name or "index.html")
+        if file is None:
+            self._refuse(404, "404\n")
+            return
+        self.set_header("Content-Type", file.type)
+        self.set_header("ETag", file.tag)
+        self.set_header("Vary", "Accept-Encoding")
+        if self.check_etag_header():
+            self.set_status(304)
+            return
+        if "gzip" in self.request.headers.get("Accept-Encoding", ""):
+            self.set_header("Content-Encoding", "gzip")
+            self.write(file.gzipped)
+        else:
+            self.write(file.data)
+
+    head = get
+
+
+class _Socket(_Guarded, WebSocketHandler):
+    """The socket of a tab."""
+
+    def initialize(self, gateway: Gateway) -> None:
+        super().initialize(gateway)
+        self.tab: Tab | None = None
+        self._outbox = Outbox()
+        self._filled = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._left = False
+
+    def prepare(self) -> None:
+        """As all requests, and the Origin has to be there and ours."""
+        super().prepare()
+        if self._finished:
+            return
+        host = _only(self.request.headers, "Host")
+        if not self.gateway.settings.place.knows_origin(_only(self.request.headers, "Origin"), host):
+            self._refuse(403, "403: a socket is for our own page\n")
+        elif len(self.gateway.tabs) >= MOST_TABS:
+            self._refuse(503, f"503: {MOST_TABS} tabs are open\n")
+
+    def check_origin(self, origin: str) -> bool:
+        """`prepare` has looked at it, which this method is not asked for where there is none."""
+        return True
+
+    def get_compression_options(self) -> dict[str, Any] | None:
+        """None: frames are short, and what is compressed with a secret beside it can be guessed."""
+        return None
+
+    def open(self, *args: str, **kwargs: str) -> None:
+        self.set_nodelay(True)
+        self.gateway.tabs.add(self)
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._begin()), loop.create_task(self._send())]
+
+    async def _begin(self) -> None:
+        """Reach the daemon, however long that takes, then read."""
+        settings = self.gateway.settings
+        told = False
+        while True:
+            try:
+                client = await settings.connect(_CONNECT_S)
+                break
+            except DaemonError as error:
+                if not told:
+                    self._outbox.put(f'{{"event":"daemon","data":{{"connected":false,"code":"{error.code}"}}}}')
+                    self._filled.set()
+                    told = True
+            await asyncio.sleep(_RETRY_S)
+        self.tab = Tab(client, settings.role, self._outbox, self._woken, self.gateway.pool)
+        self.tab.tell("daemon", {"connected": True})
+
+    def _woken(self) -> None:
+        self._filled.set()
+        if self.tab and self.tab.overdue:
+            self._drop()
+
+    async def _send(self) -> None:
+        """Send what is in the outbox, no faster than it is read."""
+        while True:
+            await self._filled.wait()
+            self._filled.clear()
+            while (frame := self._outbox.take()) is not None:
+                try:
+                    await self.write_message(frame)
+                except (WebSocketClosedError, StreamClosedError):
+                    return
+
+    def on_message(self, message: str | bytes) -> None:
+        if self.tab is None:
+            # The page waits until it is told that the daemon is there.
+            self.close(_POLICY, "expected to be told of the daemon first")
+            return
+        try:
+            self.tab.take(message)
+        except Unwanted as why:
+            self.close(_POLICY, str(why))
+
+    def _drop(self) -> None:
+        """Close without waiting for a reader that does not read."""
+        self.close(_TOO_SLOW, "this page reads too slowly")
+        stream = self.ws_connection.stream if self.ws_connection else None
+        if stream:
+            stream.close()
+
+    def on_close(self) -> None:
+        asyncio.get_running_loop().create_task(self.leave())
+
+    async def leave(self) -> None:
+        """The tab is gone: end what it has asked for."""
+        if self._left:
+            return
+        self._left = True
+        self.gateway.tabs.discard(self)
+        for task in self._tasks:
+            task.cancel()
+        if self.tab:
+            await self.tab.close()
+
+
+def _only(headers: HTTPHeaders, name: str) -> str:
+    """The value of a header that has to come once; nothing where it comes twice."""
+    values = headers.get_list(name)
+    return values[0] if len(values) == 1 else ""
+
+
+class Listener:
+    """A gateway that listens on some addresses of this machine."""
+
+    def __init__(self, gateway: Gateway, addresses: list[str], tls: ssl.SSLContext | None) -> None:
+        """Bind; raises `OSError` where the first of the addresses is taken."""
+        self._server = HTTPServer(
+            gateway.application(),
+            ssl_options=tls,
+            max_header_size=_LARGEST_HEADER,
+            max_body_size=0,
+            idle_connection_timeout=_IDLE_S,
+            body_timeout=_IDLE_S,
+        )
+        for at, address in enumerate(addresses):
+            try:
+                self._server.add_sockets(bind_sockets(gateway.settings.place.port, address))
+            except OSError:
+                if at == 0:
+                    raise
+
+    async def close(self) -> None:
+        """Take no more connections and end those there are."""
+        self._server.stop()
+        await self._server.close_all_connections()

@@ -1,0 +1,66 @@
+"""A daemon of the gateway's own, started where no endpoint is named, with folders that go with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from desdaemon.clients.errors import NoDaemon
+from desdaemon.clients.match.engine_process import OWN_COMMAND
+from desdaemon.clients.match.process_groups import GROUPS
+
+_START_S = 300.0
+"""Seconds; the first start on a machine compiles the engine."""
+
+_POLL_S = 0.02
+_END_S = 20.0
+
+
+class OwnDaemon:
+    """`desdaemon serve --supervise` as a child, reached over an ipc socket in a folder of its own.
+
+    It ends with this process, also when that is killed. What its log says goes to standard error.
+    """
+
+    def __init__(self, options: Sequence[str] = ()) -> None:
+        """Start it and wait until it listens; raises `NoDaemon`. ``options`` are those of `desdaemon serve`."""
+        self._folder = tempfile.TemporaryDirectory(prefix="desdaemon-web-")
+        folder = Path(self._folder.name)
+        path = folder / "daemon.sock"
+        self.endpoint = f"ipc://{path}"
+        (folder / "data").mkdir()
+        command = [*OWN_COMMAND, "serve", "--supervise", "--ipc", str(path), "--data", str(folder / "data")]
+        command += ["--log-level", "warning", *options]
+        # Its connection file must not hide that of a daemon which runs already.
+        started = ["env", f"DESDAEMON_RUNTIME_DIR={folder}", *command]
+        try:
+            self._process = GROUPS.start(started, None)
+        except OSError as error:
+            self._folder.cleanup()
+            raise NoDaemon(f"{sys.executable}: {error.strerror}") from None
+        due = time.monotonic() + _START_S
+        while not path.exists():
+            if self._process.poll() is not None or time.monotonic() > due:
+                self.close()
+                raise NoDaemon("the daemon started for the page has ended; what it said is above")
+            time.sleep(_POLL_S)
+
+    def close(self) -> None:
+        """End it: what its book has learnt is on the disk already."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, 15)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+        GROUPS.end(self._process)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream:
+                stream.close()
+        self._folder.cleanup()

@@ -1,0 +1,401 @@
+// The page put together: what is shared by all parts, and what happens when something changes.
+
+import { Game } from "./model/game.js";
+import { Knowledge } from "./model/knowledge.js";
+import { fragment, parsed } from "./model/link.js";
+import { PASS, START, canonical, discs, finalScore, isOver, legalMoves, movesOf, nameOf, squareOf } from "./model/rules.js";
+import { Preferences, read, write } from "./model/store.js";
+import { BookPane } from "./panes/bookpane.js";
+import { GamePane } from "./panes/gamepane.js";
+import { LibraryPane } from "./panes/librarypane.js";
+import { ServerPane } from "./panes/serverpane.js";
+import { SettingsPane } from "./panes/settingspane.js";
+import { Setup } from "./panes/setup.js";
+import { Board, told } from "./view/board.js";
+import { byId } from "./view/dom.js";
+import { listen } from "./view/keys.js";
+import { speak } from "./view/speak.js";
+import { choose, chosen, t } from "./view/texts.js";
+import { Hints } from "./work/hints.js";
+import { Player } from "./work/player.js";
+import { Review } from "./work/review.js";
+import { Socket } from "./work/socket.js";
+
+/** The symmetry that shows a board turned by a quarter to the right, by the one in use. */
+const QUARTER = [6, 7, 4, 5, 1, 0, 3, 2];
+const XOT_PLIES = 8;
+const XOT_DISCS = 4;
+const XOT_LEVEL = 8;
+const XOT_TRIES = 30;
+
+export class App {
+  constructor() {
+    this.preferences = new Preferences();
+    choose(this.preferences.get("language"));
+    this.game = new Game();
+    this.knowledge = new Knowledge();
+    this.socket = new Socket();
+    /** @type {Setup|null} */
+    this.setup = null;
+    /** Whether something else needs the engine: hints and play wait. */
+    this.busy = false;
+    /** @type {Map<string, Record<string, string[]>>} */
+    this.openings = new Map();
+    this.drawing = 0;
+    this.keeping = 0;
+    this.restore();
+    this.board = new Board(this);
+    this.hints = new Hints(this);
+    this.player = new Player(this);
+    this.review = new Review(this);
+    this.panes = {
+      game: new GamePane(this), book: new BookPane(this), library: new LibraryPane(this), server: new ServerPane(this),
+      settings: new SettingsPane(this),
+    };
+    this.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
+    this.preferences.addEventListener("change", (event) => this.prefer(/** @type {CustomEvent} */ (event).detail));
+    this.socket.addEventListener("connection", (event) => this.connection(/** @type {CustomEvent} */ (event).detail));
+    this.socket.addEventListener("told", (event) => this.event(/** @type {CustomEvent} */ (event).detail));
+    this.socket.addEventListener("shut", () => this.chip(t("shut"), "bad"));
+    this.controls();
+    listen(this);
+    this.look();
+    this.pane(this.preferences.get("pane"));
+    this.refresh();
+    this.socket.connect();
+  }
+
+  // State that outlives the page
+
+  restore() {
+    const linked = parsed(location.hash);
+    const kept = read("current", null);
+    for (const [key, results] of Object.entries(read("known", {}))) this.knowledge.add(key, /** @type {any} */ (results));
+    if (linked && !(kept && sameLine(kept, linked))) this.game.open(linked, true);
+    else if (kept) this.game.load(kept);
+    window.addEventListener("hashchange", () => {
+      const link = parsed(location.hash);
+      if (link && fragment(this.game) !== location.hash) this.game.open(link, true);
+    });
+    window.addEventListener("pagehide", () => this.keep());
+  }
+
+  keepSoon() {
+    if (!this.keeping) this.keeping = window.setTimeout(() => this.keep(), 400);
+  }
+
+  /** The game, and what is known of its line, in the browser's storage. */
+  keep() {
+    clearTimeout(this.keeping);
+    this.keeping = 0;
+    write("current", this.game.save());
+    const known = /** @type {Record<string, any>} */ ({});
+    for (const node of this.game.line()) {
+      const results = this.knowledge.of(this.game.key(node));
+      if (results.length) known[this.game.key(node)] = results;
+    }
+    write("known", known);
+    history.replaceState(null, "", `/${fragment(this.game)}`);
+  }
+
+  // What the user does
+
+  controls() {
+    /** @param {string} id @param {() => void} act */
+    const press = (id, act) => byId(id).addEventListener("click", act);
+    press("first", () => this.game.go(this.game.root));
+    press("back", () => this.game.step(-1));
+    press("forward", () => this.game.step(1));
+    press("last", () => this.game.go(this.game.line().at(-1) ?? this.game.root));
+    press("undo", () => this.game.undo());
+    press("engine-plays", () => this.player.think());
+    press("new-game", () => this.game.reset());
+    press("random-start", () => this.randomStart());
+    press("set-up", () => this.beginSetup());
+    press("rotate", () => this.rotate());
+    press("mirror", () => this.mirror());
+    press("hints", () => this.preferences.set("hints", !this.preferences.get("hints")));
+    for (const tab of document.querySelectorAll("[role=tab]")) {
+      tab.addEventListener("click", () => this.pane(/** @type {HTMLElement} */ (tab).dataset.pane ?? "game"));
+    }
+    byId("tabs").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      const tabs = [...document.querySelectorAll("[role=tab]")];
+      const to = /** @type {HTMLElement} */ (tabs[(tabs.indexOf(/** @type {Element} */ (event.target)) + by + tabs.length) % tabs.length]);
+      to.click();
+      to.focus();
+    });
+    byId("typed").addEventListener("submit", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      const input = byId("typed-move");
+      for (const move of movesOf(input.value)) if (!this.play(move)) break;
+      input.value = "";
+    });
+  }
+
+  /** A square was pressed. @param {number} square */
+  press(square) {
+    if (this.setup) this.setup.press(square);
+    else if (this.game.now.cells[square] === "-") this.play(nameOf(square));
+  }
+
+  /** @param {string} move */
+  play(move) {
+    const { now } = this.game;
+    const turned = Board.flipped(now.cells, now.side, move);
+    this.board.preview = null;
+    if (!this.game.play(move)) {
+      speak(t("illegal", { move }));
+      byId("told").textContent = t("illegal", { move });
+      return false;
+    }
+    const parts = [t("played", { side: t(now.side === "X" ? "black" : "white"), move, n: turned })];
+    if (this.game.now.move === PASS) parts.push(t("passed", { side: t(this.game.now.side === "X" ? "white" : "black") }));
+    if (this.game.over) parts.push(this.result());
+    speak(parts.join(". "));
+    return true;
+  }
+
+  beginSetup() {
+    if (this.setup) return;
+    this.stopAll();
+    this.setup = new Setup(this);
+    this.board.draw();
+  }
+
+  rotate() {
+    this.preferences.set("symmetry", QUARTER[this.preferences.get("symmetry")]);
+  }
+
+  mirror() {
+    const symmetry = this.preferences.get("symmetry");
+    this.preferences.set("symmetry", symmetry ^ (symmetry & 4 ? 2 : 1));
+  }
+
+  stopAll() {
+    this.player.stop();
+    this.review.stop();
+    this.hints.stop();
+    this.board.show(null);
+    if (this.setup) this.setup.end(false);
+  }
+
+  /** Eight random moves after which neither side is far ahead, as in XOT tournaments. */
+  async randomStart() {
+    if (this.busy) return;
+    this.busy = true;
+    this.hints.stop();
+    try {
+      for (let at = 0; at < XOT_TRIES; at++) {
+        const trial = new Game();
+        for (let ply = 0; ply < XOT_PLIES; ply++) {
+          const moves = legalMoves(trial.now.cells, trial.now.side);
+          if (moves.length) trial.play(nameOf(moves[Math.floor(Math.random() * moves.length)]));
+        }
+        const found = await this.socket.ask("analyze", { board: trial.board(), level: XOT_LEVEL, book: "ignore", priority: 2 });
+        if (at + 1 < XOT_TRIES && (!found.moves.length || Math.abs(found.moves[0].score) > XOT_DISCS)) continue;
+        this.busy = false;
+        this.game.open({ moves: trial.moves() }, true);
+        break;
+      }
+    } catch (refusal) {
+      this.complain(refusal);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  // What happens
+
+  /** @param {string} kind */
+  changed(kind) {
+    this.board.preview = null;
+    this.refresh();
+    this.panes.book.look();
+    this.keepSoon();
+    if (kind === "moved") speak(this.turnText());
+  }
+
+  /** Something became known of a position. @param {string} key */
+  learnt(key) {
+    if (key === this.game.key()) this.board.draw();
+    this.refreshSoon();
+  }
+
+  reviewed() {
+    this.refreshSoon();
+    this.keepSoon();
+  }
+
+  /** Hints of the position at hand are as deep as they get. */
+  settled() {
+    const best = this.knowledge.best(this.game.key());
+    if (best && this.preferences.get("speakHints")) speak(t("settledHint", { move: best.move, told: told(best) }));
+    byId("board").dataset.settled = this.game.key();
+    this.keepSoon();
+  }
+
+  /** @param {string} name */
+  prefer(name) {
+    if (name === "language") {
+      choose(this.preferences.get("language"));
+      this.panes.settings.draw();
+      this.panes.server.list();
+    }
+    if (name === "symmetry") this.board.turn();
+    this.look();
+    this.refresh();
+  }
+
+  /** @param {boolean} connected */
+  async connection(connected) {
+    this.chip(t(connected ? "connected" : "disconnected"), connected ? "good" : "bad");
+    if (!connected) return;
+    try {
+      const hello = await this.socket.ask("hello");
+      if (!this.openings.size) {
+        const { openings } = await this.socket.ask("web.names");
+        this.openings = new Map(openings.map((/** @type {any} */ one) => [one.key, one.names]));
+        this.refresh();
+      }
+      if (!this.hints.running) this.hints.begin();
+      this.player.consider();
+      await Promise.all([this.panes.book.greet(hello), this.panes.server.greet(hello)]);
+    } catch (refusal) {
+      if (/** @type {any} */ (refusal).code !== "connection_lost") this.complain(refusal);
+    }
+  }
+
+  /** @param {{event: string, data: any}} told */
+  event({ event, data }) {
+    if (event.startsWith("job.")) this.panes.server.progress(data);
+    else if (event === "book") this.panes.book.look();
+    else if (event === "status") this.panes.server.status(data);
+  }
+
+  /** @param {boolean} yes */
+  thinking(yes) {
+    byId("engine-plays").setAttribute("aria-busy", String(yes));
+    byId("told").textContent = yes ? t("thinking") : this.turnText();
+  }
+
+  // What is shown
+
+  /** A pane and its tab. @param {string} name */
+  pane(name) {
+    for (const tab of document.querySelectorAll("[role=tab]")) {
+      const here = /** @type {HTMLElement} */ (tab).dataset.pane === name;
+      tab.setAttribute("aria-selected", String(here));
+      tab.setAttribute("tabindex", here ? "0" : "-1");
+      byId(`pane-${/** @type {HTMLElement} */ (tab).dataset.pane}`).hidden = !here;
+    }
+    this.preferences.set("pane", name);
+    this.panes.book.look();
+    this.panes.server.shown();
+  }
+
+  /** Colours, contrast, motion. */
+  look() {
+    const root = document.documentElement;
+    const theme = this.preferences.get("theme");
+    if (theme) root.dataset.theme = theme;
+    else delete root.dataset.theme;
+    root.classList.toggle("contrast", this.preferences.get("contrast"));
+    byId("hints").setAttribute("aria-pressed", String(this.preferences.get("hints")));
+  }
+
+  refreshSoon() {
+    if (!this.drawing) this.drawing = requestAnimationFrame(() => this.refresh());
+  }
+
+  refresh() {
+    cancelAnimationFrame(this.drawing);
+    this.drawing = 0;
+    const { game } = this;
+    const [black, white] = discs(game.now.cells);
+    byId("black-discs").textContent = String(black);
+    byId("white-discs").textContent = String(white);
+    byId("black-name").textContent = game.about.black || t("nameBlack");
+    byId("white-name").textContent = game.about.white || t("nameWhite");
+    byId("black-player").classList.toggle("turn", !game.over && game.now.side === "X");
+    byId("white-player").classList.toggle("turn", !game.over && game.now.side === "O");
+    byId("opening").textContent = this.openingName();
+    byId("board").setAttribute("aria-label", t("boardLabel"));
+    if (!this.player.running) byId("told").textContent = this.turnText();
+    this.hovered(null);
+    this.clocks();
+    this.board.draw();
+    this.panes.game.draw();
+  }
+
+  clocks() {
+    byId("black-clock").textContent = this.player.clock("X");
+    byId("white-clock").textContent = this.player.clock("O");
+  }
+
+  turnText() {
+    const { now } = this.game;
+    return this.game.over ? this.result() : `${now.ply ? `${now.ply}. ${now.move} · ` : ""}${t(now.side === "X" ? "blackTurn" : "whiteTurn")}`;
+  }
+
+  result() {
+    const score = finalScore(this.game.now.cells);
+    const result = score ? t(score > 0 ? "blackWins" : "whiteWins", { n: Math.abs(score) }) : t("draw");
+    return t("gameOver", { result });
+  }
+
+  /** The name of the last position on the way here that has one, in the language chosen. */
+  openingName() {
+    const language = { en: "english", ja: "japanese", fr: "french" }[chosen()] ?? "english";
+    for (let node = /** @type {any} */ (this.game.now); node; node = node.parent) {
+      const names = this.openings.get(canonical(node.cells, node.side));
+      if (names) return (names[language]?.length ? names[language] : names.english)[0];
+    }
+    return "";
+  }
+
+  /** The best line of a move that is pointed at, or of the best. @param {import("./model/knowledge.js").Result|null} result */
+  hovered(result) {
+    const shown = result ?? this.knowledge.best(this.game.key());
+    const hints = this.preferences.get("hints") && shown;
+    byId("line").textContent = hints ? `${t("line")}: ${movesOf(shown.pv).join(" ")}` : "";
+  }
+
+  /** @param {string} text @param {string} kind */
+  chip(text, kind) {
+    byId("connection").textContent = text;
+    byId("connection").className = `chip ${kind}`;
+  }
+
+  /** Something worth a line. @param {string} text */
+  tell(text) {
+    byId("notice").textContent = text;
+    byId("notice").hidden = !text;
+    clearTimeout(this.noticeTimer);
+    this.noticeTimer = setTimeout(() => (byId("notice").hidden = true), 8000);
+  }
+
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  noticeTimer;
+
+  /** @param {any} refusal */
+  complain(refusal) {
+    if (refusal.code === "cancelled") return;
+    this.tell(refusal.code && refusal.code !== "bad_request" ? `${refusal.code}: ${refusal.message}` : refusal.message);
+  }
+}
+
+/** Whether a link is where the kept game is looking: then its tree and comments come back too.
+ * @param {any} kept @param {{board: string, moves: string}} link */
+function sameLine(kept, link) {
+  const trial = new Game();
+  if (!trial.load(kept)) return false;
+  return (link.board || `${START} X`) === trial.board(trial.root) && link.moves === trial.moves();
+}
+
+/** The page, for tests. @type {any} */
+const page = window;
+page.desdaemon = new App();
+page.desdaemon.rules = { canonical, isOver, legalMoves, squareOf };

@@ -1,0 +1,208 @@
+// The tree of a game: a position for each node, the moves that were tried there, comments, and where one is looking.
+
+import { PASS, START, after, isOver, movesOf, mustPass, other } from "./rules.js";
+
+/** @typedef {import("./rules.js").Side} Side */
+/** @typedef {{move: string, cells: string, side: Side, ply: number, parent: Node|null, children: Node[],
+ *   comment: string, line: Node|null}} Node  `line` is the child that "forward" goes to. */
+
+/** @param {string} move @param {string} cells @param {Side} side @param {Node|null} parent @returns {Node} */
+function made(move, cells, side, parent) {
+  return { move, cells, side, ply: parent ? parent.ply + 1 : 0, parent, children: [], comment: "", line: null };
+}
+
+export class Game extends EventTarget {
+  constructor() {
+    super();
+    this.about = { black: "", white: "", event: "", date: "" };
+    this.root = made("", START, "X", null);
+    this.now = this.root;
+  }
+
+  /** What a position is called by `Knowledge`. @param {Node} [node] */
+  key(node = this.now) {
+    return node.cells + node.side;
+  }
+
+  /** As the wire protocol writes it. @param {Node} [node] */
+  board(node = this.now) {
+    return `${node.cells} ${node.side}`;
+  }
+
+  /** @param {string} kind "moved" (another position), "tree" (nodes came or went), "new" (another game) */
+  tell(kind) {
+    this.dispatchEvent(new CustomEvent("change", { detail: kind }));
+  }
+
+  /** Begin anew. @param {string} [cells] @param {Side} [side] */
+  reset(cells = START, side = "X") {
+    this.about = { black: "", white: "", event: "", date: "" };
+    this.root = made("", cells, side, null);
+    this.now = this.root;
+    this.passWhereForced();
+    this.tell("new");
+  }
+
+  /** The child by a move, made where it is new; null where the move is illegal.
+   * @param {Node} node @param {string} move @returns {Node|null} */
+  child(node, move) {
+    const known = node.children.find((one) => one.move === move);
+    if (known) return known;
+    if (move === PASS && !mustPass(node.cells, node.side)) return null;
+    const cells = after(node.cells, node.side, move);
+    if (!cells) return null;
+    const child = made(move, cells, other(node.side), node);
+    node.children.push(child);
+    return child;
+  }
+
+  passWhereForced() {
+    if (!mustPass(this.now.cells, this.now.side)) return;
+    const passed = this.child(this.now, PASS);
+    if (passed) this.enter(passed);
+  }
+
+  /** @param {Node} node */
+  enter(node) {
+    if (node.parent) node.parent.line = node;
+    this.now = node;
+  }
+
+  /** Play a move here; forced passes follow by themselves. False where it is illegal. @param {string} move */
+  play(move) {
+    const before = this.now.children.length;
+    const child = this.child(this.now, move);
+    if (!child) return false;
+    const fresh = this.now.children.length > before;
+    this.enter(child);
+    this.passWhereForced();
+    this.tell(fresh ? "tree" : "moved");
+    return true;
+  }
+
+  /** @param {Node} node */
+  go(node) {
+    if (node === this.now) return;
+    this.now = node;
+    for (let at = node; at.parent; at = at.parent) at.parent.line = at;
+    this.tell("moved");
+  }
+
+  /** Moves forward (or back) along the line; a pass is no stop. @param {number} count */
+  step(count) {
+    let node = this.now;
+    for (let left = Math.abs(count); left; left--) {
+      let next = count > 0 ? this.next(node) : node.parent;
+      if (next && next.children.length && mustPass(next.cells, next.side)) next = count > 0 ? this.next(next) : next.parent ?? next;
+      if (!next) break;
+      node = next;
+    }
+    this.go(node);
+  }
+
+  /** @param {Node} node @returns {Node|null} */
+  next(node) {
+    return node.line ?? node.children[0] ?? null;
+  }
+
+  /** The nodes from the root on along the line that is looked at. @returns {Node[]} */
+  line() {
+    const found = [];
+    for (let node = this.now; node; node = /** @type {Node} */ (node.parent)) found.unshift(node);
+    for (let node = this.next(this.now); node; node = this.next(node)) found.push(node);
+    return found;
+  }
+
+  /** To the branch beside this one. @param {number} by 1 or -1 */
+  branch(by) {
+    let node = this.now;
+    while (node.parent && node.parent.children.length < 2) node = node.parent;
+    if (!node.parent) return;
+    const among = node.parent.children;
+    this.go(among[(among.indexOf(node) + by + among.length) % among.length]);
+  }
+
+  /** Go back and forget this move and all after it. */
+  undo() {
+    let node = this.now;
+    if (node.move === PASS && node.parent) node = node.parent;
+    const parent = node.parent;
+    if (!parent) return;
+    parent.children = parent.children.filter((one) => one !== node);
+    parent.line = null;
+    this.now = parent;
+    this.tell("tree");
+  }
+
+  /** Make this branch the first at each fork on the way to it. */
+  promote() {
+    for (let node = this.now; node.parent; node = node.parent) {
+      node.parent.children = [node, ...node.parent.children.filter((one) => one !== node)];
+    }
+    this.tell("tree");
+  }
+
+  get over() {
+    return isOver(this.now.cells);
+  }
+
+  /** Moves to a node, passes included. @param {Node} [node] */
+  moves(node = this.now) {
+    let found = "";
+    for (let at = node; at.parent; at = at.parent) found = at.move + found;
+    return found;
+  }
+
+  /** As plain data, for the browser's storage. */
+  save() {
+    /** @param {Node} node @returns {any} */
+    const pack = (node) => [node.move, node.comment, ...node.children.map(pack)];
+    const way = [];
+    for (let node = this.now; node.parent; node = node.parent) way.unshift(node.parent.children.indexOf(node));
+    return { about: this.about, board: this.board(this.root), tree: pack(this.root), way };
+  }
+
+  /** Take what `save` gave; false where it cannot be used. @param {any} data */
+  load(data) {
+    try {
+      const [cells, side] = data.board.split(" ");
+      if (!/^[XO-]{64}$/.test(cells) || !/^[XO]$/.test(side)) return false;
+      this.root = made("", cells, side, null);
+      /** @param {Node} node @param {any[]} packed */
+      const unpack = (node, packed) => {
+        node.comment = String(packed[1] ?? "");
+        for (const one of packed.slice(2)) {
+          const child = this.child(node, String(one[0]));
+          if (child) unpack(child, one);
+        }
+      };
+      unpack(this.root, data.tree);
+      this.now = this.root;
+      for (const at of data.way ?? []) if (this.now.children[at]) this.enter(this.now.children[at]);
+      this.about = { black: "", white: "", event: "", date: "", ...data.about };
+      this.tell("new");
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Begin with a board and moves as the gateway reads them; one stays at the start or goes to the end.
+   * @param {{board?: string, moves?: string, black?: string, white?: string, event?: string, date?: string}} data
+   * @param {boolean} [toEnd] */
+  open(data, toEnd = false) {
+    const [cells, side] = (data.board || `${START} X`).split(" ");
+    this.about = { black: data.black ?? "", white: data.white ?? "", event: data.event ?? "", date: data.date ?? "" };
+    this.root = made("", cells, /** @type {Side} */ (side), null);
+    this.now = this.root;
+    for (const move of movesOf(data.moves ?? "")) {
+      if (move !== PASS && mustPass(this.now.cells, this.now.side)) this.passWhereForced();
+      const child = this.child(this.now, move);
+      if (!child) break;
+      this.enter(child);
+    }
+    this.passWhereForced();
+    if (!toEnd) this.now = this.root;
+    this.tell("new");
+  }
+}

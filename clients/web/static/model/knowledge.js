@@ -1,0 +1,62 @@
+// What is known of positions: for each move the best founded result. A weaker result never replaces a stronger one.
+
+/** @typedef {{move: string, score: number, lower: number, upper: number, depth: number, selectivity: number,
+ *   exact: boolean, source: "search"|"book", level?: number, pv: string}} Result  Scores are the mover's. */
+
+/** How well founded a result is: proved, then by depth (the level of a book's), then by selectivity in percent.
+ * @param {Result} result @returns {[number, number, number]} */
+export function foundation(result) {
+  if (result.exact) return [1, 0, 0];
+  return result.source === "book" ? [0, result.level ?? 0, 100] : [0, result.depth, result.selectivity];
+}
+
+/** Whether the first is at least as well founded. @param {Result} one @param {Result} two */
+export function covers(one, two) {
+  const a = foundation(one);
+  const b = foundation(two);
+  const at = a.findIndex((value, index) => value !== b[index]);
+  return at < 0 || a[at] > b[at];
+}
+
+/** How sure a result is, as the board shows it: `=`, `book`, 24, 24@73%. @param {Result} result */
+export function certainty(result) {
+  if (result.exact) return "=";
+  if (result.source === "book") return "book";
+  return result.selectivity < 100 ? `${result.depth}@${result.selectivity}%` : `${result.depth}`;
+}
+
+export class Knowledge {
+  constructor() {
+    /** @type {Map<string, Map<string, Result>>} */
+    this.known = new Map();
+  }
+
+  /** Add results of a position; true where anything is new. @param {string} key @param {Result[]} results */
+  add(key, results) {
+    let changed = false;
+    let here = this.known.get(key);
+    if (!here) this.known.set(key, (here = new Map()));
+    for (const result of results) {
+      const old = here.get(result.move);
+      if (old && !covers(result, old)) continue;
+      if (!old || old.score !== result.score || old.depth !== result.depth || certainty(old) !== certainty(result)) changed = true;
+      here.set(result.move, result);
+    }
+    return changed;
+  }
+
+  /** Results of a position, best first. @param {string} key @returns {Result[]} */
+  of(key) {
+    return [...(this.known.get(key)?.values() ?? [])].sort((a, b) => b.score - a.score || (covers(a, b) ? -1 : 1));
+  }
+
+  /** @param {string} key @returns {Result|undefined} */
+  best(key) {
+    return this.of(key)[0];
+  }
+
+  /** @param {string} key @param {string} move */
+  ofMove(key, move) {
+    return this.known.get(key)?.get(move);
+  }
+}

@@ -1,0 +1,147 @@
+// The pane of the book: what it knows of each move, editing by hand, and the commands that grow it.
+
+import { nameOf, legalMoves } from "../model/rules.js";
+import { byId, el, fill, signed } from "../view/dom.js";
+import { t } from "../view/texts.js";
+
+/** @typedef {import("../main.js").App} App */
+
+export class BookPane {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {any[]} */
+    this.commands = [];
+    this.asked = 0;
+    /** @type {any} */
+    this.status = null;
+    byId("book-command").addEventListener("change", () => this.form());
+    byId("book-form").addEventListener("submit", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    byId("book-edit").addEventListener("submit", (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.command("edit", { move: byId("edit-move").value, score: Number(byId("edit-score").value) });
+    });
+    byId("book-unedit").addEventListener("click", () => this.command("unedit", { move: byId("edit-move").value }));
+    byId("book-delete").addEventListener("click", () => this.command("delete", {}));
+    byId("book-store").addEventListener("click", () => this.command("store", {}, true));
+  }
+
+  /** After a connection: the commands that this page may give. @param {any} hello */
+  async greet(hello) {
+    const editor = hello.role === "editor" || hello.role === "admin";
+    byId("book-tools").hidden = !editor;
+    byId("book-reader").hidden = editor;
+    this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) => hello.ops.includes(`book.${one.name}`));
+    const before = byId("book-command").value || "deviate";
+    fill(byId("book-command"), ...this.commands.map((one) => el("option", { value: one.name, text: one.name, selected: one.name === before })));
+    this.form();
+    await this.look();
+  }
+
+  /** Ask about the position at hand. */
+  async look() {
+    const { app } = this;
+    if (byId("pane-book").hidden) return;
+    const asked = ++this.asked;
+    try {
+      const [status, look] = await Promise.all([
+        app.socket.ask("status"),
+        app.socket.ask("book.get", { board: app.game.board(), children: true }).catch((refusal) => {
+          if (refusal.code === "not_found") return { found: false };
+          throw refusal;
+        }),
+      ]);
+      if (asked === this.asked) this.show(status.book, look);
+    } catch (refusal) {
+      if (/** @type {any} */ (refusal).code !== "connection_lost") app.complain(refusal);
+    }
+  }
+
+  /** @param {any} book @param {any} look */
+  show(book, look) {
+    const open = book.state === "open";
+    const why = open && !book.writable ? ` · ${t("readOnly", { why: book.reason })}` : "";
+    byId("book-about").textContent = open ? `${book.path || "–"} · ${t("bookSize", { n: book.positions })}${why}` : book.reason || t("bookNone");
+    byId("book-none").hidden = !open || look.found;
+    byId("book-known").textContent = look.found
+      ? t("bookPosition", { score: look.score === null ? "?" : signed(look.score), low: signed(look.lower), high: signed(look.upper), level: look.level, grade: look.grade || t("unsure") })
+      : "";
+    byId("book-table").hidden = !look.found;
+    const children = look.children ?? [];
+    fill(byId("book-rows"), ...children.map((/** @type {any} */ one) => this.row(one)));
+    const moves = legalMoves(this.app.game.now.cells, this.app.game.now.side).map(nameOf);
+    const before = byId("edit-move").value;
+    fill(byId("edit-move"), ...moves.map((move) => el("option", { value: move, text: move, selected: move === before })));
+  }
+
+  /** @param {any} one a child as book.get tells it */
+  row(one) {
+    const games = one.results && one.results.won + one.results.drawn + one.results.lost ? `${one.results.won}–${one.results.drawn}–${one.results.lost}` : "";
+    const source = one.human ? "sourceHuman" : one.kind === "link" ? "sourceLink" : "sourceLeaf";
+    const bounds = one.lower === null || one.lower === undefined ? "" : ` [${signed(one.lower)}, ${signed(one.upper)}]`;
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("button", { type: "button", class: "move", text: one.move, onclick: () => this.app.play(one.move) })),
+      el("td", {}, el("b", { text: one.score === null ? "?" : signed(one.score) }), el("span", { class: "soft", text: bounds })),
+      el("td", { text: one.grade }),
+      el("td", { text: one.lines }),
+      el("td", { text: one.level < 0 ? "" : one.level }),
+      el("td", { text: `${one.wins}–${one.draws}–${one.losses}` }),
+      el("td", { text: games }),
+      el("td", { text: t(source) }),
+    );
+  }
+
+  // Commands
+
+  form() {
+    const command = this.commands.find((one) => one.name === byId("book-command").value);
+    byId("book-help").textContent = command?.help ?? "";
+    fill(byId("book-parameters"), ...(command?.parameters ?? []).map((/** @type {any} */ one) => this.field(one)));
+  }
+
+  /** @param {any} one a parameter as the gateway tells it */
+  field(one) {
+    const name = `parameter-${one.name}`;
+    let input;
+    if (one.kind === "flag") input = el("input", { type: "checkbox", id: name, name: one.name });
+    else if (one.kind === "choice") {
+      input = el("select", { id: name, name: one.name }, el("option", { value: "", text: "–" }), ...one.choices.map((/** @type {string} */ choice) => el("option", { text: choice })));
+    } else if (one.kind === "int") {
+      input = el("input", { type: "number", id: name, name: one.name, min: one.low, max: one.high, value: one.default ?? "", required: one.required });
+    } else input = el("input", { type: "text", id: name, name: one.name, required: one.required, value: one.default ?? "" });
+    return el("label", { class: "field", for: name }, el("span", { text: one.name }), input, el("small", { class: "soft", text: one.help }));
+  }
+
+  submit() {
+    const args = /** @type {Record<string, any>} */ ({});
+    for (const input of byId("book-parameters").querySelectorAll("input, select")) {
+      if (input.type === "checkbox") {
+        if (input.checked) args[input.name] = true;
+      } else if (input.value !== "") args[input.name] = input.type === "number" ? Number(input.value) : input.value;
+    }
+    this.command(byId("book-command").value, args, byId("book-command").value === "store");
+  }
+
+  /** Give a command about the position at hand, or with ``line`` about the whole line.
+   * @param {string} name @param {Record<string, any>} args @param {boolean} [line] */
+  async command(name, args, line = false) {
+    const { app } = this;
+    const last = line ? app.game.line().at(-1) : app.game.now;
+    const place = { board: app.game.board(app.game.root), moves: app.game.moves(last) };
+    byId("book-told").textContent = "…";
+    try {
+      const done = await app.socket.ask(`book.${name}`, { ...place, ...args }, (data) => app.panes.server.progress(data));
+      const sum = done.job || done.added || done.changed ? [t("jobAdded", { n: done.added, m: done.changed })] : [];
+      byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...sum].join("\n");
+    } catch (refusal) {
+      byId("book-told").textContent = "";
+      app.complain(refusal);
+    }
+    this.look();
+  }
+}

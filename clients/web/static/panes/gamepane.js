@@ -1,0 +1,135 @@
+// The pane of the game: the graph, mistakes, the tree of moves with comments, and the same as a table.
+
+import { certainty } from "../model/knowledge.js";
+import { PASS } from "../model/rules.js";
+import { steps } from "../work/review.js";
+import { byId, el, fill, signed } from "../view/dom.js";
+import { graph } from "../view/graph.js";
+import { t } from "../view/texts.js";
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/game.js").Node} Node */
+
+export class GamePane {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {"score"|"loss"} */
+    this.kind = "score";
+    byId("analyse").addEventListener("click", () => (app.review.running ? app.review.stop() : app.review.begin()));
+    byId("graph-kind").addEventListener("click", () => this.swapGraph());
+    byId("mistake-next").addEventListener("click", () => app.review.mistake(1));
+    byId("mistake-back").addEventListener("click", () => app.review.mistake(-1));
+    byId("promote").addEventListener("click", () => app.game.promote());
+    byId("comment").addEventListener("input", (/** @type {Event} */ event) => {
+      app.game.now.comment = /** @type {HTMLTextAreaElement} */ (event.target).value;
+      app.keepSoon();
+      this.tree();
+    });
+  }
+
+  swapGraph() {
+    this.kind = this.kind === "score" ? "loss" : "score";
+    this.draw();
+  }
+
+  /** Everything that depends on scores. */
+  draw() {
+    const { app } = this;
+    const found = steps(app);
+    const line = found.map((step) => step.node);
+    fill(byId("graph"), graph(found, Math.max(0, line.indexOf(app.game.now)), this.kind, (ply) => app.game.go(line[ply])));
+    this.progress();
+    const bad = found.filter((step) => step.grade);
+    fill(byId("mistakes"), ...bad.map((step) => this.mistake(step)));
+    byId("mistakes-none").hidden = bad.length > 0;
+    if (byId("table-box").open) this.table(found);
+    this.tree();
+  }
+
+  progress() {
+    const { review } = this.app;
+    const running = Boolean(review.running);
+    byId("analyse").textContent = t(running ? "stop" : "analyse");
+    byId("analysis-progress").hidden = !running;
+    byId("analysis-progress").max = Math.max(1, review.total);
+    byId("analysis-progress").value = review.done;
+    byId("analysis-told").textContent = running ? t("analysing", { n: review.done, m: review.total }) : "";
+  }
+
+  /** @param {import("../work/review.js").Step} step */
+  mistake(step) {
+    const next = this.app.game.next(step.node);
+    return el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", class: `mistake ${step.grade}`, onclick: () => this.app.game.go(step.node), "aria-current": step.node === this.app.game.now ? "true" : undefined },
+        el("span", { class: `stone ${step.node.side === "X" ? "black" : "white"}`, "aria-hidden": "true" }),
+        `${step.node.ply + 1}. ${next?.move} `,
+        el("span", { class: "soft", text: `${t(step.grade)}, ${t("lostDiscs", { n: step.lost })}, ${t("bestWas", { move: step.best })}` }),
+      ),
+    );
+  }
+
+  /** The moves as a tree: the first child goes on in the line, the others are indented below. */
+  tree() {
+    const { game } = this.app;
+    const path = new Set(game.line());
+    /** @param {Node} node @returns {any} */
+    const button = (node) =>
+      el(
+        "button",
+        {
+          type: "button", class: `move ${node.parent?.side === "X" ? "by-black" : "by-white"}${path.has(node) ? "" : " aside"}`,
+          "aria-current": node === game.now ? "true" : undefined, onclick: () => game.go(node), title: node.comment || undefined,
+          "aria-label": `${node.ply}. ${node.move === PASS ? t("passed", { side: "" }).trim() : node.move}`,
+        },
+        node.parent?.side === "X" || node.parent === game.root ? el("span", { class: "soft", text: `${node.ply}.` }) : null,
+        node.move === PASS ? "–" : node.move,
+        node.comment ? el("span", { class: "soft", text: "✎" }) : null,
+      );
+    /** @param {Node} from @returns {any[]} */
+    const run = (from) => {
+      const parts = [];
+      for (let node = from; node; node = node.children[0]) {
+        parts.push(button(node));
+        const others = node.parent?.children[0] === node ? node.parent.children.slice(1) : [];
+        if (others.length) parts.push(el("ul", { class: "variations" }, ...others.map((one) => el("li", {}, ...run(one)))));
+      }
+      return parts;
+    };
+    fill(byId("tree"), ...(game.root.children[0] ? run(game.root.children[0]) : []));
+    const current = byId("tree").querySelector("[aria-current]");
+    const pane = byId("tree");
+    if (current) pane.scrollTop = current.offsetTop - pane.clientHeight / 2;
+    const area = byId("comment");
+    if (document.activeElement !== area || area.value !== game.now.comment) area.value = game.now.comment;
+    byId("promote").hidden = game.now.parent ? isMain(game.now) : true;
+  }
+
+  /** @param {import("../work/review.js").Step[]} found */
+  table(found) {
+    const rows = found.slice(1).map((step, at) => {
+      const before = found[at];
+      const sure = before.exact ? "=" : before.sure ? certainty(/** @type {any} */ (before.sure)) : "";
+      return el(
+        "tr",
+        { class: before.grade, "aria-current": step.node === this.app.game.now ? "true" : undefined },
+        el("th", { scope: "row", text: `${step.node.ply}. ${step.node.move}` }),
+        el("td", { text: before.score === null ? "" : signed(before.score) }),
+        el("td", { text: sure }),
+        el("td", { text: before.best }),
+        el("td", { text: before.lost || "" }),
+      );
+    });
+    fill(byId("table-body"), ...rows);
+  }
+}
+
+/** @param {Node} node */
+function isMain(node) {
+  for (let at = node; at.parent; at = at.parent) if (at.parent.children[0] !== at) return false;
+  return true;
+}

@@ -1,0 +1,98 @@
+// The pane of the engine: jobs with their progress, the daemon's status, and the last messages.
+
+import { byId, el, fill } from "../view/dom.js";
+import { t } from "../view/texts.js";
+
+/** @typedef {import("../main.js").App} App */
+
+const STATES = /** @type {Record<string, string>} */ ({
+  queued: "stateQueued", running: "stateRunning", done: "stateDone", cancelled: "stateCancelled", failed: "stateFailed",
+});
+
+export class ServerPane {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {Map<number, any>} */
+    this.jobs = new Map();
+    byId("log-box").addEventListener("toggle", () => this.log());
+    setInterval(() => this.log(), 1000);
+  }
+
+  /** @param {any} hello */
+  async greet(hello) {
+    this.editor = hello.role !== "reader";
+    byId("version").textContent = t("version", { name: hello.name, version: hello.version, role: hello.role });
+    this.shown();
+    await this.list();
+  }
+
+  /** Whether the pane is looked at decides whether the status is followed. */
+  shown() {
+    const topics = byId("pane-server").hidden ? [] : ["status"];
+    this.app.socket.ask("web.follow", { topics }).catch(() => {});
+    if (topics.length) this.app.socket.ask("status").then((data) => this.status(data), () => {});
+    this.log();
+  }
+
+  async list() {
+    const found = await this.app.socket.ask("jobs").catch(() => ({ jobs: [] }));
+    for (const job of found.jobs) this.jobs.set(job.job, { ...this.jobs.get(job.job), ...job });
+    this.draw();
+  }
+
+  /** An event or a partial about a job. @param {any} data */
+  progress(data) {
+    if (!data.job) return;
+    const old = this.jobs.get(data.job) ?? {};
+    this.jobs.set(data.job, { state: "running", ...old, ...data });
+    this.draw();
+  }
+
+  draw() {
+    const jobs = [...this.jobs.values()].sort((a, b) => b.job - a.job).slice(0, 20);
+    fill(byId("jobs"), ...jobs.map((job) => this.row(job)));
+    byId("jobs-none").hidden = jobs.length > 0;
+    const running = jobs.find((job) => job.state === "running");
+    byId("job-chip").hidden = !running;
+    byId("job-chip").textContent = running ? `${running.op ?? t("jobs")} ${percent(running)}` : "";
+  }
+
+  /** @param {any} job */
+  row(job) {
+    const busy = ["running", "queued"].includes(job.state);
+    const parts = [`${job.job}. ${job.op ?? ""} · ${t(STATES[job.state] ?? job.state)}`];
+    if (busy && job.total) parts.push(t("jobProgress", { phase: job.phase, done: job.done, total: job.total }));
+    if (busy && job.rate) parts.push(t("jobRate", { n: job.rate.toFixed(1) }));
+    if (busy && job.eta_s) parts.push(t("jobLeft", { n: Math.round(job.eta_s) }));
+    if (job.added !== undefined) parts.push(t("jobAdded", { n: job.added, m: job.changed ?? 0 }));
+    return el(
+      "li",
+      { class: "job" },
+      el("span", { text: parts.join(" · ") }),
+      busy ? el("progress", { max: job.total || 1, value: job.total ? job.done : undefined, "aria-label": job.op }) : null,
+      busy && this.editor ? el("button", { type: "button", text: t("stop"), onclick: () => this.app.socket.ask("cancel", { job: job.job }).catch((refusal) => this.app.complain(refusal)) }) : null,
+    );
+  }
+
+  /** @param {any} data */
+  status(data) {
+    const hours = Math.floor(data.uptime_s / 3600);
+    const minutes = Math.floor(data.uptime_s / 60) % 60;
+    fill(
+      byId("status"),
+      el("li", { text: t("searches", { n: data.running, m: data.queued, t: data.threads }) }),
+      el("li", { text: t("clients", { n: data.clients, m: Math.round(data.memory_mb), t: `${hours}:${String(minutes).padStart(2, "0")}` }) }),
+      ...data.problems.map((/** @type {string} */ line) => el("li", { class: "problem", text: line })),
+    );
+  }
+
+  log() {
+    if (!byId("log-box").open || byId("pane-server").hidden) return;
+    const lines = this.app.socket.log.slice(-60).reverse().map((one) => `${new Date(one.at).toLocaleTimeString()} ${one.out ? "→" : "←"} ${one.text}`);
+    byId("log").textContent = lines.join("\n");
+  }
+}
+
+/** @param {any} job */
+const percent = (job) => (job.total ? `${Math.floor((100 * job.done) / job.total)} %` : "");

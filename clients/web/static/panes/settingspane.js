@@ -1,0 +1,44 @@
+// The pane of settings: each control is bound to the preference that its `data-set` names.
+
+import { LANGUAGES, t } from "../view/texts.js";
+import { byId, el, fill } from "../view/dom.js";
+
+/** @typedef {import("../main.js").App} App */
+
+export class SettingsPane {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.draw();
+    for (const control of document.querySelectorAll("[data-set]")) {
+      control.addEventListener("change", () => {
+        const input = /** @type {any} */ (control);
+        const name = input.dataset.set;
+        if (!input.checkValidity()) return;
+        const value = input.type === "checkbox" ? input.checked : input.type === "number" || input.dataset.number !== undefined ? Number(input.value) : input.value;
+        app.preferences.set(name, value);
+      });
+    }
+    app.preferences.addEventListener("change", () => this.fill());
+  }
+
+  /** The choices, in the language chosen. */
+  draw() {
+    /** @param {string} name @param {[string, string][]} choices */
+    const choices = (name, choices) => fill(byId(name), ...choices.map(([value, text]) => el("option", { value, text })));
+    choices("set-language", [["", t("themeSystem")], ...Object.entries(LANGUAGES)]);
+    choices("set-theme", [["", t("themeSystem")], ["light", t("themeLight")], ["dark", t("themeDark")]]);
+    choices("set-most", [["0", t("allMoves")], ["1", "1"], ["2", "2"], ["3", "3"], ["5", "5"]]);
+    for (const side of ["black", "white"]) choices(`set-${side}`, [["human", t("human")], ["engine", t("engine")]]);
+    this.fill();
+  }
+
+  fill() {
+    for (const control of document.querySelectorAll("[data-set]")) {
+      const input = /** @type {any} */ (control);
+      const value = this.app.preferences.get(input.dataset.set);
+      if (input.type === "checkbox") input.checked = value;
+      else if (document.activeElement !== input) input.value = String(value);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// Setting up a position: discs by mouse or keys, the side to move, and what makes a board unplayable.
+
+import { START } from "../model/rules.js";
+import { byId } from "../view/dom.js";
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/rules.js").Side} Side */
+
+export class Setup {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.cells = [...app.game.now.cells];
+    /** @type {Side} */
+    this.side = app.game.now.side;
+    /** @type {"X"|"O"|"-"} */
+    this.disc = "X";
+    this.controls = new AbortController();
+    const { signal } = this.controls;
+    /** @param {string} id @param {() => void} act */
+    const press = (id, act) => byId(id).addEventListener("click", act, { signal });
+    press("setup-black", () => this.take("X"));
+    press("setup-white", () => this.take("O"));
+    press("setup-empty", () => this.take("-"));
+    press("setup-clear", () => this.put("-".repeat(64)));
+    press("setup-start", () => this.put(START));
+    press("setup-done", () => this.end(true));
+    press("setup-cancel", () => this.end(false));
+    for (const radio of document.getElementsByName("setup-side")) {
+      const input = /** @type {HTMLInputElement} */ (radio);
+      input.checked = input.value === this.side;
+      input.addEventListener("change", () => (this.side = /** @type {Side} */ (input.value)), { signal });
+    }
+    byId("setup").hidden = false;
+    byId("controls").hidden = true;
+    this.take("X");
+  }
+
+  /** @param {"X"|"O"|"-"} disc */
+  take(disc) {
+    this.disc = disc;
+    for (const [id, one] of [["setup-black", "X"], ["setup-white", "O"], ["setup-empty", "-"]]) {
+      byId(id).setAttribute("aria-pressed", String(one === disc));
+    }
+  }
+
+  /** @param {string} cells */
+  put(cells) {
+    this.cells = [...cells];
+    this.app.board.draw();
+  }
+
+  /** The same disc again takes it away. @param {number} square */
+  press(square) {
+    this.cells[square] = this.cells[square] === this.disc ? "-" : this.disc;
+    this.app.board.draw();
+  }
+
+  /** Whether a key was for the set-up. @param {string} pressed */
+  key(pressed) {
+    const disc = /** @type {Record<string, "X"|"O"|"-">} */ ({ b: "X", w: "O", x: "-" })[pressed];
+    if (disc) this.take(disc);
+    else if (pressed === "Escape") this.end(false);
+    else return pressed.length === 1 || ["Backspace", "ArrowLeft", "ArrowRight"].includes(pressed);
+    return true;
+  }
+
+  /** @param {boolean} keep */
+  end(keep) {
+    this.controls.abort();
+    byId("setup").hidden = true;
+    byId("controls").hidden = false;
+    this.app.setup = null;
+    if (keep) this.app.game.reset(this.cells.join(""), this.side);
+    else this.app.board.draw();
+  }
+}

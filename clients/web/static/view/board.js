@@ -1,0 +1,239 @@
+// The board: 64 buttons in a grid over the drawing, with discs, hints, marks and previews.
+
+import { certainty, covers } from "../model/knowledge.js";
+import { PASS, after, flips, legalMoves, movesOf, nameOf, other, squareOf, turned } from "../model/rules.js";
+import { t } from "./texts.js";
+import { byId, el, signed } from "./dom.js";
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/rules.js").Side} Side */
+
+/** Discs that a move may lose and still be drawn as: best, near, worse, bad. */
+const LOSSES = /** @type {[number, string][]} */ ([[0, "best"], [2, "near"], [6, "worse"], [128, "bad"]]);
+
+export class Board {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.box = byId("board");
+    /** The square of the keyboard. */
+    this.at = squareOf("d3");
+    /** The squares whose best line is shown, and how far. @type {{line: string[], count: number}|null} */
+    this.preview = null;
+    this.drawn = "";
+    /** @type {any[]} */
+    this.cells = [];
+    this.build();
+    this.box.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.arrows(event));
+    this.box.addEventListener("wheel", (/** @type {WheelEvent} */ event) => this.wheel(event), { passive: false });
+    this.box.addEventListener("mouseleave", () => this.show(null));
+  }
+
+  build() {
+    this.cells = [];
+    const rows = [];
+    for (let row = 0; row < 8; row++) {
+      const line = el("div", { role: "row", class: "row" });
+      for (let column = 0; column < 8; column++) {
+        const square = this.squareAt(row, column);
+        const button = el(
+          "button",
+          { type: "button", class: "square", "data-square": nameOf(square), tabindex: square === this.at ? "0" : "-1" },
+          el("span", { class: "disc", "aria-hidden": "true" }),
+          el("span", { class: "hint", "aria-hidden": "true" }, el("b"), el("small")),
+        );
+        button.addEventListener("click", () => this.app.press(square));
+        button.addEventListener("focus", () => this.focused(square));
+        button.addEventListener("mouseenter", () => this.hover(square));
+        this.cells[square] = button;
+        line.append(el("div", { role: "gridcell", class: "cell" }, button));
+      }
+      rows.push(line);
+    }
+    byId("squares").replaceChildren(...rows);
+    this.label();
+    this.draw();
+  }
+
+  /** The square that is drawn there. @param {number} row @param {number} column */
+  squareAt(row, column) {
+    const symmetry = this.app.preferences.get("symmetry");
+    let square = 8 * row + column;
+    // `turned` swaps after mirroring; undone in the other order.
+    if (symmetry & 4) square = 8 * column + row;
+    return turned(square, symmetry & 3);
+  }
+
+  /** The letters and digits beside the board, as it lies. */
+  label() {
+    const letters = this.box.querySelectorAll(".coordinate");
+    const files = nameOf(this.squareAt(0, 0))[0] === nameOf(this.squareAt(1, 0))[0];
+    for (let at = 0; at < 8; at++) {
+      const top = nameOf(this.squareAt(0, at));
+      const left = nameOf(this.squareAt(at, 0));
+      letters[2 * at].textContent = files ? top[0] : top[1];
+      letters[2 * at + 1].textContent = files ? left[1] : left[0];
+    }
+  }
+
+  turn() {
+    this.build();
+  }
+
+  /** @param {number} square */
+  focused(square) {
+    this.cells[this.at].tabIndex = -1;
+    this.at = square;
+    this.cells[square].tabIndex = 0;
+    this.hover(square);
+  }
+
+  focus() {
+    this.cells[this.at].focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  arrows(event) {
+    if (event.altKey || event.metaKey || event.shiftKey) return;
+    let row = 0;
+    let column = 0;
+    for (let at = 0; at < 64; at++) if (this.squareAt(at >> 3, at % 8) === this.at) [row, column] = [at >> 3, at % 8];
+    const all = event.ctrlKey;
+    const to = {
+      ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
+      Home: [all ? 0 : row, 0], End: [all ? 7 : row, 7],
+    }[event.key];
+    if (!to || (all && !["Home", "End"].includes(event.key))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [x, y] = to.map((one) => Math.max(0, Math.min(7, one)));
+    this.cells[this.squareAt(x, y)].focus();
+  }
+
+  // What is drawn
+
+  draw() {
+    const { app } = this;
+    const { game, preferences } = app;
+    const setup = app.setup?.cells;
+    const { cells, side, marks } = this.shown();
+    const legal = setup ? [] : legalMoves(game.now.cells, game.now.side);
+    const playable = new Set(this.preview ? [] : legal);
+    const last = setup ? -1 : squareOf(game.now.move);
+    const next = game.next(game.now);
+    const results = preferences.get("hints") && !this.preview && !setup ? this.hints(legal) : new Map();
+    for (let square = 0; square < 64; square++) {
+      const button = this.cells[square];
+      const [disc, hint] = button.children;
+      const kind = { X: "black", O: "white", "-": "" }[/** @type {"X"|"O"|"-"} */ (cells[square])];
+      if (disc.dataset.kind !== kind) {
+        const flipped = disc.dataset.kind && kind;
+        disc.dataset.kind = kind;
+        disc.className = `disc ${kind}${flipped && preferences.get("animate") ? " flipped" : ""}`;
+      }
+      button.classList.toggle("playable", playable.has(square));
+      button.classList.toggle("last", square === last && !this.preview);
+      button.classList.toggle("next", Boolean(next) && square === squareOf(next?.move ?? "") && !this.preview);
+      const result = results.get(square);
+      const [big, small] = hint.children;
+      const shown = marks.get(square) ?? (result ? signed(result.score) : "");
+      const sure = result && preferences.get("sure") ? certainty(result) : "";
+      if (big.textContent !== shown) big.textContent = shown;
+      if (small.textContent !== sure) small.textContent = sure;
+      hint.className = `hint ${marks.has(square) ? "number" : result ? result.kind : ""}`;
+      const label = this.described(square, cells, playable, result);
+      if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
+    }
+    this.box.dataset.side = side;
+  }
+
+  /** The squares, and numbers on those of a line that is previewed. */
+  shown() {
+    const { game, setup } = this.app;
+    /** @type {Map<number, string>} */
+    const marks = new Map();
+    if (setup) return { cells: setup.cells.join(""), side: setup.side, marks };
+    let { cells, side } = game.now;
+    if (!this.preview) return { cells, side, marks };
+    this.preview.line.slice(0, this.preview.count).forEach((move, at) => {
+      const played = after(cells, side, move);
+      if (!played) return;
+      cells = played;
+      side = other(side);
+      if (move !== PASS) marks.set(squareOf(move), String(at + 1));
+    });
+    return { cells, side, marks };
+  }
+
+  /** The results to be shown, by square, each with how it compares with the best. @param {number[]} legal */
+  hints(legal) {
+    const { game, knowledge, preferences } = this.app;
+    const found = knowledge.of(game.key()).filter((one) => legal.includes(squareOf(one.move)));
+    const most = preferences.get("most") || 64;
+    const best = found[0];
+    return new Map(
+      found.slice(0, most).map((one) => {
+        const lost = best.score - one.score;
+        const kind = LOSSES.find(([discs]) => lost <= discs)?.[1];
+        return [squareOf(one.move), { ...one, kind: `${kind}${one.exact ? " exact" : ""}${one.source === "book" ? " book" : ""}` }];
+      }),
+    );
+  }
+
+  /** What a screen reader says of a square. @param {number} square @param {string} cells @param {Set<number>} playable
+   * @param {any} result */
+  described(square, cells, playable, result) {
+    const parts = [nameOf(square), t({ X: "black", O: "white", "-": "empty" }[/** @type {"X"} */ (cells[square])])];
+    if (playable.has(square)) parts.push(t("playable"));
+    if (result && this.app.preferences.get("speakHints")) {
+      if (result.kind.startsWith("best")) parts.push(t("best"));
+      parts.push(told(result));
+    }
+    return parts.join(", ");
+  }
+
+  // Previews
+
+  /** @param {number} square */
+  hover(square) {
+    if (this.app.setup) return;
+    const { game, knowledge } = this.app;
+    const result = knowledge.ofMove(game.key(), nameOf(square));
+    this.app.hovered(result && game.now.cells[square] === "-" ? result : null);
+    if (this.preview && this.preview.line[0] !== nameOf(square)) this.show(null);
+  }
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    const button = /** @type {Element} */ (event.target).closest(".square");
+    const result = button && this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
+    if (!this.preview && !result) return;
+    event.preventDefault();
+    const line = this.preview?.line ?? movesOf(result?.pv ?? "");
+    const count = (this.preview?.count ?? 0) + (event.deltaY > 0 ? 1 : -1);
+    this.show(count > 0 ? { line, count: Math.min(count, line.length) } : null);
+  }
+
+  /** @param {{line: string[], count: number}|null} preview */
+  show(preview) {
+    if (!preview && !this.preview) return;
+    this.preview = preview;
+    this.draw();
+  }
+
+  /** Whether the last result of a move settles what a better founded one said; used by tests. */
+  static covers = covers;
+
+  /** The flips of a move, for what is spoken. @param {string} cells @param {Side} side @param {string} move */
+  static flipped(cells, side, move) {
+    const square = squareOf(move);
+    return square < 0 ? 0 : flips(cells, side, square).length;
+  }
+}
+
+/** A result in words. @param {import("../model/knowledge.js").Result} result */
+export function told(result) {
+  const score = result.score === 0 ? "0" : t(result.score > 0 ? "plus" : "minus", { n: Math.abs(result.score) });
+  const sure = result.exact ? t("exact") : result.source === "book" ? t("fromBook") : t("deep", { n: result.depth });
+  return `${score}, ${sure}`;
+}

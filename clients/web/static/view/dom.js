@@ -1,0 +1,47 @@
+// Making elements: text goes in as text, never as markup.
+
+/** @param {string} tag @param {Record<string, any>} [attributes] `class`, `text`, `on…` listeners, data-…, aria-…
+ * @param {...(Node|string|null|undefined)} children @returns {any} */
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  set(made, attributes);
+  made.append(...children.filter((one) => one !== null && one !== undefined));
+  return made;
+}
+
+/** The same in SVG. @param {string} tag @param {Record<string, any>} [attributes] @param {...Node} children @returns {any} */
+export function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  set(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+/** @param {Element} made @param {Record<string, any>} attributes */
+function set(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "text") made.textContent = value;
+    else if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** The element of that id, which is there. @param {string} id @returns {any} */
+export const byId = (id) => document.getElementById(id);
+
+/** @param {Element} element @param {...(Node|string|null|undefined)} children */
+export const fill = (element, ...children) => element.replaceChildren(...children.filter((one) => one !== null && one !== undefined));
+
+/** A number with its sign: +4, −6, 0. @param {number} value */
+export const signed = (value) => (value > 0 ? `+${value}` : value < 0 ? `\u2212${-value}` : "0");
+
+/** Offer a text or bytes as a file. @param {string} name @param {BlobPart} data @param {string} type */
+export function save(name, data, type) {
+  const address = URL.createObjectURL(new Blob([data], { type }));
+  const link = el("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

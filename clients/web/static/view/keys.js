@@ -1,0 +1,73 @@
+// The keys: one table for what they do, the sheet that `?` shows, the titles of buttons, and the documentation.
+
+import { t } from "./texts.js";
+import { byId, el, fill } from "./dom.js";
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {{keys: string[], text: string, letter: boolean, act: (app: App) => void}} Key
+ *   `keys` as `KeyboardEvent.key`, with Shift+ before them; `letter` ones can be switched off. */
+
+/** @param {string} keys @param {string} text @param {(app: App) => void} act @returns {Key} */
+const key = (keys, text, act) => ({ keys: keys.split(" "), text, letter: /(^| |\+)[a-z?]( |$)/.test(keys), act });
+
+export const KEYS = [
+  key("ArrowLeft k", "back", (app) => app.game.step(-1)),
+  key("ArrowRight j", "forward", (app) => app.game.step(1)),
+  key("Home", "first", (app) => app.game.go(app.game.root)),
+  key("End", "last", (app) => app.game.go(app.game.line().at(-1) ?? app.game.root)),
+  key("PageUp", "tenBack", (app) => app.game.step(-10)),
+  key("PageDown", "tenForward", (app) => app.game.step(10)),
+  key("Backspace", "undo", (app) => app.game.undo()),
+  key("Shift+ArrowRight ArrowDown", "nextBranch", (app) => app.game.branch(1)),
+  key("Shift+ArrowLeft ArrowUp", "previousBranch", (app) => app.game.branch(-1)),
+  key("n", "nextMistake", (app) => app.review.mistake(1)),
+  key("Shift+n", "previousMistake", (app) => app.review.mistake(-1)),
+  key("g", "enginePlays", (app) => app.player.think()),
+  key("v", "hints", (app) => app.preferences.set("hints", !app.preferences.get("hints"))),
+  key("u", "simple", (app) => app.preferences.set("sure", !app.preferences.get("sure"))),
+  key("a", "analyse", (app) => app.review.begin()),
+  key("d", "graphKind", (app) => app.panes.game.swapGraph()),
+  key("e", "setUp", (app) => app.beginSetup()),
+  key("f", "turnBoard", (app) => app.rotate()),
+  key("m", "mirrorBoard", (app) => app.mirror()),
+  key("Shift+r", "newGame", (app) => app.game.reset()),
+  key("s", "focusBoard", (app) => app.board.focus()),
+  key("Escape", "stop", (app) => app.stopAll()),
+  key("?", "help", () => showKeys()),
+];
+
+const NAMES = /** @type {Record<string, string>} */ ({
+  ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", PageUp: "Page Up", PageDown: "Page Down", Escape: "Esc",
+});
+
+/** @param {string} one */
+const shown = (one) => one.split("+").map((part) => NAMES[part] ?? part).join(" + ");
+
+/** @param {App} app */
+export function listen(app) {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (target.closest("input:not([type=checkbox]), textarea, select, dialog") && event.key !== "Escape") return;
+    if (target.closest("dialog")) return;
+    const pressed = (event.shiftKey && event.key !== "?" ? "Shift+" : "") + (event.key.length === 1 ? event.key.toLowerCase() : event.key);
+    if (app.setup?.key(pressed)) {
+      event.preventDefault();
+      return;
+    }
+    const found = KEYS.find((one) => one.keys.includes(pressed));
+    if (!found || (found.letter && pressed.length <= 7 && /(^|\+).$/.test(pressed) && !app.preferences.get("letters"))) return;
+    event.preventDefault();
+    found.act(app);
+  });
+  byId("keys-close").addEventListener("click", () => byId("keys").close());
+  byId("help").addEventListener("click", showKeys);
+}
+
+function showKeys() {
+  const rows = KEYS.map((one) =>
+    el("tr", {}, el("th", { scope: "row" }, ...one.keys.flatMap((name, at) => [at ? " " : "", el("kbd", { text: shown(name) })])), el("td", { text: t(one.text) })),
+  );
+  fill(byId("keys-table"), ...rows);
+  byId("keys").showModal();
+}

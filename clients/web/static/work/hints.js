@@ -1,0 +1,73 @@
+// Hints: one analysis at a time, of the position that is looked at, every legal move deepening.
+
+import { legalMoves } from "../model/rules.js";
+
+const PARTIAL_MS = 60;
+
+/** @typedef {import("../main.js").App} App */
+
+export class Hints {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
+    this.running = null;
+    this.key = "";
+    /** Whether the analysis of the position is over. */
+    this.settled = false;
+    app.game.addEventListener("change", () => this.follow());
+    app.preferences.addEventListener("change", (event) => {
+      const name = /** @type {CustomEvent} */ (event).detail;
+      if (["hints", "level", "endless"].includes(name)) this.begin();
+    });
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.stop() : this.begin()));
+  }
+
+  stop() {
+    this.running?.cancel();
+    this.running = null;
+    this.key = "";
+  }
+
+  follow() {
+    if (this.key !== this.app.game.key()) this.begin();
+  }
+
+  /** Begin with the position at hand. */
+  begin() {
+    this.stop();
+    const { app } = this;
+    const { game } = app;
+    this.settled = false;
+    const count = legalMoves(game.now.cells, game.now.side).length;
+    if (!app.preferences.get("hints") || !count || document.hidden || app.busy) return;
+    const key = (this.key = game.key());
+    const effort = app.preferences.get("endless") ? { until: "cancelled" } : { level: app.preferences.get("level") };
+    const asked = app.socket.ask(
+      "analyze",
+      { board: game.board(), multipv: count, partial_ms: PARTIAL_MS, book: "use", priority: 1, ...effort },
+      (data) => this.found(key, data),
+    );
+    this.running = asked;
+    asked.then(
+      (data) => {
+        this.found(key, data);
+        if (this.running === asked) {
+          this.running = null;
+          this.settled = true;
+          app.settled();
+        }
+      },
+      (refusal) => {
+        if (refusal.found) this.found(key, refusal.found);
+        if (this.running === asked) this.running = null;
+        if (!["cancelled", "connection_lost"].includes(refusal.code)) app.complain(refusal);
+      },
+    );
+  }
+
+  /** @param {string} key @param {any} data */
+  found(key, data) {
+    if (this.app.knowledge.add(key, data.moves ?? [])) this.app.learnt(key);
+  }
+}

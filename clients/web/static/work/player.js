@@ -1,0 +1,113 @@
+// The engine as a player of either side, and the clocks of both.
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/rules.js").Side} Side */
+
+export class Player {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
+    this.running = null;
+    /** Milliseconds that each side has used. @type {Record<Side, number>} */
+    this.used = { X: 0, O: 0 };
+    this.since = performance.now();
+    /** @type {Side} */
+    this.counting = "X";
+    this.paused = true;
+    app.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
+    app.preferences.addEventListener("change", (event) => {
+      if (["black", "white"].includes(/** @type {CustomEvent} */ (event).detail)) {
+        this.paused = false;
+        this.consider();
+      }
+    });
+    setInterval(() => this.tick(), 500);
+  }
+
+  /** Whether the engine plays the side to move. */
+  get itsTurn() {
+    const { game, preferences } = this.app;
+    return preferences.get(game.now.side === "X" ? "black" : "white") === "engine";
+  }
+
+  /** @param {string} kind */
+  changed(kind) {
+    this.count();
+    this.running?.cancel();
+    this.running = null;
+    if (kind === "new") {
+      this.used = { X: 0, O: 0 };
+      this.paused = !(this.app.preferences.get("black") === "engine" || this.app.preferences.get("white") === "engine");
+    } else this.paused = kind === "moved";
+    if (kind !== "moved") this.consider();
+  }
+
+  /** Think if it is the engine's turn and somebody is playing. */
+  consider() {
+    if (this.itsTurn && !this.paused && !this.app.game.over && !this.app.busy) this.think();
+  }
+
+  /** Have the engine play a move here, whoever's turn it is. */
+  async think() {
+    const { app } = this;
+    if (this.running || app.game.over) return;
+    const key = app.game.key();
+    const asked = (this.running = app.socket.ask("analyze", { board: app.game.board(), book: "use", priority: 2, ...this.effort() }));
+    app.thinking(true);
+    try {
+      const data = await asked;
+      if (this.running !== asked || key !== app.game.key()) return;
+      this.running = null;
+      app.knowledge.add(key, data.moves);
+      if (data.moves.length) app.play(data.moves[0].move);
+    } catch (refusal) {
+      if (this.running === asked) this.running = null;
+      if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);
+    } finally {
+      app.thinking(this.running !== null);
+    }
+  }
+
+  /** A level, or with a clock a share of the time that is left. */
+  effort() {
+    const minutes = this.app.preferences.get("minutes");
+    if (!minutes) return { level: this.app.preferences.get("playLevel") };
+    const { now } = this.app.game;
+    const left = Math.max(500, minutes * 60_000 - this.used[now.side]);
+    const empty = [...now.cells].filter((cell) => cell === "-").length;
+    return { time_ms: Math.max(50, Math.round(left / (empty / 2 + 6))) };
+  }
+
+  stop() {
+    this.paused = true;
+    this.running?.cancel();
+    this.running = null;
+    this.app.thinking(false);
+  }
+
+  /** Charge the time since the last look to the side whose clock runs. */
+  count() {
+    const now = performance.now();
+    if (!this.paused) this.used[this.counting] += now - this.since;
+    this.since = now;
+    this.counting = this.app.game.now.side;
+  }
+
+  tick() {
+    if (this.paused || this.app.game.over) {
+      this.since = performance.now();
+      return;
+    }
+    this.count();
+    this.app.clocks();
+  }
+
+  /** What a side's clock shows: what is left, or what was used where there is no limit. @param {Side} side */
+  clock(side) {
+    const minutes = this.app.preferences.get("minutes");
+    const ms = minutes ? minutes * 60_000 - this.used[side] : this.used[side];
+    const seconds = Math.max(0, Math.floor(ms / 1000));
+    return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  }
+}

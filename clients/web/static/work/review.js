@@ -1,0 +1,103 @@
+// The analysis of a whole game: each position of the line, what each move lost, the mistakes.
+
+import { PASS, finalScore, isOver } from "../model/rules.js";
+
+/** @typedef {import("../main.js").App} App */
+/** @typedef {import("../model/game.js").Node} Node */
+/** @typedef {{node: Node, score: number|null, sure: string, exact: boolean, lost: number, grade: string, best: string}} Step
+ *   `score` is Black's before the move that leads on; `lost`, `grade` and `best` are about that move. */
+
+/** From so many discs on a move has lost; the same steps as in the report of `desdaemon analyze`. */
+export const GRADES = /** @type {[number, string][]} */ ([[10, "blunder"], [4, "mistake"], [2, "inaccuracy"]]);
+
+/** What is known of the line that is looked at. @param {App} app @returns {Step[]} */
+export function steps(app) {
+  const line = app.game.line();
+  return line.map((node, at) => {
+    const best = app.knowledge.best(app.game.key(node));
+    const sign = node.side === "X" ? 1 : -1;
+    /** @type {Step} */
+    const step = { node, score: null, sure: "", exact: false, lost: 0, grade: "", best: "" };
+    if (isOver(node.cells)) Object.assign(step, { score: finalScore(node.cells), sure: "=", exact: true });
+    else if (best) Object.assign(step, { score: sign * best.score, sure: best, exact: best.exact, best: best.move });
+    const next = line[at + 1];
+    if (next && next.move !== PASS && best) {
+      const after = isOver(next.cells) ? finalScore(next.cells) : valueOf(app, next);
+      const own = app.knowledge.ofMove(app.game.key(node), next.move)?.score ?? null;
+      const played = after === null ? own : sign * after;
+      if (played !== null && next.move !== best.move) step.lost = Math.max(0, best.score - played);
+      step.grade = GRADES.find(([discs]) => step.lost >= discs)?.[1] ?? "";
+    }
+    return step;
+  });
+}
+
+/** Black's score of a position, through forced passes; null where nothing is known. @param {App} app @param {Node} node */
+function valueOf(app, node) {
+  let at = node;
+  while (at.children[0]?.move === PASS) at = at.children[0];
+  const best = app.knowledge.best(app.game.key(at));
+  return best ? (at.side === "X" ? best.score : -best.score) : null;
+}
+
+export class Review {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
+    this.running = null;
+    this.done = 0;
+    this.total = 0;
+  }
+
+  /** Analyse the line that is looked at; each position counts as it is done. */
+  async begin() {
+    const { app } = this;
+    this.stop();
+    const line = app.game.line();
+    const last = line[line.length - 1];
+    const keys = line.map((node) => app.game.key(node));
+    this.done = 0;
+    this.total = line.length;
+    app.hints.stop();
+    const asked = (this.running = app.socket.ask(
+      "analyze",
+      {
+        board: app.game.board(app.game.root), moves: app.game.moves(last), plies: keys.map((_, at) => at),
+        level: app.preferences.get("gameLevel"), book: "use",
+      },
+      (data) => {
+        if (data.done === false) return;
+        this.done++;
+        app.knowledge.add(keys[data.ply], data.moves ?? []);
+        app.reviewed();
+      },
+    ));
+    app.reviewed();
+    try {
+      const data = await asked;
+      for (const ply of data.plies) app.knowledge.add(keys[ply.ply], ply.moves ?? []);
+    } catch (refusal) {
+      if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);
+    }
+    if (this.running !== asked) return;
+    this.running = null;
+    app.reviewed();
+    app.hints.begin();
+  }
+
+  stop() {
+    this.running?.cancel();
+    this.running = null;
+  }
+
+  /** To the next mistake, or with -1 to the one before. @param {number} by */
+  mistake(by) {
+    const found = steps(this.app);
+    const now = this.app.game.now.ply;
+    const bad = found.filter((step) => step.grade);
+    const to = by > 0 ? bad.find((step) => step.node.ply > now) : bad.reverse().find((step) => step.node.ply < now);
+    if (to) this.app.game.go(to.node);
+    return Boolean(to);
+  }
+}

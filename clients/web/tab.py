@@ -1,0 +1,223 @@
+"""A tab's conversation: frames in, frames out, and the client of the daemon that is the tab's own.
+
+A frame is a message of the wire protocol as JSON. `Tab` lives on the event loop's thread and knows no HTTP; what it has
+to say goes into an `Outbox`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Executor
+from typing import Any
+
+from desdaemon.clients.asynchronous import AsyncClient
+from desdaemon.clients.errors import DaemonError
+from desdaemon.clients.handle import Handle
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.wire.messages import ROLES, VERSION, RequestError, is_id, readable_id
+
+from . import allowed
+from .games import ANSWERS
+from .outbox import Outbox, TooFarBehind
+
+MOST_IN_FLIGHT = 64
+"""Requests of a tab that have no final yet."""
+
+MOST_MALFORMED = 100
+"""Frames that are no requests before the tab is dropped."""
+
+LOG = logging.getLogger("desdaemon.web")
+
+FOLLOW = "web.follow"
+COMMANDS = "web.commands"
+_SHARED_TOPICS = ("job.", "book")
+_TOPICS = ("status",)
+
+Data = dict[str, Any]
+
+
+class Unwanted(Exception):
+    """The tab is to be dropped; the message says why in a line."""
+
+
+class Tab:
+    """One page that is open. ``client`` reaches the daemon, ``role`` is what the page may be at most.
+
+    ``wake`` is called when there is something in the outbox.
+    """
+
+    def __init__(
+        self, client: AsyncClient, role: str, outbox: Outbox, wake: Callable[[], None], pool: Executor
+    ) -> None:
+        self._client = client
+        self._role = role
+        self._outbox = outbox
+        self._wake = wake
+        self._pool = pool
+        self._following: frozenset[str] = frozenset()
+        self._handles: dict[str | int, Handle[Any, Any] | None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._malformed = 0
+        self.overdue = False
+        """Whether the tab has to be dropped because it does not read what it is sent."""
+
+    @property
+    def in_flight(self) -> int:
+        """Requests without a final."""
+        return len(self._handles)
+
+    def take(self, frame: str | bytes) -> None:
+        """Take a frame: a request is begun, anything else is answered with an error. Raises `Unwanted`."""
+        number: str | int | None = None
+        try:
+            message = _parsed(frame)
+            number = readable_id(message)
+            if message.get("op") in (*ANSWERS, FOLLOW, COMMANDS):
+                op, args, warnings = str(message["op"]), _own_args(message), list[str]()
+            else:
+                op, args, warnings = allowed.check(message, self._role)
+            self._admit(number)
+        except RequestError as error:
+            self._refuse(number, error)
+            return
+        assert number is not None
+        self._handles[number] = None
+        task = asyncio.get_running_loop().create_task(self._carry_out(number, op, args, warnings))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def tell(self, topic: str, data: Mapping[str, Any]) -> None:
+        """Pass on an event of the daemon or of the gateway, where this tab wants it."""
+        if topic.startswith(_SHARED_TOPICS) or topic in ("daemon", *self._following):
+            self._put({"event": topic, "data": data}, ("event", topic))
+
+    async def close(self) -> None:
+        """The tab has gone: its analyses end."""
+        for task in self._tasks:
+            task.cancel()
+        await self._client.close()
+
+    # Requests
+
+    def _admit(self, number: str | int | None) -> None:
+        if number in self._handles:
+            raise RequestError("duplicate_id", f"id {number}: a request of this id is still in flight", "id")
+        if len(self._handles) >= MOST_IN_FLIGHT:
+            raise RequestError("busy", f"{MOST_IN_FLIGHT} requests are in flight: try later")
+
+    def _refuse(self, number: str | int | None, error: RequestError) -> None:
+        self._put({"v": VERSION, "id": number, "type": "error", "seq": 0, "error": error.data()})
+        if error.code in ("bad_request", "unknown_op", "unsupported_version", "forbidden"):
+            self._malformed += 1
+            if self._malformed >= MOST_MALFORMED:
+                raise Unwanted(f"{MOST_MALFORMED} frames that are no requests a page may make")
+
+    async def _carry_out(self, number: str | int, op: str, args: Data, warnings: list[str]) -> None:
+        reply: Data = {"v": VERSION, "id": number, "seq": 0}
+        if warnings:
+            reply["warnings"] = warnings
+        try:
+            if op == "cancel" and "job" not in args:
+                data = await self._cancel(args)
+            elif op in ANSWERS:
+                data = await asyncio.get_running_loop().run_in_executor(self._pool, ANSWERS[op], args)
+            elif op == FOLLOW:
+                data = self._follow(args)
+            elif op == COMMANDS:
+                data = {"commands": allowed.command_forms(self._role)}
+            else:
+                data = await self._ask(number, op, args, reply)
+            self._put({**reply, "type": "final", "data": data})
+        except BadInput as error:
+            self._put({**reply, "type": "error", "error": {"code": "bad_request", "message": str(error)}})
+        except RequestError as error:
+            self._put({**reply, "type": "error", "error": error.data()})
+        except DaemonError as error:
+            told = {"code": error.code, "message": error.message, **({"field": error.field} if error.field else {})}
+            found = {"data": error.found} if isinstance(error.found, dict) else {}
+            self._put({**reply, "type": "error", "error": told, **found})
+        except Exception:
+            LOG.exception("%s", op)
+            self._put({**reply, "type": "error", "error": {"code": "internal", "message": "a mistake in the gateway"}})
+        finally:
+            self._handles.pop(number, None)
+
+    async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
+        """Ask the daemon; partials are passed on as they come, ``reply`` counts them."""
+        handle: Handle[Data, Data] = self._client.start(op, args)
+        self._handles[number] = handle
+        async for partial in handle:
+            replaces = (number, partial.get("ply")) if op == "analyze" else (number,)
+            self._put({**reply, "type": "partial", "data": partial}, replaces)
+            reply["seq"] += 1
+        found = await handle
+        if handle.warnings:
+            reply["warnings"] = [*reply.get("warnings", ()), *handle.warnings]
+        return self._reduced(found) if op == "hello" else found
+
+    def _reduced(self, hello: Data) -> Data:
+        """The daemon's greeting for a page: the lesser role of the two, and no operation that would not pass."""
+        role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
+        passing = set(allowed.operations(role))
+        ops = [op for op in hello.get("ops", ()) if op in passing]
+        return {**hello, "role": role, "ops": [*ops, *ANSWERS, FOLLOW, COMMANDS]}
+
+    async def _cancel(self, args: Data) -> Data:
+        keep = bool(args.get("keep"))
+        if args.get("all"):
+            running = [handle for handle in self._handles.values() if handle is not None]
+            ended = [await handle.cancel(keep=keep) for handle in running]
+            return {"cancelled": any(ended), "number": sum(ended)}
+        target = args.get("target")
+        if target is None:
+            raise RequestError(
+                "bad_request", "target is missing: expected the id of a request, a job, or all", "target"
+            )
+        handle = self._handles.get(target) if is_id(target) else None
+        return {"cancelled": handle is not None and await handle.cancel(keep=keep)}
+
+    def _follow(self, args: Data) -> Data:
+        topics = args.get("topics")
+        if not isinstance(topics, list) or not all(topic in _TOPICS for topic in topics):
+            raise RequestError("bad_request", f"topics: expected a list of {' '.join(_TOPICS)}", "topics")
+        self._following = frozenset(topics)
+        return {"topics": sorted(self._following)}
+
+    # Frames
+
+    def _put(self, message: Data, replaces: Hashable = None) -> None:
+        try:
+            self._outbox.put(json.dumps(message, separators=(",", ":")), replaces)
+        except TooFarBehind:
+            self.overdue = True
+        self._wake()
+
+
+def _own_args(message: Data) -> Data:
+    """The arguments of an operation of the gateway's own; raises `RequestError`."""
+    if message.get("v") != VERSION or not is_id(message.get("id")):
+        raise RequestError("bad_request", f"expected v {VERSION} and an id")
+    args = message.get("args")
+    if args is not None and not isinstance(args, dict):
+        raise RequestError("bad_request", "args: expected a map", "args")
+    return args or {}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _parsed(frame: str | bytes) -> Data:
+    """The map that a frame holds; raises `RequestError`."""
+    if isinstance(frame, bytes):
+        raise RequestError("bad_request", "binary data: expected a text frame with JSON")
+    try:
+        found = json.loads(frame, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise RequestError("bad_request", "the frame is no JSON: expected a map of v, id, op and args") from None
+    if not isinstance(found, dict):
+        raise RequestError("bad_request", "the frame is no map: expected one of v, id, op and args")
+    return found

@@ -1,0 +1,120 @@
+"""Games and boards as people paste them: any of the file formats, and what web sites and programs show.
+
+Besides `bases` it knows the JSON of Othello Quest, PlayOK's numbered moves, boards in a row or as a picture of eight
+lines, FEN records, and moves over several lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import START, parse_board, parse_move, parse_moves
+
+from .bases import Complain, FileGame, parse_games, replayed
+from .formats import parse_txt
+from .records import GameRecord
+
+_NUMBERS = re.compile(r"\b\d{1,3}\s*\.+\s*(?![\d-])")
+_RESULT = re.compile(r"(?<![\w.])\d{1,2}\s*-\s*\d{1,2}(?![\w.])|\*\s*$")
+_ROW = re.compile(r"^\s*[1-8]?[\s|]*((?:[-.*_+XOxobBwW#@\u25cf\u25cb\u00b7][\s|]*){8})[1-8]?(?:\s.*)?$")
+_SIDE = re.compile(r"(?:^|\s)([XxOo*bBwW]|[Bb]lack|[Ww]hite)(?:'s turn)?(?:\s+(?:to move|to play))?\s*$")
+_SYMBOLS = str.maketrans("#@\u25cf\u25cb\u00b7+", "XXXO--")
+_DEEPEST = 50
+
+
+def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
+    """The games in what was pasted or dropped; a board alone is a game without moves. Raises `BadInput`.
+
+    ``name`` is that of a dropped file, where there is one. Of a file of several games those that cannot be read go to
+    ``bad``, a line each.
+    """
+    if b"\0" in data:
+        return list(parse_games(data, name, bad))
+    text = data.decode("utf-8-sig", "backslashreplace").strip()
+    if not text:
+        raise BadInput("there is nothing in it: expected a game or a board")
+    if re.match(r"(?:\d+\s*)?\(\s*;", text) or re.match(r"\[\s*\w+\s+\"", text):
+        return list(parse_games(text.encode(), name, bad))
+    if text[0] in "{[":
+        return [_quest(text)]
+    board = _board(text)
+    if board is not None:
+        return [FileGame(board)]
+    try:
+        return [FileGame(_moves(text))]
+    except BadInput as error:
+        if "\n" not in text:
+            raise
+        found = list(parse_games(data, name if name.endswith(".txt") else "pasted text", bad))
+        if not found:
+            raise BadInput(str(error)) from None
+        return found
+
+
+def _moves(text: str) -> GameRecord:
+    """One game: moves with or without numbers and a result, over any number of lines."""
+    if ";" in text and "\n" not in text:
+        return parse_txt(text)
+    plain = _RESULT.sub(" ", _NUMBERS.sub(" ", text))
+    moves = parse_moves(" ".join(plain.split()))
+    if not moves:
+        raise BadInput(f"{quoted(text)}: expected a game or a board")
+    return GameRecord(START, replayed(START, [move for move in moves if move < 64]))
+
+
+def _board(text: str) -> GameRecord | None:
+    """A board, in a row or as eight lines; None where it is none."""
+    if ";" in text:
+        return None
+    rows = [found[1] for line in text.splitlines() if (found := _ROW.match(line))]
+    if len(rows) == 8:
+        squares = "".join("".join(rows).split()).replace("|", "").translate(_SYMBOLS)
+        rest = "\n".join(line for line in text.splitlines() if not _ROW.match(line)).strip()
+        after = [found[1] for line in [*text.splitlines(), rest] if (found := _SIDE.search(_ROW.sub("", line)))]
+        return _with_side(squares, after[0] if after else "")
+    try:
+        return GameRecord(parse_board(text), ())
+    except BadInput:
+        squares = "".join(text.split()).translate(_SYMBOLS)
+        return _with_side(squares, "") if re.fullmatch(r"[-._XOxo*bBwW]{64}", squares) else None
+
+
+def _with_side(squares: str, side: str) -> GameRecord:
+    """A board; where nobody says whose turn it is, Black's with an even number of discs."""
+    discs = sum(square not in "-._" for square in squares)
+    return GameRecord(parse_board(f"{squares} {side[:1] or ('X' if discs % 2 == 0 else 'O')}"), ())
+
+
+def _quest(text: str) -> FileGame:
+    """A game of Othello Quest: JSON that somewhere has a list of moves, maps with ``m``; ``-`` is a pass."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadInput(f"{quoted(text)}: expected a game or a board") from None
+    moves = _quest_moves(found)
+    if moves is None:
+        raise BadInput(f"{quoted(text)}: JSON without moves: expected a game of Othello Quest")
+    squares = [parse_move(move) for move in moves if move != "-"]
+    record = GameRecord(START, replayed(START, [move for move in squares if move < 64]))
+    players = found.get("players") if isinstance(found, dict) else None
+    names = [str(player.get("name") or "") for player in players or () if isinstance(player, dict)]
+    black, white = (*names, "", "")[:2]
+    created = str(found.get("created") or "") if isinstance(found, dict) else ""
+    day = re.match(r"\d{4}-\d{2}-\d{2}", created)
+    return FileGame(record._replace(black=black, white=white), event="Othello Quest", date=day[0] if day else "")
+
+
+def _quest_moves(found: Any, depth: int = 0) -> list[str] | None:
+    """The first list whose items all have a move."""
+    if isinstance(found, list) and found and all(isinstance(item, dict) and "m" in item for item in found):
+        return [str(item["m"]) for item in found]
+    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    if depth < _DEEPEST:
+        for item in inner:
+            moves = _quest_moves(item, depth + 1)
+            if moves is not None:
+                return moves
+    return None

@@ -1,0 +1,366 @@
+"""What comes to the gateway's door and is refused: wrong names, wrong origins, old tokens, paths, roles, floods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from served import PATIENCE_S, PRETENDING, Served, serving, until
+from tornado.httpclient import HTTPClientError
+from tornado.websocket import WebSocketClosedError
+from web_gateway import Page, Web
+
+from desdaemon.clients.web.allowed import BOOK, operations
+from desdaemon.clients.web.files import COLOURS, STATIC_FILES
+from desdaemon.clients.web.gateway import LARGEST_FRAME, MOST_TABS, SECURITY_HEADERS
+from desdaemon.clients.web.tab import MOST_IN_FLIGHT, MOST_MALFORMED
+from desdaemon.protocol.wire.messages import OPERATIONS
+
+SEED = 20_261_122
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("daemon"), program=PRETENDING) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def web(daemon: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    found = Web(tmp_path_factory.mktemp("web"), daemon.ipc)
+    yield found
+    assert found.end() == 0
+    assert "Traceback" not in found.errors.read_text()
+
+
+def with_page(web: Web, talk: Callable[[Page], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with web.socket() as page:
+            await talk(page)
+
+    asyncio.run(run())
+
+
+async def ended(page: Page) -> None:
+    """Read until the gateway closes the socket."""
+    with contextlib.suppress(EOFError):
+        while True:
+            await asyncio.wait_for(page.next(), PATIENCE_S)
+
+
+def refused_socket(web: Web, **headers: str) -> int:
+    """The status that a socket with these headers is refused with; 0 where it is not."""
+
+    async def run() -> int:
+        try:
+            async with web.socket(**headers):
+                return 0
+        except HTTPClientError as error:
+            return error.code
+
+    return asyncio.run(run())
+
+
+# Who is let in
+
+
+def test_the_page_and_its_files_are_there_for_those_let_in(web: Web) -> None:
+    for name in ("", *STATIC_FILES, COLOURS):
+        status, headers, body = web.get(f"/{name}")
+        assert (status, bool(body)) == (200, True), name
+        assert (
+            SECURITY_HEADERS.items()
+            <= {known: headers[known.lower()] for known in SECURITY_HEADERS if known.lower() in headers}.items()
+        )
+        assert "server" not in headers
+        assert web.get(f"/{name}", If_None_Match=headers["etag"])[0] == 304
+
+
+def test_nothing_is_there_for_others(web: Web) -> None:
+    for path in ("/", "/style.css", "/nothing", "/socket"):
+        for cookie in ("", "desdaemon=1", web.cookie[:-1], f"{web.cookie}0", web.cookie.replace("=1", "=2")):
+            status, headers, body = web.get(path, cookie=cookie)
+            assert status == 403, (path, cookie)
+            assert b"<script" not in body
+            assert "set-cookie" not in headers
+
+
+def test_tokens(web: Web) -> None:
+    assert web.let_in(web.token)
+    for wrong in ("", "x", web.token[:-1], f"{web.token}x", "%00", "\u00e9".encode().hex()):
+        assert web.let_in(wrong) == "", wrong
+    _, headers, body = web.get(f"/?token={web.token}", cookie="")
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= {part.strip() for part in headers["set-cookie"].split(";")}
+    assert web.token.encode() not in body
+    # Not by a name that was rebound to this machine, whatever the token.
+    assert web.get(f"/?token={web.token}", cookie="", host="evil.example")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1",
+        "localhost:1",
+        "127.0.0.1:{port}.evil.example",
+        "0.0.0.0:{port}",
+    ],
+)
+def test_another_host_is_refused(web: Web, host: str) -> None:
+    """What a page of a name that DNS rebinds to 127.0.0.1 can send: its own name, and whatever cookie it has."""
+    named = host.format(port=web.port)
+    assert web.get("/", host=named)[0] == 403
+    assert refused_socket(web, Host=named, Origin=f"http://{named}") == 403
+
+
+def test_the_names_of_this_machine_are_known(web: Web) -> None:
+    for host in (f"localhost:{web.port}", f"127.0.0.1:{web.port}", f"[::1]:{web.port}", f"LOCALHOST:{web.port}"):
+        assert web.get("/", host=host)[0] == 200
+        assert refused_socket(web, Host=host, Origin=f"http://{host}") == 0
+
+
+def test_sockets_are_for_our_own_page(web: Web) -> None:
+    for origin in (
+        "",
+        "null",
+        "http://evil.example",
+        f"http://evil.example:{web.port}",
+        f"https://{web.host}",
+        f"http://localhost:{web.port}",
+        f"http://127.0.0.1:{web.port + 1}",
+        f"{web.origin}.evil.example",
+        f"{web.origin}/",
+    ):
+        assert refused_socket(web, Origin=origin) == 403, origin
+    assert refused_socket(web, Cookie="") == 403
+    assert refused_socket(web) == 0
+
+
+def test_two_hosts_and_two_origins_are_none(web: Web) -> None:
+    head = f"GET / HTTP/1.1\r\nHost: {web.host}\r\nHost: evil.example\r\nCookie: {web.cookie}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", web.port), timeout=60) as raw:
+        raw.sendall(head.encode())
+        assert raw.recv(100).split()[1] in (b"400", b"403")
+
+
+def test_forms_and_other_methods_change_nothing(web: Web) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "FOO"):
+        for path in ("/", "/socket", "/style.css"):
+            status, headers, _ = web.get(path, method=method, Origin="http://evil.example")
+            assert status in (400, 403, 404, 405), (method, path)
+            assert "access-control-allow-origin" not in headers
+    form = {"Content_Type": "application/x-www-form-urlencoded", "Origin": "http://evil.example"}
+    assert web.get("/socket", method="POST", body="op=shutdown", **form)[0] in (400, 403, 405)
+
+
+def test_paths_lead_nowhere(web: Web) -> None:
+    secrets = ("/etc/passwd", "gateway.py", "web-", "pyproject.toml")
+    tricks = ["//", "/..", "/../", "/./", "/%2e%2e/", "/..%2f", "/%2f", "/..\\", "/%00", "/static/", "/index.html/../"]
+    for trick in tricks:
+        for secret in secrets:
+            status, _, body = web.get(f"{trick}{secret}")
+            assert status in (400, 404), trick + secret
+            assert len(body) < 200
+    assert web.get("/" + "a" * 15_000)[0] in (400, 404)
+    assert web.get("http://evil.example/")[0] in (400, 404)
+
+
+def test_oversized_heads_and_half_requests_end(web: Web) -> None:
+    with socket.create_connection(("127.0.0.1", web.port), timeout=60) as raw:
+        raw.sendall(b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 100_000)
+        with contextlib.suppress(ConnectionError):
+            # Closed without an answer, or with the words that it is too large.
+            assert raw.recv(1000)[:12] in (b"", b"HTTP/1.1 431", b"HTTP/1.1 400")
+    assert web.get("/")[0] == 200
+
+
+# What a page may ask for
+
+
+def test_the_list_of_operations() -> None:
+    """Written out: whoever adds an operation has to decide whether a page may ask for it."""
+    basic = {"ping", "hello", "status", "analyze", "legal", "book.get", "jobs", "cancel"}
+    looking = {"show", "edits", "info", "stats", "analyze", "grade", "lines", "problem"}
+    growing = {
+        "reopen", "depth", "level", "rule", "verify", "store", "self-play", "deviate", "enhance", "fill", "play",
+        "extend", "deepen", "correct", "learn", "recalculate-leaves", "fix", "negamax", "edit", "unedit", "adjust",
+        "prune", "subtree", "cut", "reduce", "delete",
+    }  # fmt: skip
+    assert set(operations("reader")) == basic | {f"book.{name}" for name in looking}
+    assert set(operations("editor")) == basic | {f"book.{name}" for name in looking | growing}
+    assert not any(parameter.kind in ("path", "paths") for command in BOOK for parameter in command.parameters)
+
+
+def test_what_is_not_listed_does_not_pass(web: Web) -> None:
+    async def talk(page: Page) -> None:
+        hello = await page.final("hello")
+        assert hello["role"] == "editor"
+        for operation in OPERATIONS:
+            if operation.name not in operations("editor"):
+                assert operation.name not in hello["ops"]
+                assert await page.refused(operation.name, {"line": "quit", "file": "x", "job": 1}) == "forbidden"
+        for name in ("", "shutdown ", "SHUTDOWN", "book.save\0", "web.shutdown", "__init__"):
+            assert await page.refused(name) in ("unknown_op", "bad_request")
+        assert await page.final("ping") == {}
+
+    with_page(web, talk)
+
+
+def test_a_reader_changes_nothing(daemon: Served, tmp_path: Path) -> None:
+    web = Web(tmp_path, daemon.ipc, "--role", "reader")
+
+    async def talk(page: Page) -> None:
+        hello = await page.final("hello")
+        assert hello["role"] == "reader"
+        for name in sorted(set(operations("editor")) - set(operations("reader"))):
+            assert name not in hello["ops"]
+            assert await page.refused(name, {"moves": "f5", "move": "d6", "score": 1}) == "forbidden"
+        assert await page.refused("cancel", {"job": 1}) == "forbidden"
+        assert await page.refused("cancel", {"job": 1, "all": True}) == "forbidden"
+        assert {"v", "id", "op"} & set(await page.final("legal")) == set()
+        names = [command["name"] for command in (await page.final("web.commands"))["commands"]]
+        assert "deviate" not in names
+
+    try:
+        with_page(web, talk)
+    finally:
+        web.end()
+
+
+# Floods
+
+
+def malformed(dice: random.Random) -> str | bytes:
+    """A frame that is no request that a page may make."""
+    value = dice.choice([None, True, -1, 1.5, "x" * dice.randrange(200), [], {}, [[[]]] * 3, "\ud800", 1 << 70])
+    request = {"v": 1, "id": dice.randrange(1 << 32), "op": "ping", "args": {}}
+    broken = [
+        bytes(dice.randrange(256) for _ in range(dice.randrange(60))),
+        "".join(chr(dice.randrange(1, 0x500)) for _ in range(dice.randrange(60))),
+        "[" * dice.randrange(1, 3000),
+        '{"v":1,"id":' * dice.randrange(1, 500),
+        json.dumps(request)[: dice.randrange(1, 40)],
+        json.dumps({**request, "v": value}) if value != 1 else "NaN",
+        json.dumps({**request, "id": value if not isinstance(value, str) else None}),
+        json.dumps({**request, "op": value}),
+        json.dumps({**request, "op": "analyze", "args": {"multipv": value if value is not None else "x"}}),
+        json.dumps({**request, "op": "web.read", "args": {"data": value if value else "?"}}),
+        json.dumps({**request, "op": "web.write", "args": {"format": value, "games": value}}),
+        json.dumps({**request, "op": "shutdown"}),
+        json.dumps({**request, "args": value}) if value not in (None, {}) else "Infinity",
+        '{"v":1,"id":1,"op":"legal","args":{"moves":NaN}}',
+    ]
+    return dice.choice(broken)
+
+
+@pytest.mark.parametrize("frames", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_malformed_frames(web: Web, frames: int) -> None:
+    dice = random.Random(SEED)
+
+    async def run() -> int:
+        """Sockets that were closed; no frame is answered as a request that was carried out."""
+        sent = closed = 0
+        while sent < frames:
+            async with web.socket() as page:
+                with contextlib.suppress(WebSocketClosedError):
+                    for _ in range(2 * MOST_MALFORMED):
+                        frame = malformed(dice)
+                        await page.connection.write_message(frame, binary=isinstance(frame, bytes))
+                        sent += 1
+                await ended(page)
+                closed += 1
+        return closed
+
+    assert asyncio.run(run()) >= frames // 200
+    assert web.get("/")[0] == 200
+    with_page(web, lambda page: page.final("ping"))  # type: ignore[arg-type, return-value]
+
+
+def test_an_oversized_frame_ends_its_socket(web: Web) -> None:
+    async def talk(page: Page) -> None:
+        await page.connection.write_message("x" * (LARGEST_FRAME + 1))
+        await ended(page)
+
+    with_page(web, talk)
+
+
+def test_a_tab_has_only_so_much_in_flight(web: Web) -> None:
+    async def talk(page: Page) -> None:
+        for _ in range(MOST_IN_FLIGHT):
+            page.request("analyze", {"level": 60, "book": "ignore"})
+        assert await page.refused("ping") == "busy"
+        # What is under way still has to be ended from somewhere.
+        page.connection.close()
+
+    with_page(web, talk)
+    assert refused_socket(web) == 0
+
+
+def test_an_id_in_flight_is_not_taken_twice(web: Web) -> None:
+    async def talk(page: Page) -> None:
+        page.request("analyze", {"level": 60, "book": "ignore"}, id="same")
+        page.request("ping", id="same")
+        while (reply := await page.next()).get("type") != "error":
+            pass
+        assert reply["error"]["code"] == "duplicate_id"
+        assert (await page.final("cancel", {"target": "same"}))["cancelled"]
+
+    with_page(web, talk)
+
+
+def test_only_so_many_tabs(web: Web) -> None:
+    async def run() -> int:
+        pages = [web.socket() for _ in range(MOST_TABS)]
+        for page in pages:
+            await page.__aenter__()
+        try:
+            async with web.socket():
+                return 0
+        except HTTPClientError as error:
+            return error.code
+        finally:
+            for page in pages:
+                await page.__aexit__(None, None, None)
+
+    assert asyncio.run(run()) == 503
+
+    def there_is_room() -> bool:
+        return refused_socket(web) == 0
+
+    until(there_is_room)
+
+
+def test_a_page_that_does_not_read_is_dropped(web: Web) -> None:
+    """It asks for large answers and reads none: the gateway keeps no more than some megabytes of them."""
+    key = "dGhlIHNhbXBsZSBub25jZQ=="
+    head = (
+        f"GET /socket HTTP/1.1\r\nHost: {web.host}\r\nOrigin: {web.origin}\r\nCookie: {web.cookie}\r\n"
+        f"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", web.port))
+        raw.settimeout(60)
+        raw.sendall(head.encode())
+        seen = b""
+        while b"connected" not in seen:
+            seen += raw.recv(4096)
+
+        def send_until_closed() -> bool:
+            frame = json.dumps({"v": 1, "id": random.randrange(1 << 60), "op": "web.names"}).encode()
+            try:
+                raw.sendall(struct.pack("!BBI", 0x81, 0x80 | len(frame), 0) + frame)
+            except (ConnectionError, TimeoutError):
+                return True
+            return False
+
+        until(send_until_closed)
+    assert web.get("/")[0] == 200
