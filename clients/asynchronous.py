@@ -23,8 +23,8 @@ from typing import Any, TypeVar, Unpack
 
 import zmq
 
-from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.asking import ASKING
+from desdaemon.protocol.wire import codec, constants
+from desdaemon.protocol.wire.constants import REPEATABLE
 
 from . import results
 from .connection import CONNECTED, Link, Target, equip, find
@@ -61,11 +61,11 @@ def _as_it_is(data: Data) -> Data:
 
 def _body(number: int, op: str, args: Data) -> bytes:
     try:
-        body = codec.encode({"v": codec.VERSION, "id": number, "op": op, "args": dict(args)})
+        body = codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": dict(args)})
     except codec.WireError as error:
         raise DaemonError("bad_request", str(error)) from None
-    if len(body) > codec.MAX_BODY:
-        raise DaemonError("too_large", f"a request of {len(body)} bytes: expected at most {codec.MAX_BODY}")
+    if len(body) > constants.LARGEST_BODY:
+        raise DaemonError("too_large", f"a request of {len(body)} bytes: expected at most {constants.LARGEST_BODY}")
     return body
 
 
@@ -410,7 +410,7 @@ class AsyncClient:
         again = []
         for handle in self._open.values():
             handle.sent, handle.deadline = False, due
-            if handle.op == "hello" or handle.op not in ASKING:
+            if handle.op == "hello" or handle.op not in REPEATABLE:
                 handle.fail(
                     ConnectionLost(
                         f"the connection broke before the final reply to {handle.op}, which may have been carried out "

@@ -17,7 +17,7 @@ from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
-from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import read_connection
 
 PROGRAM = (sys.executable, "-P", "-m", "desdaemon")
@@ -158,7 +158,7 @@ class Peer:
     def send(self, op: str, args: dict[str, Any] | None = None) -> int:
         """Make a request; its number."""
         self._last += 1
-        self._socket.send(codec.encode({"v": codec.VERSION, "id": self._last, "op": op, "args": args or {}}))
+        self._socket.send(codec.encode({"v": constants.VERSION, "id": self._last, "op": op, "args": args or {}}))
         return self._last
 
     def _reply(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Peer:
     def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
         """Replies a second with a window of requests in flight, made ready before."""
         bodies = [
-            codec.encode({"v": codec.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
+            codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
             for number in range(count)
         ]
         socket = self._socket

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.commands.book import BadParameter, find_book_command, values_by_name
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
-from desdaemon.protocol.wire.messages import LONGEST_BOARD, LONGEST_MOVES, RequestError
+from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
+from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import KnownLines, read_line
 from desdaemon.session.settings import Settings
 from desdaemon.system.paths import Hidden

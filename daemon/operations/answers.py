@@ -1,4 +1,4 @@
-"""Replies of `analyze` as data: a position with its moves, best first. docs/server.md describes every field."""
+"""Replies of `analyze` as data: a position with its moves, best first. docs/protocol.md describes every field."""
 
 from __future__ import annotations
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.messages import MOST_LINES_OF_FILE, RequestError
+from desdaemon.protocol.wire import constants, messages
+from desdaemon.protocol.wire.constants import MOST_LINES_OF_FILE
+from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import read_moves
 
 from .questions import read_questions
@@ -43,7 +44,7 @@ def checked_items(items: list[Any]) -> list[Data]:
             if name == "id":
                 fits = messages.is_id(value)
             elif name in ("board", "moves"):
-                fits = isinstance(value, str) and len(value) <= messages.LONGEST_MOVES
+                fits = isinstance(value, str) and len(value) <= constants.LONGEST_MOVES
             else:
                 continue
             if not fits:
@@ -67,12 +68,12 @@ def _line_items(text: str) -> Iterator[Data]:
             try:
                 item = checked_items([json.loads(content)])[0]
             except (ValueError, RequestError, RecursionError):
-                item = {"moves": content[: messages.LONGEST_MOVES]}
+                item = {"moves": content[: constants.LONGEST_MOVES]}
             yield {"id": number, **item}
         elif len(content.split()[0]) >= _BOARD:
-            yield {"id": number, "board": content.partition(";")[0].strip()[: messages.LONGEST_BOARD]}
+            yield {"id": number, "board": content.partition(";")[0].strip()[: constants.LONGEST_BOARD]}
         else:
-            yield {"id": number, "moves": content[: messages.LONGEST_MOVES]}
+            yield {"id": number, "moves": content[: constants.LONGEST_MOVES]}
 
 
 def file_items(path: Path, name: str) -> list[Data]:

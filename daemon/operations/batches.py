@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, Job, Jobs
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.messages import MOST_RESULTS, RequestError
+from desdaemon.protocol.wire.constants import MOST_RESULTS
+from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.scheduler import Purpose
 
 from .analysis import Analyses, Analysis

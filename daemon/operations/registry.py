@@ -18,7 +18,7 @@ from desdaemon.books.jobs import QUEUED, RUNNING, Job
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
-from desdaemon.protocol.wire import messages
+from desdaemon.protocol.wire import constants, messages
 from desdaemon.protocol.wire.messages import Operation, RequestError
 from desdaemon.protocol.wire.positions import read_last
 from desdaemon.search.accounts import account_of
@@ -152,7 +152,7 @@ class Request:
         return True
 
     def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
-        message: Data = {"v": messages.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
+        message: Data = {"v": constants.VERSION, "id": self.id, "type": kind, "seq": self._seq, key: data}
         if found is not None:
             message["data"] = found
         self._seq += 1
@@ -165,7 +165,7 @@ class Request:
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:
     """The reply to what never became a request."""
-    return {"v": messages.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
+    return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
 
 
 class Operations:
@@ -331,19 +331,19 @@ class Operations:
     def _hello(self, request: Request) -> None:
         role = request.client.role
         limits: Data = {
-            "body": messages.LARGEST_BODY,
-            "line": messages.LONGEST_LINE,
-            "multipv": messages.MOST_LINES,
-            "plies": messages.MOST_PLIES,
-            "items": messages.MOST_ITEMS,
-            "results": messages.MOST_RESULTS,
+            "body": constants.LARGEST_BODY,
+            "line": constants.LONGEST_LINE,
+            "multipv": constants.MOST_LINES,
+            "plies": constants.MOST_PLIES,
+            "items": constants.MOST_ITEMS,
+            "results": constants.MOST_RESULTS,
             **self.limits._asdict(),
         }
         request.final(
             {
                 "name": "desdaemon",
                 "version": __version__,
-                "protocol": messages.VERSION,
+                "protocol": constants.VERSION,
                 "role": role,
                 "ops": [found.name for found in messages.OPERATIONS if self._offers(found, role)],
                 "features": list(messages.FEATURES),

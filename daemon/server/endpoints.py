@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import events_endpoint
 from desdaemon.protocol.wire.messages import ADMIN, EDITOR
 from desdaemon.transport import sodium
@@ -178,7 +178,7 @@ def _holder(endpoint: str) -> str:
         asker.linger = 0
         asker.ipv6 = "[" in endpoint
         asker.connect(endpoint)
-        asker.send(codec.encode({"v": codec.VERSION, "id": 0, "op": "status"}))
+        asker.send(codec.encode({"v": constants.VERSION, "id": 0, "op": "status"}))
         if not asker.poll(_ASKED_MS):
             return ""
         try:

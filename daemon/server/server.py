@@ -24,7 +24,7 @@ from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.connection import Connection, connection_path, runtime_folder
-from desdaemon.protocol.wire.messages import VERSION
+from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.session.settings import Settings

@@ -22,13 +22,8 @@ from typing import TYPE_CHECKING
 
 from desdaemon.operations.registry import Data, Operations, Request, refusal
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.asking import ASKING
-from desdaemon.protocol.wire.messages import (
-    LARGEST_BODY,
-    LONGEST_LINE,
-    RequestError,
-    readable_id,
-)
+from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
+from desdaemon.protocol.wire.messages import RequestError, readable_id
 from desdaemon.transport.connection import RECEIVED_AT_ONCE, accepted
 from desdaemon.transport.outbox import Outbox, Outgoing, Total
 from desdaemon.transport.poller import LEFT, READ, WRITE, Poller
@@ -53,7 +48,7 @@ _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _REFUSALS_LOGGED_S = 60.0
 _LAST_WORDS_S = 0.3
 # As msgpack has `op` and its value.
-_ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(ASKING))
+_ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
 _ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
 _EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb][Oo][Oo][Kk](?!\\.get)")
 _LOOKED_THROUGH = 1 << 20

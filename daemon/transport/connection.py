@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import socket
 
-from desdaemon.protocol.wire.messages import LARGEST_BODY
+from desdaemon.protocol.wire.constants import LARGEST_BODY
 
 from .outbox import Outbox
 from .zmtp import Conversation, Kind, Security

@@ -12,12 +12,6 @@ import msgpack  # type: ignore[import-untyped]
 
 from desdaemon.protocol.errors import BadInput
 
-VERSION = 1
-"""Of the protocol; additions do not change it."""
-
-MAX_BODY = 1 << 20
-"""Bytes of a request."""
-
 _LARGEST_MAP = 4096
 _PACKED_AT_ONCE = 16 << 10
 _NAMES = {str}

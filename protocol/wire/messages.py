@@ -1,7 +1,7 @@
-"""Structured requests and replies: the operations with their arguments and roles, the error codes, the checks.
+"""Structured requests: the table of operations with their arguments and roles, the error codes, the checks.
 
-One table serves the daemon, `hello`, the documentation and the tests. The messages are dicts, whether they travel as
-msgpack or as JSON lines.
+The daemon checks requests with this table, `hello` lists it, and docs/protocol.md is generated from it. Messages are
+dicts here, whether they travel as msgpack or as JSON lines. Everything is plain data and functions, for any thread.
 """
 
 from __future__ import annotations
@@ -12,84 +12,69 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import expected_value
 from desdaemon.protocol.errors import quoted
 
-VERSION = 1
-"""Of the protocol; it does not change for additions, which `FEATURES` names. `wire` has it too, without this table."""
-
-LARGEST_BODY = 1 << 20
-"""Bytes of a request."""
-
-LONGEST_ID = 64
-"""Bytes of an id that is text."""
-
-LONGEST_LINE = 65_536
-"""Characters of a line of the text protocol."""
-
-LONGEST_BOARD = 512
-LONGEST_MOVES = 1024
-MOST_LINES = 64
-MOST_PLIES = 128
-MOST_ITEMS = 20_000
-"""Positions of a batch in one request."""
-
-MOST_LINES_OF_FILE = 100_000
-"""Positions of a batch in a file."""
-
-MOST_POSITIONS = 1000
-"""Positions of one `book.get`."""
-
-MOST_RESULTS = 1000
-"""Results of a batch in one reply."""
+from .constants import (
+    LONGEST_BOARD,
+    LONGEST_ID,
+    LONGEST_LINE,
+    LONGEST_MOVES,
+    MOST_ITEMS,
+    MOST_LINES,
+    MOST_PLIES,
+    MOST_POSITIONS,
+    MOST_RESULTS,
+    VERSION,
+)
 
 _MOST_WARNINGS = 20
 _MOST_SHOWN = 3
 _KEYS = frozenset(("v", "id", "op", "args"))
 
 FEATURES = {
-    "accounts": "`accounts` in `status`, for an admin: what each key has had; limits by key.",
+    "accounts": "`accounts` in `status` for an admin: use by key; the limits `key_queue` and `key_share`.",
     "analyze.plies": "`plies` of a game in one `analyze`.",
-    "analyze.cache": "What was found is kept and answered again, `cached`.",
-    "analyze.until": "`until`: `analyze` goes ever deeper until it is cancelled.",
+    "analyze.cache": "Results are kept and replied again, with `cached`.",
+    "analyze.until": "`until`: `analyze` searches ever deeper until it is cancelled.",
     "analyze.game_nodes": "`game_nodes`: a budget for all plies of a request.",
-    "analyze.book.level": "A book below the level asked for is the first partial, not the answer; moves tell `level`.",
+    "analyze.book.level": "A book score below the level asked for is a partial, not the final; moves have `level`.",
     "analyze.batch": "`analyze.batch`, `batch.results`, `batch.forget`: jobs that survive a restart.",
     "cache.clear": "`cache.clear`.",
     "cancel.all": "`all` with `cancel`.",
-    "cancel.data": "Errors that end an `analyze` have `data`, what was found; `keep` with `cancel` makes it a final.",
+    "cancel.data": "Errors that end an `analyze` carry `data`; `keep` with `cancel` makes it a final.",
     "book": "`book.get`, and operations for the commands of the book.",
     "book.get.children": "`children` with `book.get`.",
     "book.get.many": "`positions` with `book.get`: many look-ups in one request.",
-    "book.reopen": "`book.reopen`: a book that another process writes is read anew.",
+    "book.reopen": "`book.reopen`: a book that another process writes is read again.",
     "events": "Events on a PUB socket.",
     "jobs": "`jobs`, and `job` with `cancel`.",
     "metrics": "`metrics`.",
-    "status.problems": "`status` says what does not work, and why the book takes no changes.",
+    "status.problems": "`status` has `problems`, and why the book takes no changes.",
     "text": "`text`, and bare lines of the text protocol.",
 }
-"""What was added to version 1 since its beginning, by the names that `hello` tells."""
+"""What version 1 can have, by the names that `hello` lists; `constants.REVISIONS` says since when."""
 
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 ROLES = (READER, EDITOR, ADMIN)
-"""Each may do what those before it may."""
+"""From the least to the most: each role includes those before it."""
 
 ERROR_CODES = {
     "bad_request": "The request cannot be read, or an argument is missing or of the wrong kind.",
     "unsupported_version": "`v` is not 1.",
     "unknown_op": "There is no such operation.",
-    "bad_position": "`board` is no board.",
+    "bad_position": "`board` cannot be read as a board.",
     "illegal_move": "A move is not legal where it is played or asked for.",
     "not_found": "There is no such job, no book, or nothing in it.",
-    "duplicate_id": "A request of that id is still in flight.",
-    "busy": "Too much is in flight or waiting: try later.",
-    "cancelled": "The request was cancelled.",
+    "duplicate_id": "A request with this id is still in flight.",
+    "busy": "A limit of requests or positions in flight is reached: try later.",
+    "cancelled": "The request was cancelled, by `cancel` or because its client has gone.",
     "too_large": "The body is longer than 1 MiB, or a text than allowed.",
-    "forbidden": "The role does not allow it, or a file is outside the data folder.",
-    "shutting_down": "The daemon is about to end.",
-    "internal": "A mistake in the daemon, its disk is full, or its engine cannot be had; the log has more.",
+    "forbidden": "The role does not allow it, the key was revoked, or a file is outside the data folder.",
+    "shutting_down": "The daemon is shutting down.",
+    "internal": "An unexpected error in the daemon, a disk that takes no writes, or an engine that cannot be loaded.",
 }
 
 
 class RequestError(Exception):
-    """Why a request is refused: a code of `ERROR_CODES`, one line, and the argument to blame or ""."""
+    """A request that is refused: a code of `ERROR_CODES`, one line for people, and the argument to blame or ""."""
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -98,7 +83,7 @@ class RequestError(Exception):
         self.field = field
 
     def data(self) -> dict[str, str]:
-        """The ``error`` map of a reply."""
+        """Return the ``error`` map of a reply."""
         found = {"code": self.code, "message": self.message}
         return {**found, "field": self.field} if self.field else found
 
@@ -106,9 +91,13 @@ class RequestError(Exception):
 class Argument(NamedTuple):
     """An argument of an operation.
 
-    ``kind`` is ``int`` (``low``..``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
-    ``moves``, ``ints`` or ``maps`` (lists of at most ``high`` texts, numbers or maps), ``id`` (of a request), ``path``
-    (a file in the data folder) or ``flag``; those of book commands are checked with the command.
+    ``kind`` is ``int`` (``low`` to ``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
+    ``moves``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps), ``id`` (of a request), ``path``
+    (a file in the data folder), ``flag``, or ``book``: a parameter of a book command, which
+    `commands.book.values_by_name` checks.
+
+    For the document: ``unit`` is what a number counts, ``default`` what holds where it is absent, ``cost`` what it
+    costs the daemon or the client, ``since`` the feature or revision that added it.
     """
 
     name: str
@@ -118,10 +107,14 @@ class Argument(NamedTuple):
     high: int = 0
     choices: tuple[str, ...] = ()
     required: bool = False
+    unit: str = ""
+    default: str = ""
+    cost: str = ""
+    since: str = "1.0"
 
     @property
     def expected(self) -> str:
-        """What a value has to be, for messages."""
+        """What a value has to be, for error messages."""
         known = expected_value(self.kind, self.low, self.high, self.choices)
         if known:
             return known
@@ -136,105 +129,230 @@ class Argument(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operation: its name, its arguments, the least role that may ask for it, and what it does in a sentence."""
+    """An operation: its name, its arguments, the least role that may ask for it, and what it does in a sentence.
+
+    ``cost`` and ``since`` are for the document, as those of `Argument`.
+    """
 
     name: str
     arguments: tuple[Argument, ...]
     role: str
     help: str
+    cost: str = ""
+    since: str = "1.0"
 
     def argument(self, name: str) -> Argument | None:
-        """The argument of that name."""
+        """Return the argument of that name, None where there is none."""
         return next((argument for argument in self.arguments if argument.name == name), None)
 
 
+def _option(
+    name: str, help: str, low: int, high: int, unit: str, default: str, *, cost: str = "", since: str = "1.0"
+) -> Argument:
+    return Argument(name, "int", help, low, high, unit=unit, default=default, cost=cost, since=since)
+
+
 POSITION = (
-    Argument("board", "text", "64 squares and the side to move; the standard start unless given.", 0, LONGEST_BOARD),
-    Argument("moves", "text", "Moves played from it, `f5d6c3`; forced passes may be left out.", 0, LONGEST_MOVES),
+    Argument("board", "text", "64 squares and the side to move.", 0, LONGEST_BOARD, default="the standard start"),
+    Argument(
+        "moves",
+        "text",
+        "Moves played from `board`, `f5d6c3`; forced passes (`pa`) may be left out.",
+        0,
+        LONGEST_MOVES,
+        default="none",
+    ),
 )
 
 ANALYZE = (
     *POSITION,
-    Argument("plies", "ints", "Analyse the positions after so many of the moves, each.", 0, MOST_PLIES),
-    Argument("level", "int", "Strength, as Edax's levels; the daemon's unless given.", 0, 60),
-    Argument("depth", "int", "Plies, instead of a level.", 0, 60),
-    Argument("selectivity", "int", "Percent: 73, 87, 95, 98, 99 or 100.", 73, 100),
-    Argument("nodes", "int", "At most so many nodes.", 1, 10**15),
-    Argument("time_ms", "int", "At most so many milliseconds of searching.", 1, 10**9),
-    Argument("multipv", "int", "So many moves, best first; 1 unless given.", 1, MOST_LINES),
-    Argument("allow", "moves", "Look at these moves only.", 0, MOST_LINES),
-    Argument("avoid", "moves", "Leave these moves out.", 0, MOST_LINES),
-    Argument("book", "choice", "What to do with the book.", choices=("use", "ignore", "only")),
-    Argument("partial_ms", "int", "Tell what is known so far at this interval.", 1, 10**9),
-    Argument("priority", "int", "Among the requests of this client; higher first, 0 unless given.", -1000, 1000),
-    Argument("until", "choice", "Search ever deeper until this happens.", choices=("cancelled",)),
-    Argument("game_nodes", "int", "At most so many nodes for all `plies` together.", 1, 10**15),
+    Argument(
+        "plies",
+        "ints",
+        "Analyse the positions after so many moves each, passes counted; 0 is `board`.",
+        0,
+        MOST_PLIES,
+        unit="plies",
+        default="the position after all `moves`",
+        cost="one search each",
+        since="analyze.plies",
+    ),
+    _option(
+        "level",
+        "Strength, as Edax's levels; excludes `depth`.",
+        0,
+        60,
+        "level",
+        "the daemon's",
+        cost="the search's",
+    ),
+    _option("depth", "Depth, instead of a level.", 0, 60, "plies", "the level's"),
+    _option("selectivity", "73, 87, 95, 98, 99 or 100: with `depth`.", 73, 100, "percent", "the level's, or 100"),
+    _option("nodes", "Stop the search of each position here.", 1, 10**15, "nodes", "no limit"),
+    _option(
+        "time_ms",
+        "Stop the search of each position here; time in the queue does not count.",
+        1,
+        10**9,
+        "ms",
+        "no limit",
+    ),
+    _option("multipv", "Moves to give scores to, best first.", 1, MOST_LINES, "moves", "1", cost="one search a move"),
+    Argument("allow", "moves", "Look at these moves only.", 0, MOST_LINES, default="all legal moves"),
+    Argument("avoid", "moves", "Leave these moves out.", 0, MOST_LINES, default="none"),
+    Argument(
+        "book",
+        "choice",
+        "`use`: the book replies where its level suffices. `ignore`: search. `only`: never search.",
+        choices=("use", "ignore", "only"),
+        default="`use`",
+    ),
+    _option(
+        "partial_ms",
+        "Send what is known at this interval, where it has changed.",
+        1,
+        10**9,
+        "ms",
+        "no such partials",
+        cost="a message each",
+    ),
+    _option("priority", "Among the requests of this client: higher first.", -1000, 1000, "", "0"),
+    Argument(
+        "until",
+        "choice",
+        "Search ever deeper until a `cancel`, or until the score is proved; excludes all other limits and `plies`.",
+        choices=("cancelled",),
+        default="the limits end it",
+        cost="a search thread for as long",
+        since="analyze.until",
+    ),
+    _option(
+        "game_nodes",
+        "Budget for all `plies` together; each ply may use an equal part of the rest.",
+        1,
+        10**15,
+        "nodes",
+        "no limit",
+        since="analyze.game_nodes",
+    ),
 )
 
 _OF_ONE_REQUEST = frozenset(("board", "moves", "partial_ms", "priority", "until"))
 
 BATCH = (
-    Argument("items", "maps", "Positions: maps of `id`, `board` and `moves`, each optional.", 0, MOST_ITEMS),
-    Argument("file", "path", "Instead of `items`: a file in the data folder, a position a line; takes an admin."),
+    Argument(
+        "items",
+        "maps",
+        "Positions: maps of `id`, `board` and `moves`, each optional. Either this or `file`.",
+        0,
+        MOST_ITEMS,
+        default="`file`",
+    ),
+    Argument("file", "path", "A file in the data folder, a position a line; takes the role admin.", default="`items`"),
     *(argument for argument in ANALYZE if argument.name not in _OF_ONE_REQUEST),
 )
-"""Arguments of `analyze.batch`: what is asked about, then those of `analyze` that hold for each item."""
+"""Arguments of `analyze.batch`: the positions, then those of `analyze` that hold for each of them."""
 
-_BATCH_JOB = Argument("job", "int", "What `analyze.batch` answered.", 0, 2**53, required=True)
+_BATCH_JOB = Argument("job", "int", "Number that `analyze.batch` replied.", 0, 2**53, required=True)
 
 
 def _book_argument(parameter: Parameter) -> Argument:
-    """For the table; `book_commands.values_by_name` checks the values."""
-    return Argument(parameter.name, "book", parameter.help, required=parameter.required)
+    """Return the argument of an operation for a parameter of a book command."""
+    default = "false" if parameter.kind == "flag" else "none" if parameter.default is None else str(parameter.default)
+    return Argument(
+        parameter.name,
+        "book",
+        parameter.help,
+        parameter.low,
+        parameter.high,
+        parameter.choices,
+        parameter.required,
+        default="" if parameter.required else default,
+    )
 
 
 BASIC_OPERATIONS = (
-    Operation("ping", (), READER, "Answered at once, whatever is searching."),
-    Operation("hello", (), READER, "Who this is, and what this client may do how often."),
+    Operation("ping", (), READER, "Reply at once, whatever is searching."),
+    Operation("hello", (), READER, "Tell who the daemon is, and what this client may do."),
     Operation("metrics", (), READER, "Counters and latencies as OpenMetrics text."),
-    Operation("status", (), READER, "What the daemon is doing."),
+    Operation("status", (), READER, "State of threads, queue, book and memory."),
     Operation(
         "text",
         (Argument("line", "text", "A line of the text protocol.", 0, LONGEST_LINE, required=True),),
         READER,
-        "Carry out a line of the text protocol on this client's own board.",
+        "Run a line of the text protocol in this client's own session.",
+        cost="the command's",
     ),
-    Operation("analyze", ANALYZE, READER, "Search a position, or several of a game."),
+    Operation(
+        "analyze", ANALYZE, READER, "Search a position, or several of a game.", cost="a search for each position"
+    ),
     Operation("legal", POSITION, READER, "The legal moves of a position."),
-    Operation("analyze.batch", BATCH, READER, "Search many positions as a job that survives a restart."),
+    Operation(
+        "analyze.batch",
+        BATCH,
+        READER,
+        "Search many positions as a job that survives a restart.",
+        cost="a search for each position, when nothing else is to be done",
+        since="analyze.batch",
+    ),
     Operation(
         "batch.results",
         (
             _BATCH_JOB,
-            Argument("after", "int", "The `cursor` of the reply before; 0, the default, is the beginning.", 0, 2**53),
-            Argument("limit", "int", "At most so many results; 1000 unless given.", 1, MOST_RESULTS),
+            _option("after", "`cursor` of the reply before.", 0, 2**53, "", "0: from the beginning"),
+            _option("limit", "Results of this reply at most.", 1, MOST_RESULTS, "results", str(MOST_RESULTS)),
         ),
         READER,
         "Results of a batch in the order in which they were found.",
+        since="analyze.batch",
     ),
-    Operation("batch.forget", (_BATCH_JOB,), READER, "End a batch and remove its results."),
-    Operation("cache.clear", (), ADMIN, "Forget the analyses that are kept."),
+    Operation("batch.forget", (_BATCH_JOB,), READER, "End a batch and remove its results.", since="analyze.batch"),
+    Operation("cache.clear", (), ADMIN, "Remove the analyses that are kept.", since="cache.clear"),
     Operation(
         "book.get",
         (
             *POSITION,
-            Argument("children", "flag", "Tell of every legal move what the book knows where it leads."),
-            Argument("positions", "maps", "Instead: maps of `board` and `moves`, each optional.", 0, MOST_POSITIONS),
+            Argument(
+                "children",
+                "flag",
+                "Add what the book knows of each legal move.",
+                default="false",
+                cost="a look-up for each legal move",
+                since="book.get.children",
+            ),
+            Argument(
+                "positions",
+                "maps",
+                "Instead of a position: maps of `board` and `moves`, each optional.",
+                0,
+                MOST_POSITIONS,
+                default="one position",
+                since="book.get.many",
+            ),
         ),
         READER,
         "What the book knows of a position, or of several.",
+        cost="the grade follows all good lines from the position: the longest near the root of a large book",
     ),
-    Operation("jobs", (), READER, "The book jobs that wait, run, or ended lately, and the batches that are kept."),
+    Operation("jobs", (), READER, "Book jobs that wait, run or have ended recently, and the batches that are kept."),
     Operation(
         "cancel",
         (
-            Argument("target", "id", "A request of this client."),
-            Argument("job", "int", "A job; takes an editor, or whoever asked for the batch.", 0, 2**53),
-            Argument("all", "flag", "Every request of this client."),
-            Argument("keep", "flag", "End analyses with a final of what was found instead of an error."),
+            Argument("target", "id", "A request of this client.", default="`job` or `all`"),
+            Argument(
+                "job", "int", "A job; takes an editor, or the key of a batch.", 0, 2**53, default="`target` or `all`"
+            ),
+            Argument("all", "flag", "Every request of this client.", default="false", since="cancel.all"),
+            Argument(
+                "keep",
+                "flag",
+                "End analyses with a final of what was found instead of an error.",
+                default="false",
+                since="cancel.data",
+            ),
         ),
         READER,
-        "End a request or a job.",
+        "Cancel a request or a job: exactly one of `target`, `job` and `all`.",
     ),
     Operation("shutdown", (), ADMIN, "End the daemon; everything is saved."),
 )
@@ -251,7 +369,7 @@ BOOK_OPERATIONS = tuple(
 )
 
 BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
-"""Those that need a data folder."""
+"""Operations that need a data folder."""
 
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
@@ -263,12 +381,12 @@ _REQUIRED = {
 
 
 def find_operation(name: str) -> Operation | None:
-    """The operation of that name."""
+    """Return the operation of that name, None where there is none."""
     return _BY_NAME.get(name)
 
 
 def allows(role: str, needed: str) -> bool:
-    """Whether a role may do what takes the role ``needed``."""
+    """Whether ``role`` includes the role ``needed``."""
     return ROLES.index(role) >= ROLES.index(needed)
 
 
@@ -284,13 +402,13 @@ def is_id(value: object) -> bool:
 
 
 def readable_id(message: dict[str, Any]) -> str | int | None:
-    """The id of a message, None where it has none that could be echoed."""
+    """Return the id of a message, None where it has none that can be echoed."""
     found = message.get("id")
     return found if is_id(found) else None
 
 
 def check_request(message: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
-    """The operation of a request and its arguments as they came; raises `RequestError`."""
+    """Return the operation of a request and its arguments, unchecked; raises `RequestError`."""
     if not is_id(message.get("id")):
         raise RequestError(
             "bad_request", "id: expected a text of at most 64 bytes or a whole number up to 2^64 - 1", "id"
@@ -315,7 +433,7 @@ def check_request(message: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
 
 
 def unknown_keys(message: dict[str, Any]) -> list[str]:
-    """A warning for each key of a request that means nothing beside `v`, `id`, `op` and `args`."""
+    """Return a warning for each key of a request beside `v`, `id`, `op` and `args`."""
     if message.keys() <= _KEYS:
         return []
     unknown = [key for key in message if key not in _KEYS]
@@ -323,7 +441,7 @@ def unknown_keys(message: dict[str, Any]) -> list[str]:
 
 
 def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The arguments that are given and known, checked, and a warning for each unknown one; raises `RequestError`.
+    """Return the known arguments, checked, and a warning for each unknown one; raises `RequestError`.
 
     An argument of nil counts as not given.
     """
@@ -381,7 +499,7 @@ def _shown(value: object) -> str:
 
 
 def _kind(value: object) -> str:
-    """A value that has no parts, or what kind of value it is."""
+    """Return a scalar as text, or the kind of another value."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, int):

@@ -1,260 +1,320 @@
-"""The fields of replies, as data: the documentation is made from this table, and the tests hold the daemon to it.
+"""The shapes of replies and events, by operation: docs/protocol.md, the client's types and the tests come from them.
 
-A shape is a map with these fields. Scores are in discs, seen by the side to move in the position asked about unless a
-field says otherwise.
+A shape is a tuple of `Field`. The daemon builds its replies by hand; the tests check every reply against these tables.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from .book_replies import BOOK_RESULTS, JOB_RESULT
+from .constants import VERSION
+from .fields import MOVER, PLAYER, Field, Shape, faults
+from .messages import ERROR_CODES, OPERATIONS
 
+_BOARD = Field(
+    "board", "str", "64 squares A1, B1 … H8, each `X` (black), `O` (white) or `-`, a blank, the side to move."
+)
+_JOB = Field("job", "int", "Number of the job.")
+_DONE = Field("done", "int", "Steps of the phase that are done.", "steps")
+_TOTAL = Field("total", "int", "Steps of the phase; 0: not known.", "steps")
 
-class Field(NamedTuple):
-    """A field: ``type`` is ``int``, ``float``, ``str``, ``bool``, ``id`` or a shape's name, in brackets for a list.
-
-    ``nil`` ones may be nil; those that are not ``always`` there are left out where the help says so.
-    """
-
-    name: str
-    type: str
-    help: str
-    always: bool = True
-    nil: bool = False
-
-    @property
-    def shown(self) -> str:
-        """The type as the documentation shows it."""
-        return f"{self.type} or nil" if self.nil else self.type
-
-
-def _field(name: str, type: str, help: str) -> Field:
-    return Field(name, type, help)
-
-
-def _some(name: str, type: str, help: str) -> Field:
-    return Field(name, type, help, always=False)
-
-
-def _nil(name: str, type: str, help: str) -> Field:
-    return Field(name, type, help, nil=True)
-
-
-_BOARD = _field("board", "str", "64 squares A1, B1 … H8 of `X` `O` `-`, a blank, and the side to move.")
-
-SHAPES: dict[str, tuple[Field, ...]] = {
+SHAPES: dict[str, Shape] = {
     "nothing": (),
     "hello": (
-        _field("name", "str", "`desdaemon`."),
-        _field("version", "str", "Of the program."),
-        _field("protocol", "int", "Version of the protocol, 1."),
-        _field("role", "str", "Of this client: `reader`, `editor` or `admin`."),
-        _field("ops", "[str]", "Operations that this client may ask for."),
-        _field("features", "[str]", "What was added to version 1 of the protocol since its beginning."),
-        _field("limits", "{int}", "Those of docs/server.md, and `body` `line` `multipv` `plies` `items` `results`."),
+        Field("name", "str", "`desdaemon`."),
+        Field("version", "str", "Version of the program."),
+        Field("protocol", "int", "Version of the protocol: 1."),
+        Field("role", "str", "Role of this client: `reader`, `editor` or `admin`."),
+        Field("ops", "[str]", "Operations that this client may ask for."),
+        Field("features", "[str]", "Features that this daemon has, see [Features](#features)."),
+        Field("limits", "{int}", "Limits by name, see [Limits](#limits)."),
     ),
-    "metrics": (_field("text", "str", "OpenMetrics."),),
+    "metrics": (Field("text", "str", "OpenMetrics text, ending with `# EOF`."),),
     "status": (
-        _field("uptime_s", "float", "Seconds since the start."),
-        _field("threads", "int", "Searches at a time."),
-        _field("queued", "int", "Searches that wait."),
-        _field("running", "int", "Searches that run."),
-        _field("nodes", "int", "Nodes of all searches that are over."),
-        _field("book", "book", "The book in use."),
-        _field("problems", "[str]", "What does not work at present, a line each; none where everything does."),
-        _some("batches", "batches", "Absent without a data folder."),
-        _field("memory_mb", "float", "Resident memory, 10^6 bytes."),
-        _field("loop", "loop", "How long the thread that owns the sockets was busy with one thing."),
-        _field("clients", "int", "Clients that are known."),
-        _field("pid", "int", "The daemon's process."),
-        _some("accounts", "[account]", "What each key has had since the start; for an admin alone."),
+        Field("uptime_s", "float", "Time since the start.", "s"),
+        Field("threads", "int", "Search threads.", "threads"),
+        Field("queued", "int", "Searches that wait for a thread.", "searches"),
+        Field("running", "int", "Searches that have a thread.", "searches"),
+        Field("nodes", "int", "Nodes of all finished searches.", "nodes"),
+        Field("book", "book", "The book in use."),
+        Field("problems", "[str]", "Present failures, a line each; empty while all works.", since="status.problems"),
+        Field(
+            "batches",
+            "batches",
+            "Batches of all keys.",
+            absent="the daemon has no data folder",
+            since="analyze.batch",
+        ),
+        Field("memory_mb", "float", "Resident memory of the process.", "10^6 bytes"),
+        Field("loop", "loop", "Longest times of the thread that owns the sockets.", since="1.1"),
+        Field("clients", "int", "Clients that are known, connected or not.", "clients", since="1.1"),
+        Field("pid", "int", "Process id of the daemon.", since="1.1"),
+        Field(
+            "accounts",
+            "[account]",
+            "Use of the daemon by key since its start.",
+            absent="the client is not an admin, or this is an event",
+            since="accounts",
+        ),
     ),
     "loop": (
-        _field("longest_turn_ms", "float", "The longest time in which it did not look at its sockets."),
-        _field("longest_request_ms", "float", "The longest time that it took to take one request."),
-        _field("longest_request", "str", "The operation of that request."),
+        Field("longest_turn_ms", "float", "Longest time between two reads of the sockets.", "ms", since="1.1"),
+        Field("longest_request_ms", "float", "Longest time to take one request.", "ms", since="1.1"),
+        Field("longest_request", "str", "Operation of that request; empty before the first one.", since="1.1"),
     ),
     "account": (
-        _field("key", "str", "The key's name, or how clients without one come."),
-        _field("requests", "int", "Requests and lines taken."),
-        _field("nodes", "int", "Nodes searched for it."),
-        _field("seconds", "float", "Seconds of search threads."),
-        _field("in_flight", "int", "Positions, lines and jobs that it has in flight now."),
+        Field("key", "str", "Name of the key; `ipc` or `tcp` for clients without one.", since="accounts"),
+        Field("requests", "int", "Requests and text lines taken.", "requests", since="accounts"),
+        Field("nodes", "int", "Nodes searched.", "nodes", since="accounts"),
+        Field("seconds", "float", "Time of search threads.", "s", since="accounts"),
+        Field("in_flight", "int", "Positions, lines and jobs without a final.", "positions", since="accounts"),
     ),
     "book": (
-        _field("path", "str", "The file's name without its folder; empty for a book without a file."),
-        _field("positions", "int", "Positions of the book; 0 until it is open."),
-        _field("dirty", "bool", "Whether there are changes that are not on the disk (yet)."),
-        _field("state", "str", "`none`, `opening`, `open`, or `failed`: the file could not be opened."),
-        _field("writable", "bool", "Whether the book takes changes."),
-        _field("reason", "str", "Why it does not, or could not be opened; empty otherwise."),
-        _field("holder", "int", "The process that writes the book's file where that is another one; 0 otherwise."),
-        _some("opening", "opening", "How far the file is read; only while `state` is `opening`."),
+        Field("path", "str", "File name without its folder; empty: the book has no file."),
+        Field("positions", "int", "Positions; 0 until the book is open.", "positions"),
+        Field("dirty", "bool", "Whether there are changes that are not on the disk yet."),
+        Field(
+            "state",
+            "str",
+            "`none`, `opening`, `open`, or `failed` (the file could not be opened).",
+            since="status.problems",
+        ),
+        Field("writable", "bool", "Whether the book takes changes.", since="status.problems"),
+        Field("reason", "str", "Why it takes no changes, or could not be opened; else empty.", since="status.problems"),
+        Field(
+            "holder",
+            "int",
+            "Process id of another process that writes the book's file; 0: none does.",
+            since="status.problems",
+        ),
+        Field(
+            "opening",
+            "opening",
+            "Progress of reading the file.",
+            absent="`state` is not `opening`",
+            since="status.problems",
+        ),
     ),
     "opening": (
-        _field("phase", "str", "What is being done; empty before it begins."),
-        _field("done", "int", "Steps of the phase that are done."),
-        _field("total", "int", "Steps of the phase; 0 where that is not known."),
+        Field("phase", "str", "Name of the phase; empty before the first one."),
+        _DONE,
+        _TOTAL,
     ),
     "batches": (
-        _field("kept", "int", "Batches whose results are kept, unfinished ones included."),
-        _field("unfinished", "int", "Batches that are not over."),
+        Field("kept", "int", "Batches whose results are kept, unfinished ones included.", "batches"),
+        Field("unfinished", "int", "Batches that are queued or running.", "batches"),
     ),
     "text": (
-        _field("out", "str", "What the line printed."),
-        _field("err", "str", "What it complained about."),
+        Field("out", "str", "Output of the line, with its newlines."),
+        Field("err", "str", "Error messages of the line; empty: none."),
     ),
     "legal": (
-        _field("moves", "[str]", "The legal moves; `pa` where a pass is forced; none where the game is over."),
+        Field("moves", "[str]", "Legal moves; `pa` alone where a pass is forced; empty where the game is over."),
         _BOARD,
-        _field("over", "bool", "Whether the game is over."),
-        _field("discs", "[int]", "Black's and White's discs."),
+        Field("over", "bool", "Whether neither side has a legal move."),
+        Field("discs", "[int]", "Discs of Black, discs of White.", "discs"),
     ),
     "analysis": (
-        _some("ply", "int", "Moves played before the position, passes counted; only where `plies` were asked for."),
+        Field("ply", "int", "Place in the game, 0 before the first move.", "plies", absent="no `plies` were asked for"),
         _BOARD,
-        _field("moves", "[move]", "Best first, at most `multipv`; none where the game is over."),
-        _field("nodes", "int", "Nodes that were searched for this answer; 0 where the book or the cache gave it."),
-        _field("time_ms", "float", "Milliseconds of searching; waiting for a thread is not counted."),
-        _field("canonical", "str", "The position as its eight mirror images share it, the side to move as X."),
-        _some("over", "bool", "True where the game is over, absent otherwise."),
-        _some("score", "int", "The final score; only where the game is over."),
-        _some("cached", "bool", "True where the answer was kept from before, absent otherwise."),
-        _some("stopped", "bool", "True where nodes or time ended the search, absent otherwise."),
-        _some("finished", "bool", "False where a cancel or the end of the daemon ended the search, absent otherwise."),
-        _some(
+        Field("moves", "[move]", "At most `multipv` moves, best first; empty where the game is over."),
+        Field("nodes", "int", "Nodes searched for this reply; 0: from the book or the cache.", "nodes"),
+        Field("time_ms", "float", "Time searched, without time in the queue.", "ms"),
+        Field("canonical", "str", "The position as its eight mirror images share it, the side to move as `X`."),
+        Field("over", "bool", "True: the game is over.", absent="it is not", since="1.1"),
+        Field("score", "int", "Final score.", "discs", MOVER, absent="the game is not over", since="1.1"),
+        Field("cached", "bool", "True: answered from the cache.", absent="it was not", since="analyze.cache"),
+        Field(
+            "stopped",
+            "bool",
+            "True: `nodes`, `time_ms` or `game_nodes` ended the search before its depth.",
+            absent="it reached its depth",
+            since="analyze.game_nodes",
+        ),
+        Field(
+            "finished",
+            "bool",
+            "False: a cancel or the end of the daemon ended the search.",
+            absent="neither did",
+            since="cancel.data",
+        ),
+        Field(
             "done",
             "bool",
-            "In partials alone: false for what is known so far, true for a ply of a game that has its answer.",
+            "False: a preliminary result. True: the result of one ply of a game.",
+            absent="this is no partial",
         ),
     ),
     "move": (
-        _field("move", "str", "`f5`, or `pa`."),
-        _field("score", "int", "Discs at the end, -64 to 64."),
-        _field("lower", "int", "The score is at least this, as far as depth and selectivity go."),
-        _field("upper", "int", "The score is at most this; equal to `lower` where the search of the move is complete."),
-        _field("depth", "int", "Plies, this move included; the number of empty squares where it was read to the end."),
-        _field("selectivity", "int", "Percent: 73, 87, 95, 98, 99, or 100 for a search that left nothing out."),
-        _field("exact", "bool", "Whether the score is proved."),
-        _field("source", "str", "`search` or `book`."),
-        _some("level", "int", "The level of the book's score, 0 to 60; only with `source` `book`."),
-        _field("pv", "str", "The expected line, this move first, `f5d6c3`."),
-        _field("nodes", "int", "Nodes that this line took; 0 for the book's."),
+        Field("move", "str", "`f5`, or `pa`."),
+        Field("score", "int", "Expected final disc difference, -64 to 64.", "discs", MOVER),
+        Field("lower", "int", "The score is at least this, within depth and selectivity.", "discs", MOVER),
+        Field("upper", "int", "The score is at most this; equal to `lower` after a full search.", "discs", MOVER),
+        Field("depth", "int", "Plies searched, this move included; all empty squares: to the end.", "plies"),
+        Field("selectivity", "int", "73, 87, 95, 98, 99, or 100: no branch was left out.", "percent"),
+        Field("exact", "bool", "Whether the score is proved."),
+        Field("source", "str", "`search` or `book`."),
+        Field(
+            "level",
+            "int",
+            "Level of the book's score.",
+            "0 to 60",
+            absent="`source` is `search`",
+            since="analyze.book.level",
+        ),
+        Field("pv", "str", "Principal variation, this move first: `f5d6c3`."),
+        Field("nodes", "int", "Nodes of this move's search; 0 for the book's.", "nodes"),
     ),
     "game": (
-        _field("plies", "[analysis]", "In the order in which they were asked for."),
-        _field("nodes", "int", "Of all of them."),
-        _field("time_ms", "float", "Milliseconds from the request to the answer."),
-        _some("finished", "bool", "False where a cancel or the end of the daemon ended it, absent otherwise."),
+        Field("plies", "[analysis]", "In the order in which they were asked for."),
+        Field("nodes", "int", "Nodes of all plies.", "nodes"),
+        Field("time_ms", "float", "Time from the request to this reply.", "ms"),
+        Field(
+            "finished",
+            "bool",
+            "False: a cancel or the end of the daemon ended it; `plies` are those that have a result.",
+            absent="neither did",
+            since="cancel.data",
+        ),
     ),
-    "look": (
-        _field("found", "bool", "Whether the position is in the book; all else is there only if it is."),
-        _some("level", "int", "Of the position, 0 to 60; -1 where there is none yet."),
-        _some("score", "int or nil", "Discs; nil where there is none yet."),
-        _some("lower", "int", "The score less the book's error margins."),
-        _some("upper", "int", "The score plus the book's error margins."),
-        _some("wins", "int", "Paths through the book to solved ends that the side to move wins."),
-        _some("draws", "int", "Paths to solved draws."),
-        _some("losses", "int", "Paths to solved ends that it loses."),
-        _some("lines", "int", "Paths that leave the book."),
-        _some("human", "bool", "Whether a score was set by hand."),
-        _some("results", "results", "Games through the position."),
-        _some("grade", "str", "How well the score is founded: `A` to `F`, `AA` to `AF`; empty while the book changes."),
-        _some("links", "[link]", "Moves into the book, best first."),
-        _some("leaf", "leaf or nil", "The best move that leaves the book; nil where every move leads into it."),
-        _some("children", "[child]", "Of each legal move that the book knows, best first; only where asked for."),
+    "book_position": (
+        Field("found", "bool", "Whether the position is in the book; if not, there is no other field."),
+        Field("level", "int", "Level of the position, 0 to 60; -1: none yet.", "level", absent="not `found`"),
+        Field("score", "int", "Score.", "discs", MOVER, absent="not `found`", nil="none yet"),
+        Field("lower", "int", "Score less the book's error margins.", "discs", MOVER, absent="not `found`"),
+        Field("upper", "int", "Score plus the book's error margins.", "discs", MOVER, absent="not `found`"),
+        Field("wins", "int", "Paths through the book to solved wins.", "paths", MOVER, absent="not `found`"),
+        Field("draws", "int", "Paths to solved draws.", "paths", absent="not `found`"),
+        Field("losses", "int", "Paths to solved losses.", "paths", MOVER, absent="not `found`"),
+        Field("lines", "int", "Paths that leave the book.", "paths", absent="not `found`"),
+        Field("human", "bool", "Whether a score was set by hand.", absent="not `found`", since="1.1"),
+        Field("results", "results", "Games through the position.", absent="not `found`", since="1.1"),
+        Field(
+            "grade",
+            "str",
+            "How well the score is founded: `A` to `F`, `AA` to `AF`; empty while the book changes.",
+            absent="not `found`",
+        ),
+        Field("links", "[link]", "Moves to positions of the book, best first.", absent="not `found`"),
+        Field("leaf", "leaf", "Best move that leaves the book.", absent="not `found`", nil="every move is a link"),
+        Field(
+            "children",
+            "[child]",
+            "Legal moves that the book knows, best first.",
+            absent="not asked for",
+            since="book.get.children",
+        ),
     ),
-    "looks": (_field("results", "[look]", "In the order of `positions`."),),
+    "book_positions": (Field("results", "[book_position]", "In the order of `positions`.", since="book.get.many"),),
     "results": (
-        _field("won", "float", "Games that the side to move won; weights, so not always whole."),
-        _field("drawn", "float", "Drawn games."),
-        _field("lost", "float", "Lost games."),
+        Field("won", "float", "Wins, weighted.", "games", MOVER, since="1.1"),
+        Field("drawn", "float", "Draws, weighted.", "games", since="1.1"),
+        Field("lost", "float", "Losses, weighted.", "games", MOVER, since="1.1"),
     ),
     "link": (
-        _field("move", "str", "`f5`, or `pa`."),
-        _field("score", "int", "Of the position it leads to, for the side that moves."),
+        Field("move", "str", "`f5`, or `pa`."),
+        Field("score", "int", "Score of the position it leads to.", "discs", PLAYER),
     ),
     "leaf": (
-        _field("move", "str", "`f5`."),
-        _field("score", "int", "Of its search, for the side that moves."),
-        _field("level", "int", "The level that it was searched at."),
+        Field("move", "str", "`f5`."),
+        Field("score", "int", "Score of its search.", "discs", PLAYER),
+        Field("level", "int", "Level of its search.", "level"),
     ),
     "child": (
-        _field("move", "str", "`f5`, or `pa`. All numbers are seen by the side that plays it."),
-        _field("kind", "str", "`link`: it leads into the book. `leaf`: the best of the others."),
-        _nil("score", "int", "Discs; nil where there is none yet."),
-        _nil("lower", "int", "As in the position it leads to; nil for a leaf."),
-        _nil("upper", "int", "As in the position it leads to; nil for a leaf."),
-        _field("grade", "str", "Of the position it leads to, or of the leaf's search."),
-        _field("lines", "int", "Paths that leave the book behind it; 1 for a leaf."),
-        _field("level", "int", "Of the position it leads to, or of the leaf's search; -1 where that is not known."),
-        _field("human", "bool", "Whether the score was set by hand."),
-        _field("wins", "int", "Paths behind it to solved ends that the side that plays it wins."),
-        _field("draws", "int", "Paths behind it to solved draws."),
-        _field("losses", "int", "Paths behind it to solved ends that it loses."),
-        _field("results", "results", "Games through it."),
+        Field("move", "str", "`f5`, or `pa`."),
+        Field("kind", "str", "`link`: to a position of the book. `leaf`: the best of the other moves."),
+        Field("score", "int", "Score.", "discs", PLAYER, nil="none yet"),
+        Field("lower", "int", "Score less the book's error margins.", "discs", PLAYER, nil="a leaf"),
+        Field("upper", "int", "Score plus the book's error margins.", "discs", PLAYER, nil="a leaf"),
+        Field("grade", "str", "Grade of the position it leads to, or of the leaf's search."),
+        Field("lines", "int", "Paths behind it that leave the book; 1 for a leaf.", "paths"),
+        Field("level", "int", "Level of the position it leads to, or of the leaf's search; -1: not known.", "level"),
+        Field("human", "bool", "Whether the score was set by hand."),
+        Field("wins", "int", "Paths behind it to solved wins.", "paths", PLAYER),
+        Field("draws", "int", "Paths behind it to solved draws.", "paths"),
+        Field("losses", "int", "Paths behind it to solved losses.", "paths", PLAYER),
+        Field("results", "results", "Games through it; won and lost are the player's."),
     ),
     "batch": (
-        _field("job", "int", "The batch's number, which outlives the daemon and is never used again."),
-        _field("items", "int", "Positions to be analysed."),
+        Field("job", "int", "Number of the batch; it survives restarts and is never used again."),
+        Field("items", "int", "Positions to be analysed.", "positions"),
     ),
-    "page": (
-        _field("results", "[result]", "In the order in which they were found."),
-        _field("cursor", "int", "The next request's `after`."),
-        _field("done", "bool", "Whether there will be no more after these."),
-        _field("state", "str", "`queued`, `running`, `done` or `cancelled`."),
-        _field("items", "int", "Positions of the batch."),
-        _field("answered", "int", "Results there are by now."),
+    "batch_page": (
+        Field("results", "[batch_result]", "In the order in which they were found."),
+        Field("cursor", "int", "`after` of the next request."),
+        Field("done", "bool", "Whether there will be no results after these."),
+        Field("state", "str", "`queued`, `running`, `done` or `cancelled`."),
+        Field("items", "int", "Positions of the batch.", "positions"),
+        Field("answered", "int", "Positions that have a result or an error.", "positions"),
     ),
-    "result": (
-        _field("item", "int", "The place in `items`, from 0, or among the positions of the file."),
-        _field("id", "id", "The item's own id; without one its place, or the number of its line in the file."),
-        _some("data", "analysis or game", "What `analyze` would have answered; absent where there is an `error`."),
-        _some("error", "error", "Why there is no answer."),
+    "batch_result": (
+        Field("item", "int", "Place in `items`, or among the positions of the file, from 0."),
+        Field("id", "id", "The item's `id`; without one its place, or its line number in the file."),
+        Field("data", "analysis or game", "The final data of `analyze`.", absent="there is an `error`"),
+        Field("error", "error", "Why there is no data.", absent="there is `data`"),
     ),
     "error": (
-        _field("code", "str", "One of those below."),
-        _field("message", "str", "What is wrong, in a line."),
-        _some("field", "str", "The argument to blame, where it is one."),
+        Field("code", "str", "One of [the codes](#errors)."),
+        Field("message", "str", "One line for people; its wording may change."),
+        Field("field", "str", "Name of the argument to blame.", absent="no single argument is"),
     ),
-    "forgotten": (_field("forgotten", "bool", "True."),),
-    "cleared": (_field("forgotten", "int", "Positions whose analyses were kept."),),
-    "jobs": (_field("jobs", "[job]", "Oldest first; of book jobs that are over the last hundred."),),
+    "forgotten": (Field("forgotten", "bool", "True."),),
+    "cleared": (Field("forgotten", "int", "Positions whose analyses were removed.", "positions"),),
+    "jobs": (Field("jobs", "[job]", "Oldest first; of finished book jobs the last hundred."),),
     "job": (
-        _field("job", "int", "Its number."),
-        _field("op", "str", "The operation that it carries out."),
-        _field("client", "str", "Who asked for it: a key's name, or how the client came."),
-        _field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
-        _field("phase", "str", "What is being done; empty before it begins."),
-        _field("done", "int", "Steps of the phase that are done."),
-        _field("total", "int", "Steps of the phase; 0 where that is not known."),
-        _field("started", "float", "When it was asked for, in seconds since 1970."),
-        _field("over", "bool", "Whether it is over."),
+        _JOB,
+        Field("op", "str", "Operation."),
+        Field("client", "str", "Who asked for it: a key's name, or how the client came."),
+        Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
+        Field("phase", "str", "Name of the phase; empty before the first one.", since="1.1"),
+        _DONE,
+        _TOTAL,
+        Field("started", "float", "Time of the request.", "s since 1970"),
+        Field("over", "bool", "Whether `state` is a final one.", since="1.1"),
     ),
     "cancelled": (
-        _field("cancelled", "bool", "Whether there was anything left to cancel."),
-        _some("number", "int", "With `all`: how many requests."),
+        Field("cancelled", "bool", "Whether there was anything to cancel."),
+        Field(
+            "number",
+            "int",
+            "Requests that were cancelled.",
+            "requests",
+            absent="`all` was not asked for",
+            since="cancel.all",
+        ),
     ),
     "progress": (
-        _field("job", "int", "Its number."),
-        _field("phase", "str", "What is being done."),
-        _field("done", "int", "Steps of the phase that are done."),
-        _field("total", "int", "Steps of the phase; 0 where that is not known."),
-        _nil("eta_s", "float", "Seconds left of the phase, about; nil where there is no telling."),
-        _field("positions", "int", "Positions of the book by now; 0 for a batch."),
-        _field("rate", "float", "Steps a second."),
+        _JOB,
+        Field("phase", "str", "Name of the phase."),
+        _DONE,
+        _TOTAL,
+        Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
+        Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
+        Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
     ),
-    "done": (
-        _field("job", "int", "Its number; 0 for what was done at once and is not listed."),
-        _field("added", "int", "Positions added."),
-        _field("changed", "int", "Positions changed, as far as the command counts them."),
-        _field("positions", "int", "Positions of the book now."),
-        _field("time_s", "float", "Seconds that it took."),
-        _some("finished", "bool", "False where it was stopped; what was done by then is kept."),
-        _some("text", "[str]", "What the command says in the text protocol, a line each."),
-        _some("notes", "[str]", "Remarks, such as what a format could not hold."),
+    "job_result": JOB_RESULT,
+    "job_event": (
+        _JOB,
+        Field("phase", "str", "Name of the phase."),
+        _DONE,
+        _TOTAL,
+        Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
+        Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
+        Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
+        Field("op", "str", "Operation."),
+        Field("client", "str", "Who asked for it."),
+        Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
+        Field("added", "int", "As in [job_result](#shape-job_result).", "positions", absent="the job is not over"),
+        Field("changed", "int", "As in [job_result](#shape-job_result).", "positions", absent="the job is not over"),
+        Field("time_s", "float", "As in [job_result](#shape-job_result).", "s", absent="the job is not over"),
     ),
 }
 """The fields of each shape, in the order in which they are documented."""
+
+SHAPES["book_event"] = (
+    *SHAPES["book"],
+    Field("job", "int", "Number of the job that has ended."),
+    Field("op", "str", "Its operation."),
+)
 
 REPLIES: dict[str, tuple[str, ...]] = {
     "ping": ("nothing",),
@@ -265,59 +325,97 @@ REPLIES: dict[str, tuple[str, ...]] = {
     "analyze": ("analysis", "game"),
     "legal": ("legal",),
     "analyze.batch": ("batch",),
-    "batch.results": ("page",),
+    "batch.results": ("batch_page",),
     "batch.forget": ("forgotten",),
     "cache.clear": ("cleared",),
-    "book.get": ("look", "looks"),
+    "book.get": ("book_position", "book_positions"),
     "jobs": ("jobs",),
     "cancel": ("cancelled",),
     "shutdown": ("nothing",),
 }
-"""The shapes of each operation's final data; every other operation on the book answers `done`."""
+"""The shapes of each operation's final data; every other operation on the book has `job_result` and `BOOK_RESULTS`."""
 
-PARTIALS: dict[str, str] = {"analyze": "analysis", "book": "progress"}
-"""The shapes of partials."""
+PARTIALS: dict[str, str] = {
+    "analyze": "analysis",
+    **{operation.name: "progress" for operation in OPERATIONS if operation.name not in REPLIES},
+}
+"""The shapes of partials, by operation."""
+
+EVENTS = {"job.<id>": "job_event", "book": "book_event", "status": "status"}
+"""The shapes of events, by topic."""
+
+FINAL, PARTIAL, ERROR = "final", "partial", "error"
+
+_CARRYING = ("cancelled", "shutting_down")
+"""Error codes of an `analyze` that come with data."""
 
 
-def faults(shape: str, data: object, *, open_ended: bool = False) -> list[str]:
-    """What of ``data`` is not as the shape says, as paths with a word; ``open_ended``: more fields are allowed."""
-    if not isinstance(data, dict):
-        return [f"{shape}: no map"]
-    fields = {field.name: field for field in SHAPES[shape]}
-    found = [] if open_ended else [f"{shape}.{name}: not described" for name in data if name not in fields]
-    for field in fields.values():
-        if field.name not in data:
-            if field.always:
-                found.append(f"{shape}.{field.name}: missing")
-            continue
-        value = data[field.name]
-        kinds = [*field.type.split(" or "), *(["nil"] if field.nil else [])]
-        attempts = [_faults(f"{shape}.{field.name}", kind, value) for kind in kinds]
-        if all(attempts):
-            found += attempts[0]
+def shape_faults(shape: str, data: object) -> list[str]:
+    """How a map differs from a shape; nothing where it does not."""
+    return faults(SHAPES, SHAPES[shape], data, shape)
+
+
+def final_faults(op: str, data: object) -> list[str]:
+    """How the data of a final differs from what its operation replies."""
+    if op not in REPLIES:
+        return faults(SHAPES, (*JOB_RESULT, *BOOK_RESULTS.get(op, ())), data, op)
+    attempts = [shape_faults(shape, data) for shape in REPLIES[op]]
+    return [] if [] in attempts else min(attempts, key=len)
+
+
+def event_faults(topic: str, data: object) -> list[str]:
+    """How the map of an event differs from its shape."""
+    return shape_faults(EVENTS["job.<id>" if topic.startswith("job.") else topic], data)
+
+
+def reply_faults(op: str | None, reply: object) -> list[str]:
+    """How a whole reply differs from the protocol, its data included; ``op`` is None where it is not known."""
+    found = faults(SHAPES, ENVELOPE, _without_data(reply), "reply")
+    if found or not isinstance(reply, dict):
+        return found
+    kind, data = reply["type"], reply.get("data")
+    if reply["v"] != VERSION or kind not in (FINAL, PARTIAL, ERROR):
+        found.append(f"reply.v or reply.type: {reply['v']!r}, {kind!r}")
+    if (kind == ERROR) != ("error" in reply) or (kind != ERROR and "data" not in reply):
+        found.append(f"reply: a {kind} has {'no ' if kind == ERROR else ''}error, or no data")
+    if kind == ERROR:
+        found += _error_faults(op, reply)
+    elif kind == PARTIAL:
+        if op is not None:
+            found += shape_faults(PARTIALS[op], data) if op in PARTIALS else [f"{op}: has no partials"]
+        if op == "analyze" and not found and "done" not in reply["data"]:
+            found.append("analysis.done: missing in a partial")
+    elif op is not None:
+        found += final_faults(op, data)
     return found
 
 
-_PLAIN: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (float, int),
-    "str": (str,),
-    "bool": (bool,),
-    "id": (str, int),
-    "nil": (type(None),),
-}
+ENVELOPE = (
+    Field("v", "int", "Version of the protocol: 1."),
+    Field("id", "id", "The id of the request.", nil="the request's id could not be read, or there is no request"),
+    Field("type", "str", "`partial`, `final` or `error`."),
+    Field("seq", "int", "0, 1, 2 … within the request."),
+    Field("error", "error", "Why the request failed.", absent="`type` is not `error`"),
+    Field("warnings", "[str]", "Unknown arguments and keys, at most 20 of each.", absent="there are none"),
+)
+"""The keys of a reply beside `data`."""
 
 
-def _faults(path: str, kind: str, value: object) -> list[str]:
-    if kind[0] == "[":
-        if not isinstance(value, list):
-            return [f"{path}: no list"]
-        return [fault for item in value for fault in _faults(path, kind[1:-1], item)]
-    if kind[0] == "{":
-        if not isinstance(value, dict):
-            return [f"{path}: no map"]
-        return [fault for item in value.values() for fault in _faults(path, kind[1:-1], item)]
-    if kind in SHAPES:
-        return [f"{path}: {fault}" for fault in faults(kind, value)]
-    fits = isinstance(value, _PLAIN[kind]) and (kind == "bool" or not isinstance(value, bool))
-    return [] if fits else [f"{path}: {value!r} is no {kind}"]
+def _without_data(reply: object) -> object:
+    return {name: value for name, value in reply.items() if name != "data"} if isinstance(reply, dict) else reply
+
+
+def _error_faults(op: str | None, reply: dict[str, object]) -> list[str]:
+    error, data = reply.get("error"), reply.get("data")
+    assert isinstance(error, dict)
+    found = [] if error["code"] in ERROR_CODES else [f"error.code: {error['code']!r} is no code"]
+    if "\n" in error["message"]:
+        found.append("error.message: has more than one line")
+    if data is not None and op is not None:
+        if op != "analyze" or error["code"] not in _CARRYING:
+            found.append(f"{op}: an error {error['code']} with data")
+        else:
+            found += final_faults(op, data)
+            if not isinstance(data, dict) or data.get("finished") is not False:
+                found.append("data.finished: not false in an error")
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from live import TIMEOUT, Live, converse
 
-from desdaemon.protocol.wire.messages import LARGEST_BODY
+from desdaemon.protocol.wire.constants import LARGEST_BODY
 
 
 def request(number: Any, op: str, **args: Any) -> bytes:

@@ -12,7 +12,8 @@ from operated import Operated
 from desdaemon.books import wire
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.messages import MOST_POSITIONS, RequestError
+from desdaemon.protocol.wire.constants import MOST_POSITIONS
+from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import KnownLines, read_line
 
 LINES = ["", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5f6", "d3", "f5d6c3d3c4"]

@@ -1,8 +1,9 @@
-"""Every reply has the fields that docs/replies.md gives it, and no others."""
+"""Every reply has the fields that docs/protocol.md gives it, and no others."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,19 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand
 from desdaemon.protocol.wire import messages
-from desdaemon.protocol.wire.replies import REPLIES, SHAPES, faults
+from desdaemon.protocol.wire.book_replies import BOOK_RESULTS
+from desdaemon.protocol.wire.constants import REVISIONS
+from desdaemon.protocol.wire.replies import (
+    ENVELOPE,
+    EVENTS,
+    PARTIALS,
+    REPLIES,
+    SHAPES,
+    final_faults,
+    shape_faults,
+)
 
 OVER = "X" * 63 + "- O"
 
@@ -25,18 +37,46 @@ def daemon(tmp_path: Path) -> Operated:
 
 
 def sound(shape: str, data: dict[str, Any]) -> None:
-    assert faults(shape, data) == []
+    assert shape_faults(shape, data) == []
     assert json.loads(json.dumps(data)) == data
+
+
+def shapes_in(type: str) -> set[str]:
+    return set(re.findall(r"\w+", type)) & set(SHAPES)
 
 
 def test_every_operation_and_every_shape_is_described() -> None:
     assert set(REPLIES) == {operation.name for operation in messages.BASIC_OPERATIONS}
-    used = {shape for shapes in REPLIES.values() for shape in shapes} | {"progress", "done"}
-    for fields in SHAPES.values():
+    assert set(BOOK_RESULTS) <= {operation.name for operation in messages.BOOK_OPERATIONS}
+    used = {shape for shapes in REPLIES.values() for shape in shapes} | set(PARTIALS.values()) | set(EVENTS.values())
+    for fields in [*SHAPES.values(), *BOOK_RESULTS.values()]:
+        for field in fields:
+            used |= shapes_in(field.type)
+    assert used | {"error", "job_result"} == set(SHAPES)
+
+
+def test_every_field_has_its_unit_and_its_point_of_view() -> None:
+    plain = {"job", "pid", "holder", "protocol", "item", "cursor", "seq", "v", "priority", "after", "id"}
+    for fields in [*SHAPES.values(), *BOOK_RESULTS.values(), ENVELOPE]:
         for field in fields:
             assert field.help.endswith("."), field
-            used |= {word for word in field.type.replace("[", " ").replace("]", " ").split() if word in SHAPES}
-    assert used == set(SHAPES)
+            number = field.type in ("int", "float", "[int]") and field.name not in plain
+            assert bool(field.unit) == number or field.type == "{int}", field
+            assert not field.view or field.unit in ("discs", "paths", "games"), field
+            sided = field.name in ("score", "lower", "upper", "wins", "losses", "won", "lost")
+            assert bool(field.view) == (sided and field.unit != "records"), field
+
+
+def test_every_feature_has_its_revision_and_every_field_its_beginning() -> None:
+    features = [name for added in REVISIONS.values() for name in added]
+    assert sorted(features) == sorted(messages.FEATURES)
+    for fields in [*SHAPES.values(), *BOOK_RESULTS.values()]:
+        assert all(field.since in features or field.since in REVISIONS for field in fields)
+    for operation in messages.OPERATIONS:
+        assert operation.since in features or operation.since in REVISIONS
+        assert all(argument.since in features or argument.since in REVISIONS for argument in operation.arguments)
+        for argument in operation.arguments:
+            assert bool(argument.default) != argument.required, (operation.name, argument)
 
 
 @pytest.mark.parametrize(
@@ -56,10 +96,10 @@ def test_every_operation_and_every_shape_is_described() -> None:
         ("analyze", {"board": OVER}, "analysis"),
         ("analyze", {"depth": 3, "nodes": 1, "book": "ignore"}, "analysis"),
         ("analyze", {"moves": "f5d6", "plies": [0, 1, 2], "level": 9}, "game"),
-        ("book.get", {"moves": "f5"}, "look"),
-        ("book.get", {"moves": "f5", "children": True}, "look"),
-        ("book.get", {"positions": [{"moves": "f5"}, {"moves": "d3"}]}, "looks"),
-        ("book.get", {"moves": "f5d6c3d3c4"}, "look"),
+        ("book.get", {"moves": "f5"}, "book_position"),
+        ("book.get", {"moves": "f5", "children": True}, "book_position"),
+        ("book.get", {"positions": [{"moves": "f5"}, {"moves": "d3"}]}, "book_positions"),
+        ("book.get", {"moves": "f5d6c3d3c4"}, "book_position"),
         ("jobs", {}, "jobs"),
         ("cancel", {"target": 10**6}, "cancelled"),
         ("cancel", {"all": True}, "cancelled"),
@@ -85,7 +125,7 @@ def test_kept_answers_and_batches(daemon: Operated) -> None:
     sound("batch", asked)
     until(lambda: daemon.final("batch.results", {"job": asked["job"]})["done"])
     page = daemon.final("batch.results", {"job": asked["job"]})
-    sound("page", page)
+    sound("batch_page", page)
     assert {"data", "error"} <= {name for result in page["results"] for name in result}
     sound("jobs", daemon.final("jobs"))
     sound("status", daemon.final("status"))
@@ -105,20 +145,27 @@ def test_what_a_cancel_leaves(daemon: Operated) -> None:
             searcher.begun.clear()
 
 
-def test_jobs_of_the_book(daemon: Operated) -> None:
-    for op, args in (
-        ("book.store", {"moves": "f5f6"}),
-        ("book.fix", {}),
-        ("book.info", {}),
-        ("book.verify", {}),
-        ("book.save", {"file": "a.book"}),
-        ("book.on", {}),
-    ):
-        *partials, last = daemon.ends(daemon.request(op, args))
-        # Each command adds fields of its own, which docs/book.md is about.
-        assert faults("done", last["data"], open_ended=True) == [], op
-        for partial in partials:
-            sound("progress", partial["data"])
+@pytest.mark.parametrize(
+    "command", [command for command in BOOK_COMMANDS if not command.dialogue], ids=lambda c: c.name
+)
+def test_every_command_of_the_book(daemon: Operated, tmp_path: Path, command: BookCommand) -> None:
+    (tmp_path / "games.txt").write_text("f5d6c3d3c4\nf5f6\n")
+    (tmp_path / "steps.txt").write_text("learn 4 2 2 2 1\n")
+    for name in ("used.book", "other.book"):
+        daemon.final("book.save", {"file": name})
+    daemon.final("book.edit", {"moves": "f5", "move": "d6", "score": 2})
+    reads = {"load", "import", "merge", "diff", "salvage"}
+    file = "steps.txt" if command.name == "schedule" else "other.book" if command.name in reads else "new.txt"
+    values = {"files": ["games.txt"], "file": file, "plies": 1, "games": 1, "loser": "black", "move": "d6"}
+    numbers = {"depth": 4, "per-move": 2, "cumulative": 2, "leaf": 2, "score": 2}
+    required = {name.name for name in command.parameters if name.required} | {"loser"}
+    known = {**numbers, **values}
+    args = {name.name: known[name.name] for name in command.parameters if name.name in required}
+    *partials, last = daemon.ends(daemon.request(command.op, {"moves": "f5", **args}))
+    assert last["type"] == "final", last
+    assert final_faults(command.op, last["data"]) == []
+    for partial in partials:
+        sound("progress", partial["data"])
 
 
 def test_a_book_of_another_process(daemon: Operated, tmp_path: Path) -> None:
@@ -132,7 +179,7 @@ def test_a_book_of_another_process(daemon: Operated, tmp_path: Path) -> None:
 
 def test_what_is_wrong_with_a_reply_is_found() -> None:
     good = {"moves": ["f5"], "board": "x", "over": False, "discs": [2, 2]}
-    assert faults("legal", good) == []
+    assert shape_faults("legal", good) == []
     for wrong in (
         {**good, "more": 1},
         {**good, "over": 1},
@@ -141,4 +188,4 @@ def test_what_is_wrong_with_a_reply_is_found() -> None:
         {name: value for name, value in good.items() if name != "board"},
         [],
     ):
-        assert faults("legal", wrong)
+        assert shape_faults("legal", wrong)

@@ -7,7 +7,6 @@ import re
 from checkout import ROOT
 
 from desdaemon.operations.registry import ServerLimits
-from desdaemon.protocol.wire import messages
 
 PAGE = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")
 
@@ -21,18 +20,6 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_limits() -> None:
     assert {row[0].strip("`"): int(row[1]) for row in rows("| limit ")} == ServerLimits()._asdict()
-
-
-def test_operations() -> None:
-    wanted = [
-        [f"`{op.name}`", " ".join(f"`{argument.name}`" for argument in op.arguments), op.role, op.help]
-        for op in messages.BASIC_OPERATIONS
-    ]
-    assert rows("| operation ") == wanted
-
-
-def test_error_codes() -> None:
-    assert {row[0].strip("`"): row[1] for row in rows("| error ")} == messages.ERROR_CODES
 
 
 def test_files_that_are_named_are_there() -> None:

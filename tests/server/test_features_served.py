@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from served import Peer, Served, line_of, serving, until
 
-from desdaemon.protocol.wire.replies import faults
+from desdaemon.protocol.wire.replies import shape_faults
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_deeper_and_deeper_until_a_cancel(peer: Peer) -> None:
     final, cancelled = replies
     assert (final["id"], final["type"], final["data"]["finished"]) == (asked, "final", False)
     assert final["data"]["moves"][0]["depth"] >= depths[-1]
-    assert faults("analysis", final["data"]) == []
+    assert shape_faults("analysis", final["data"]) == []
     assert (cancelled["id"], cancelled["data"]) == (cancel, {"cancelled": True})
 
 

@@ -78,7 +78,7 @@ def test_somebody_who_comes_back_in_time_gets_what_was_missed(daemon: Served) ->
         answers: list[dict[str, Any]] = []
         for attempt in range(2):
             peer = Peer.__new__(Peer)
-            peer.kind, peer.last, peer.context = zmq.DEALER, 0, context
+            peer.kind, peer.last, peer.context, peer._ops = zmq.DEALER, 0, context, {}
             peer.socket = context.socket(zmq.DEALER)
             peer.socket.routing_id = b"the same as ever"
             peer.socket.linger = 0

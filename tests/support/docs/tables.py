@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import capabilities
 import edax_help
+import protocol_tables
 from checkout import ROOT
+from markdown_tables import cell, rows
 
 from desdaemon.clients.analysis import command as analyze
 from desdaemon.clients.match import command as match
@@ -17,22 +19,9 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import OPTIONS, Option
 from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
-from desdaemon.protocol.wire import replies
-from desdaemon.protocol.wire.messages import FEATURES
 from desdaemon.session.settings import Settings
 
 DOCS = ROOT / "docs"
-
-
-def cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def rows(head: str, body: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; ``head`` names the columns."""
-    columns = head.split("|")
-    lines = [columns, ["---"] * len(columns), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def text_commands() -> str:
@@ -145,36 +134,6 @@ def capability_table() -> str:
     return rows("|".join(["", *capabilities.PROTOCOLS]), body)
 
 
-def feature_table() -> str:
-    """What was added to the protocol."""
-    return rows("feature|what it says", [(f"`{name}`", cell(help)) for name, help in FEATURES.items()])
-
-
-def reply_table() -> str:
-    """Which shapes the operations answer with."""
-    body = [(f"`{op}`", " or ".join(map(_linked, shapes))) for op, shapes in replies.REPLIES.items()]
-    body.append(("every other `book.` operation", _linked("done")))
-    return rows("operation|data of its final", body)
-
-
-def shape_tables() -> str:
-    """The fields of each shape."""
-    parts = []
-    for name, fields in replies.SHAPES.items():
-        if fields:
-            body = [(f"`{field.name}`", _typed(field.shown), cell(field.help)) for field in fields]
-            parts.append(f"### {name}\n\n{rows('field|type|meaning', body)}")
-    return "\n\n".join(parts)
-
-
-def _linked(shape: str) -> str:
-    return f"[{shape}](#{shape})" if replies.SHAPES[shape] else shape
-
-
-def _typed(type: str) -> str:
-    return re.sub(r"\w+", lambda word: _linked(word[0]) if word[0] in replies.SHAPES else word[0], type)
-
-
 TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("book.md", "commands"): book_commands,
     ("text-protocol.md", "commands"): text_commands,
@@ -187,9 +146,7 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("edax.md", "edax-options"): edax_table(edax_help.options, "exists"),
     ("edax.md", "edax-command-line"): edax_table(edax_command_line, "exists"),
     ("protocols.md", "capabilities"): capability_table,
-    ("replies.md", "features"): feature_table,
-    ("replies.md", "operations"): reply_table,
-    ("replies.md", "shapes"): shape_tables,
+    **{("protocol.md", name): made for name, made in protocol_tables.TABLES.items()},
     ("protocols.md", "gtp"): command_table(gtp.COMMANDS),
     ("protocols.md", "nboard"): command_table(nboard.COMMANDS),
     ("protocols.md", "xboard"): command_table(xboard.COMMANDS),

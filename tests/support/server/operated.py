@@ -12,6 +12,9 @@ from fake_engine import FakeSearcher, build_fake
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.protocol.wire import codec
+from desdaemon.protocol.wire.messages import find_operation
+from desdaemon.protocol.wire.replies import reply_faults
 from desdaemon.search.loader import Engine, EngineConfig
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.server.composition import furnish
@@ -52,6 +55,9 @@ class Operated:
         )
         self.client = Client("tester", "admin")
         self.replies: list[dict[str, Any]] = []
+        self.faults: list[str] = []
+        """How replies differed from the tables of the protocol, which fail the test in `ends`."""
+        self._ops: dict[object, str | None] = {}
         self._news = threading.Condition()
         self._last = 0
 
@@ -67,11 +73,15 @@ class Operated:
         message: dict[str, Any] = {"v": 1, "id": self._last, "op": op, **envelope}
         if args is not None:
             message["args"] = args
+        self._ops[message["id"]] = known_operation(op)
         self.services.operations.handle(client or self.client, message, self._reply)
         return message["id"]
 
     def _reply(self, message: dict[str, Any]) -> None:
+        # Replies are prepared maps, which a client decodes as plain ones.
+        faults = reply_faults(self._ops.get(message["id"]), codec.decode(codec.encode(message)))
         with self._news:
+            self.faults += faults
             self.replies.append(message)
             self._news.notify_all()
 
@@ -81,6 +91,7 @@ class Operated:
         with self._news:
             while True:
                 found = [reply for reply in self.replies if reply["id"] == wanted]
+                assert not self.faults, "\n".join(self.faults)
                 if found and found[-1]["type"] != "partial":
                     return found
                 assert self._news.wait(due - time.monotonic()), f"no end of {wanted}: {found}"
@@ -101,6 +112,11 @@ class Operated:
         reply = self.ends(self.request(op, args, client, **envelope))[-1]
         assert reply["type"] == "error", reply
         return str(reply["error"]["code"])
+
+
+def known_operation(op: object) -> str | None:
+    """The operation of that name, None where there is none."""
+    return op if isinstance(op, str) and find_operation(op) else None
 
 
 def until(condition: Any) -> None:

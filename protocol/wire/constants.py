@@ -1,0 +1,61 @@
+"""Version, limits and sets of operations of the wire protocol: plain data without imports, for daemon and clients."""
+
+VERSION = 1
+"""Of the protocol. Additions do not change it: they have a feature name, and a revision of the document."""
+
+REVISIONS = {
+    "1.0": ("analyze.plies", "book", "events", "jobs", "metrics", "text"),
+    "1.1": (
+        "accounts",
+        "analyze.batch",
+        "analyze.book.level",
+        "analyze.cache",
+        "analyze.game_nodes",
+        "analyze.until",
+        "book.get.children",
+        "book.get.many",
+        "book.reopen",
+        "cache.clear",
+        "cancel.all",
+        "cancel.data",
+        "status.problems",
+    ),
+}
+"""Revisions of docs/protocol.md, oldest first, with the features that each of them added."""
+
+LARGEST_BODY = 1 << 20
+"""Bytes of a request."""
+
+LONGEST_ID = 64
+"""Bytes of an id that is text."""
+
+LONGEST_LINE = 65_536
+"""Characters of a line of the text protocol."""
+
+LONGEST_BOARD = 512
+"""Characters of the argument `board`."""
+
+LONGEST_MOVES = 1024
+"""Characters of the argument `moves`."""
+
+MOST_LINES = 64
+"""`multipv`, and moves of `allow` and `avoid`."""
+
+MOST_PLIES = 128
+"""Plies of one `analyze`."""
+
+MOST_ITEMS = 20_000
+"""Positions of a batch in one request."""
+
+MOST_LINES_OF_FILE = 100_000
+"""Positions of a batch in a file."""
+
+MOST_POSITIONS = 1000
+"""Positions of one `book.get`."""
+
+MOST_RESULTS = 1000
+"""Results of a batch in one reply."""
+
+REPEATABLE = frozenset(("ping", "hello", "metrics", "status", "legal", "analyze", "book.get", "jobs", "batch.results"))
+"""Operations that change neither the book nor the client's session: a client may send them again after a lost
+connection, and the daemon may skip one whose client has gone."""
