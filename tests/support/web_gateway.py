@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -96,8 +97,9 @@ class Web:
             yield page
         finally:
             page.connection.close()
-            while await page.connection.read_message() is not None:
-                pass
+            with contextlib.suppress(EOFError):
+                while True:
+                    await page.next()
 
     def kill(self) -> None:
         """End it without a word."""
@@ -122,11 +124,14 @@ class Page:
     def __init__(self, connection: WebSocketClientConnection) -> None:
         self.connection = connection
         self._last = 0
+        self._ended = False
 
     async def next(self) -> Data:
         """The next frame; `EOFError` where the gateway has closed the socket."""
-        frame = await self.connection.read_message()
+        # After the end there is no second end to be read.
+        frame = None if self._ended else await self.connection.read_message()
         if frame is None:
+            self._ended = True
             raise EOFError(self.connection.close_code)
         found: Data = json.loads(frame)
         return found

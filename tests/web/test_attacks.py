@@ -355,9 +355,10 @@ def test_a_page_that_does_not_read_is_dropped(web: Web) -> None:
             seen += raw.recv(4096)
 
         def send_until_closed() -> bool:
-            frame = json.dumps({"v": 1, "id": random.randrange(1 << 60), "op": "web.names"}).encode()
             try:
-                raw.sendall(struct.pack("!BBI", 0x81, 0x80 | len(frame), 0) + frame)
+                for _ in range(MOST_IN_FLIGHT):
+                    frame = json.dumps({"v": 1, "id": random.randrange(1 << 60), "op": "web.names"}).encode()
+                    raw.sendall(struct.pack("!BBI", 0x81, 0x80 | len(frame), 0) + frame)
             except (ConnectionError, TimeoutError):
                 return True
             return False
