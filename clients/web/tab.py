@@ -17,7 +17,8 @@ from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.handle import Handle
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.wire.messages import ROLES, VERSION, RequestError, is_id, readable_id
+from desdaemon.protocol.wire.constants import VERSION
+from desdaemon.protocol.wire.messages import ROLES, RequestError, is_id, readable_id
 
 from . import allowed
 from .games import ANSWERS
