@@ -13,14 +13,14 @@ ARGS ?=
 .PHONY: docs help run warmup compiled test acceptance lint bench lock clean FORCE
 
 help:
-	@echo "make run         start the daemon on the standard streams (ARGS='-level 16' passes options)"
+	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
 	@echo "make test        linters, types and the test suite"
-	@echo "make acceptance  the tests that take minutes each; build/acceptance/log names missing programs"
+	@echo "make acceptance  the tests that take minutes each; build/acceptance/log is kept"
 	@echo "make lint        linters and types only"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
 	@echo "make docs        the documentation as a site in build/site"
 	@echo "make warmup      compile the search for this machine"
-	@echo "make lock        write requirements.lock anew from the newest releases pyproject.toml allows"
+	@echo "make lock        write requirements.lock anew from the newest releases"
 	@echo "make clean       remove what make has made, compiled code excepted"
 
 run: compiled
@@ -55,12 +55,21 @@ docs: $(VENV)/.installed-docs
 	@$(BIN)/mkdocs build -q
 	@echo "build/site/index.html"
 
+# $(call counted,TEXT,COMMANDS): at a terminal the seconds that the commands take are counted behind the text.
+define counted
+printf '%s ' "$(1)" >&2; [ -t 2 ] || echo >&2; \
+  { n=0; [ ! -t 2 ] || while sleep 1 && kill -0 $$$$ 2>/dev/null; do \
+    n=$$((n + 1)); printf '\r%s %d s ' "$(1)" $$n >&2; done; } & counter=$$!; \
+  { $(2); }; status=$$?; kill $$counter 2>/dev/null; [ ! -t 2 ] || echo >&2; exit $$status
+endef
+
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
 define install
-	@echo "installing $(1)" >&2
-	@{ $(PIP) install -q -c requirements.lock 'setuptools>=77' || $(PIP) install -q 'setuptools>=77'; } >&2 </dev/null
-	@{ $(PIP) install -q -c requirements.lock $(2) || \
-	  { echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; } >&2 </dev/null
+	@$(call counted,installing $(1),{ \
+	  { $(PIP) install -q -c requirements.lock 'setuptools>=77' || $(PIP) install -q 'setuptools>=77'; } && \
+	  { $(PIP) install -q -c requirements.lock $(2) || { \
+	    echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; }; \
+	} >&2 </dev/null)
 	@touch $@
 endef
 
@@ -70,7 +79,7 @@ EDITABLE := --no-build-isolation --config-settings editable_mode=strict -e
 # Bytecode at once, whatever PYTHONDONTWRITEBYTECODE says: without it each start compiles what it imports.
 $(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
 	$(call install,desdaemon in $(VENV),$(EDITABLE) .)
-	@$(BIN)/python -m compileall -q build >&2 </dev/null || true
+	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build >&2 </dev/null || true)
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')
@@ -86,8 +95,7 @@ $(VENV)/.files: FORCE $(VENV)/.created
 $(VENV)/.created:
 	@for python in $(PYTHON); do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >&2 2>/dev/null </dev/null; then \
-	    echo "creating $(VENV) with $$python" >&2; \
-	    $$python -m venv $(VENV) >&2 </dev/null && touch $@; exit; \
+	    $(call counted,creating $(VENV) with $$python,$$python -m venv $(VENV) >&2 </dev/null && touch $@); \
 	  fi; \
 	done; \
 	echo "no Python 3.11 or newer among: $(PYTHON) (name one with make PYTHON=...)" >&2; exit 1

@@ -245,10 +245,10 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 
 def usage(width: int = 0) -> str:
     """What ``--help`` says before the options, in lines no longer than ``width``; 0 does not break any."""
-    from desdaemon.command_line.configuration import configuration_path
+    from desdaemon.command_line.configuration import shown_path
     from desdaemon.commands.help import Entry, Page, laid_out
 
-    shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": configuration_path()}
+    shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
     page: Page = ["Usage:", *(Entry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]
     page += ["", "Programs, each with a --help of its own:"]
     page += [Entry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]

@@ -45,12 +45,14 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
         print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
     if status == 0:
         begun = time.perf_counter()
+        # The name at once: a first start takes seconds here.
+        print(f"{'weights':24} ", end="", flush=True)
         try:
             Weights.load()
         except WeightsError as error:
-            print(f"desdaemon: {error}", file=sys.stderr)
+            print(f"\ndesdaemon: {error}", file=sys.stderr)
             return 1
-        print(f"{'weights':24} {'ready':10} {time.perf_counter() - begun:8.2f}")
+        print(f"{'ready':10} {time.perf_counter() - begun:8.2f}")
     # Says so where there is none.
     library.cache_folder()
     return status

@@ -33,6 +33,12 @@ def configuration_path() -> str:
     return os.path.join(parent, "desdaemon", "config.toml")  # noqa: PTH118
 
 
+def shown_path() -> str:
+    """`configuration_path` as people write it: ``~`` for their home."""
+    path, home = configuration_path(), os.path.expanduser("~")  # noqa: PTH111
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
 def configure(settings: Settings, path: str, section: str) -> tuple[set[str], list[str]]:
     """Set the options of the file, those of the table ``section`` last.
 

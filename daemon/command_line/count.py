@@ -74,10 +74,15 @@ def _dialogue(asked: argparse.Namespace) -> int:
 def _positions(asked: argparse.Namespace) -> int:
     from desdaemon.engine.counting import count_positions
 
+    from .progress import ElapsedTime
+
     try:
-        for definition in [asked.definition] if asked.definition else [1, 2, 3]:
-            sys.stdout.write(f"{count_positions(asked.depth, definition)}\n")
-            sys.stdout.flush()
+        with ElapsedTime(f"positions {asked.depth}") as elapsed:
+            for definition in [asked.definition] if asked.definition else [1, 2, 3]:
+                count = count_positions(asked.depth, definition)
+                elapsed.pause()
+                sys.stdout.write(f"{count}\n")
+                sys.stdout.flush()
     except MemoryError as error:
         sys.stderr.write(f"desdaemon count: positions {asked.depth}: {error}\n")
         return 1

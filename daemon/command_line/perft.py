@@ -33,5 +33,9 @@ def main(arguments: list[str]) -> int:
     from desdaemon.engine.counting import perft
     from desdaemon.protocol.othello.rules import START
 
-    sys.stdout.write(f"{perft(*START, asked.depth, asked.mode)}\n")
+    from .progress import ElapsedTime
+
+    with ElapsedTime(f"perft {asked.depth}"):
+        lines = perft(*START, asked.depth, asked.mode)
+    sys.stdout.write(f"{lines}\n")
     return 0

@@ -1,4 +1,4 @@
-"""Where a dialogue's answers go."""
+"""Outputs: where the answers and error messages of a dialogue are written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import select
 import threading
 from typing import Protocol
+
+from desdaemon.engine.compiler import notice
 
 
 class Output(Protocol):
@@ -82,32 +84,52 @@ class Descriptors:
 
 
 class Prompting:
-    """Leaves the prompt to an editor of lines: instead of being written it sets ``prompted``."""
+    """An output at a terminal whose prompt is left to an editor of lines.
+
+    Instead of being written the prompt sets ``prompted``. The dialogue's thread writes; `free` is for any thread.
+    """
 
     def __init__(self, output: Output, prompt: str) -> None:
         self._output = output
         self._prompt = prompt
         self._due = False
+        self._free = True
         self.prompted = threading.Event()
         """A line is wanted, and everything before it has been written."""
+
+    def free(self) -> bool:
+        """Whether the cursor stands at the beginning of a line, and no prompt will come before more is written."""
+        return self._free
 
     def write(self, text: str) -> None:
         """See `Output`."""
         self._due = text == self._prompt
         if not self._due:
             self.prompted.clear()
+            self._claim()
             self._output.write(text)
+            self._output.flush()
+            self._free = text.endswith("\n")
 
     def error(self, line: str) -> None:
         """See `Output`."""
+        free = self._free
+        self._claim()
         self._output.error(line)
+        self._free = free
 
     def flush(self) -> None:
         """See `Output`."""
         self._output.flush()
         if self._due:
             self._due = False
+            self._claim()
             self.prompted.set()
+
+    def _claim(self) -> None:
+        """Take the line that the cursor stands on from the compiler's progress."""
+        self._free = False
+        notice.wipe()
 
 
 class Counted:

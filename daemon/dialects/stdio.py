@@ -224,7 +224,7 @@ def serve(
     storing: list[Job] = []
 
     def converse(protocol: str, first: Item | None = None) -> int:
-        notice.in_lines(True)
+        notice.in_dialogue(prompting.free if prompting and protocol == "text" else None)
         notice.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
             if first is None:

@@ -67,7 +67,7 @@ class TextDialect:
                 raise
             self.warn(f"{quoted(str(error.filename))}: {error.strerror}: expected a file that can be read")
         except Abandoned:
-            return
+            self._abandoned(line)
         except EngineFailure as error:
             self._engine_failed(error)
         except MemoryError as error:
@@ -143,6 +143,11 @@ class TextDialect:
 
         self.warn(f"{quoted(line)}: a mistake in the program itself\n{traceback.format_exc().rstrip()}")
 
+    def _abandoned(self, line: str) -> None:
+        """Tell whoever stopped a command before its search had begun; nobody where the other end has gone."""
+        if not self.session.interrupt.expired:
+            self.warn(f"{quoted(line)}: stopped before its search began")
+
     def _engine_failed(self, error: EngineFailure) -> None:
         """Without any engine there is nothing to stay for; after a change of options the next change may do."""
         self.warn(str(error))
@@ -170,6 +175,7 @@ class TextDialect:
         try:
             find_handler("go")(self, "")
         except Abandoned:
+            self._abandoned("go")
             return False
         except EngineFailure as error:
             self._engine_failed(error)

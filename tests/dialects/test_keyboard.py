@@ -114,6 +114,22 @@ def test_a_second_one_leaves(terminal: Terminal) -> None:
     assert terminal.end() == 130
 
 
+def test_ctrl_c_before_the_engine_is_loaded_gets_an_answer(tmp_path: Path) -> None:
+    """The command ends with a message, and the dialogue goes on."""
+    terminal = Terminal(tmp_path, "-q", "-l", "60", DELAY="1000")
+    try:
+        terminal.until(b">")
+        terminal.type(b"verbose 1\nhint 2\n")
+        terminal.until(b"principal variation")
+        terminal.type(CTRL_C)
+        terminal.until(b'"hint 2": stopped before its search began')
+        terminal.until(b">")
+        terminal.type(b"quit\n")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
+
+
 def test_ctrl_c_at_the_prompt_leaves(terminal: Terminal) -> None:
     time.sleep(0.3)
     terminal.type(b"half a li")

@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -378,6 +379,63 @@ def test_long_compilations_are_told_of(capsys: pytest.CaptureFixture[str], monke
     with notice.Compiling("small") as tell:
         tell("1/7 kernel 0.1 s")
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def in_dialogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test says of a dialogue is forgotten."""
+    monkeypatch.setattr(notice, "AFTER_S", 0.0)
+    monkeypatch.setattr(notice, "REWRITE_S", 0.001)
+    monkeypatch.setattr(notice, "_sparse", False)
+    monkeypatch.setattr(notice, "_free", None)
+    yield
+    assert not notice._shown
+
+
+@pytest.mark.usefixtures("in_dialogue")
+def test_a_dialogue_is_told_of_each_quarter(capsys: pytest.CaptureFixture[str]) -> None:
+    notice.in_dialogue(None)
+    said = ""
+    with notice.Compiling("small") as tell:
+        for done in (1, 24, 25, 26, 30, 60, 70, 76, 99, 100):
+            tell(f"{done}/100 kernel 0.1 s")
+            until = time.monotonic() + 60
+            while done in (1, 25, 60, 76) and f"{done} of" not in said and not (done == 1 and said):
+                assert time.monotonic() < until
+                time.sleep(0.002)
+                said += capsys.readouterr().err
+            time.sleep(0.01)
+    first, *middle, last = (said + capsys.readouterr().err).splitlines()
+    assert "for this machine" in first
+    assert [line.split(" of ")[0].split()[-1] for line in middle] == ["25", "60", "76"]
+    assert re.fullmatch(r"desdaemon: compiled the small in \d+ s", last)
+
+
+@pytest.mark.usefixtures("in_dialogue")
+def test_progress_at_a_terminal_keeps_off_lines_that_are_typed_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line, rewritten only while the terminal is free, and gone before anything else is written."""
+    monkeypatch.setattr(notice, "_at_terminal", lambda: True)
+    free = threading.Event()
+    notice.in_dialogue(free.is_set)
+    with notice.Compiling("small") as tell:
+        tell("3/7 kernel 0.1 s")
+        time.sleep(0.1)
+        assert "\r" not in capsys.readouterr().err
+        free.set()
+        shown = ""
+        until = time.monotonic() + 60
+        while "\rcompiling the small: 3 of 7" not in shown:
+            assert time.monotonic() < until
+            shown += capsys.readouterr().err
+            time.sleep(0.01)
+        free.clear()
+        notice.wipe()
+        assert capsys.readouterr().err.endswith(f"\r{'':78}\r")
+        time.sleep(0.1)
+        assert capsys.readouterr().err == ""
+    assert capsys.readouterr().err.startswith("desdaemon: compiled the small")
 
 
 def test_notices_go_where_a_dialogue_wants_them(capsys: pytest.CaptureFixture[str]) -> None:
