@@ -129,10 +129,11 @@ class Browser:
         return result
 
     async def tab(self, address: str = "about:blank", width: int = 1280, height: int = 860) -> BrowserTab:
-        """A new tab on an address, in a window of its own profile."""
-        target = (await self.call("Target.createTarget", url="about:blank"))["targetId"]
+        """A new tab on an address, with cookies and storage of its own."""
+        context = (await self.call("Target.createBrowserContext"))["browserContextId"]
+        target = (await self.call("Target.createTarget", url="about:blank", browserContextId=context))["targetId"]
         session = (await self.call("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
-        tab = self._tabs[session] = BrowserTab(self, session, target)
+        tab = self._tabs[session] = BrowserTab(self, session, context)
         for domain in ("Page", "Runtime", "Log", "Network"):
             await tab.call(f"{domain}.enable")
         await tab.resize(width, height)
@@ -144,10 +145,10 @@ class Browser:
 class BrowserTab:
     """A tab: scripts, keys, clicks, pictures, the accessibility tree; ``complaints`` are errors of its console."""
 
-    def __init__(self, browser: Browser, session: str, target: str) -> None:
+    def __init__(self, browser: Browser, session: str, context: str) -> None:
         self._browser = browser
         self._session = session
-        self._target = target
+        self._context = context
         self.complaints: list[str] = []
         self.forgiven: Callable[[str], bool] = lambda text: False
         """Says which complaints are expected, such as those about a socket whose gateway was killed."""
@@ -208,6 +209,7 @@ class BrowserTab:
 
     async def press(self, *keys: str) -> None:
         """Keys by name (`ArrowLeft`, `d`, `?`), Shift+ before them."""
+        calls = []
         for name in keys:
             shift = name.startswith("Shift+")
             key = name.removeprefix("Shift+")
@@ -216,8 +218,11 @@ class BrowserTab:
                 key = text = key.upper()
             code = _KEY_CODES.get(key, ord(key.upper()) if len(key) == 1 else 0)
             about = {"key": key, "windowsVirtualKeyCode": code, "modifiers": 8 * shift}
-            await self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": text} if text else {}))
-            await self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+            typed = {"text": text} if text else {}
+            calls.append(self.call("Input.dispatchKeyEvent", type="keyDown", **about, **typed))
+            calls.append(self.call("Input.dispatchKeyEvent", type="keyUp", **about))
+        # They are sent in this order, none waits for the one before.
+        await asyncio.gather(*calls)
 
     async def click(self, selector: str) -> None:
         """A click of the mouse in the middle of the first element that the selector finds."""
@@ -262,5 +267,5 @@ class BrowserTab:
         ]
 
     async def close(self) -> None:
-        """Close the tab."""
-        await self._browser.call("Target.closeTarget", targetId=self._target)
+        """Close the tab, and forget its cookies and storage."""
+        await self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)

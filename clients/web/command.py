@@ -49,7 +49,7 @@ def command_line() -> Parser:
     add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
     add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
     add("--server-key", metavar="KEY", help="that daemon's public key where the file does not hold it")
-    add("--book", metavar="FILE", help="the book of the daemon that is started")
+    add("--book", metavar="FILE", help="the book of the daemon that is started; made where there is none")
     add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
     add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
     add(
@@ -97,13 +97,12 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
     if named.endpoint:
         yield named.endpoint
         return
-    from .own_daemon import OwnDaemon
+    from .own_daemon import OwnDaemon, make_book
 
-    if named.book and not Path(named.book).is_file():
-        raise BadInput(
-            f"--book {quoted(named.book)}: expected a book; `book new`, `book save FILE` in `desdaemon` make one"
-        )
-    options = ["-book-file", os.path.abspath(named.book)] if named.book else []  # noqa: PTH100
+    book = os.path.abspath(named.book) if named.book else ""  # noqa: PTH100
+    if book and not Path(book).exists():
+        make_book(book)
+    options = ["-book-file", book] if book else []
     options += ["-n", str(named.threads)] if named.threads else []
     options += ["-eval-file", named.eval_file] if named.eval_file else []
     daemon = OwnDaemon(options)

@@ -58,7 +58,9 @@ SECURITY_HEADERS = {
 NOT_LET_IN = "403: open the address that `desdaemon web` has printed; a cookie keeps this browser let in for 30 days.\n"
 
 
-_ENTRANCE = '<!DOCTYPE html><meta http-equiv="refresh" content="0;url=/"><title>desdaemon</title>'
+_ENTRANCE = """\
+<!DOCTYPE html><title>desdaemon</title><link rel="icon" href="data:,"><meta http-equiv="refresh" content="0;url=/">
+"""
 
 
 class Settings(NamedTuple):

@@ -22,6 +22,14 @@ _POLL_S = 0.02
 _END_S = 20.0
 
 
+def make_book(path: str) -> None:
+    """Make a new book at ``path``, where there is no file; raises `NoDaemon` where that cannot be done."""
+    lines = f'book new\nbook save "{path}"\nquit\n'
+    done = subprocess.run([*OWN_COMMAND, "-q", "-n", "1"], input=lines, capture_output=True, text=True)
+    if not Path(path).is_file():
+        raise NoDaemon(f"--book {path}: it cannot be made: {done.stderr.strip()[-300:]}")
+
+
 class OwnDaemon:
     """`desdaemon serve --supervise` as a child, reached over an ipc socket in a folder of its own.
 

@@ -23,6 +23,7 @@ _FOLDERS = os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"])
 _INSTALL_S = 300
 
 PACKAGES = {
+    "chromium": "chromium",
     "quarry": "quarry",
     "gtp-rhino": "grhino",
     "xboard": "xboard",

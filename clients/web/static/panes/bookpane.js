@@ -13,6 +13,7 @@ export class BookPane {
     /** @type {any[]} */
     this.commands = [];
     this.asked = 0;
+    this.editor = false;
     /** @type {any} */
     this.status = null;
     byId("book-command").addEventListener("change", () => this.form());
@@ -32,7 +33,7 @@ export class BookPane {
   /** After a connection: the commands that this page may give. @param {any} hello */
   async greet(hello) {
     const editor = hello.role === "editor" || hello.role === "admin";
-    byId("book-tools").hidden = !editor;
+    this.editor = editor;
     byId("book-reader").hidden = editor;
     this.commands = (await this.app.socket.ask("web.commands")).commands.filter((/** @type {any} */ one) => hello.ops.includes(`book.${one.name}`));
     const before = byId("book-command").value || "deviate";
@@ -65,6 +66,7 @@ export class BookPane {
     const open = book.state === "open";
     const why = open && !book.writable ? ` · ${t("readOnly", { why: book.reason })}` : "";
     byId("book-about").textContent = open ? `${book.path || "–"} · ${t("bookSize", { n: book.positions })}${why}` : book.reason || t("bookNone");
+    byId("book-tools").hidden = !this.editor || !open;
     byId("book-none").hidden = !open || look.found;
     byId("book-known").textContent = look.found
       ? t("bookPosition", { score: look.score === null ? "?" : signed(look.score), low: signed(look.lower), high: signed(look.upper), level: look.level, grade: look.grade || t("unsure") })

@@ -1,6 +1,6 @@
 // The board: 64 buttons in a grid over the drawing, with discs, hints, marks and previews.
 
-import { certainty, covers } from "../model/knowledge.js";
+import { certainty } from "../model/knowledge.js";
 import { PASS, after, flips, legalMoves, movesOf, nameOf, other, squareOf, turned } from "../model/rules.js";
 import { t } from "./texts.js";
 import { byId, el, signed } from "./dom.js";
@@ -133,7 +133,7 @@ export class Board {
       }
       button.classList.toggle("playable", playable.has(square));
       button.classList.toggle("last", square === last && !this.preview);
-      button.classList.toggle("next", Boolean(next) && square === squareOf(next?.move ?? "") && !this.preview);
+      button.classList.toggle("next", Boolean(next) && square === squareOf(next?.move ?? "") && !this.preview && !setup);
       const result = results.get(square);
       const [big, small] = hint.children;
       const shown = marks.get(square) ?? (result ? signed(result.score) : "");
@@ -220,9 +220,6 @@ export class Board {
     this.preview = preview;
     this.draw();
   }
-
-  /** Whether the last result of a move settles what a better founded one said; used by tests. */
-  static covers = covers;
 
   /** The flips of a move, for what is spoken. @param {string} cells @param {Side} side @param {string} move */
   static flipped(cells, side, move) {

@@ -1,0 +1,227 @@
+"""The page through what an evening brings: the book from two tabs, ends of daemon and gateway, haste; its looks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from conftest import READY, Chrome
+from served import Peer, Served, serving, until
+from web_gateway import Web
+
+from desdaemon.clients.bench.browser import BrowserTab
+
+pytestmark = pytest.mark.slow
+
+PICTURES = ROOT / "build" / "web"
+LINE = "f5d6c3d3c4f4c5b3c2"
+GAME = (
+    "f5d6c3d3c4f4c5b4b3c6c2a2a3a4f3e3d2c1b5b6c7d1b7d7e7a8a5a6a7e6b2e2e1b8d8c8a1b1e8f2g3g2f1f8f7h3g4h5h4g8h6h7g1h1h2"
+    "f6g5g6g7h8"
+)
+BOOK_TEXT = "document.getElementById('book-known').textContent"
+ROWS = "[...document.querySelectorAll('#book-rows tr')].map(row=>[...row.cells].map(cell=>cell.textContent))"
+
+Visit = Callable[..., None]
+
+
+def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path: Path, chrome: Chrome) -> None:
+    with serving(tmp_path / "daemon") as served:
+        with Peer(served.ipc) as peer:
+            peer.final("book.new", {"level": 2, "depth": 20})
+            peer.final("book.store", {"moves": LINE})
+        web = Web(tmp_path, served.ipc)
+
+        async def talk() -> None:
+            first, second = await chrome.page(web, hints=False), await chrome.page(web, hints=False)
+            for tab in (first, second):
+                await tab.click("#tab-book")
+                await tab.until(f"{ROWS}.length > 0")
+            # A job that takes long, by the form.
+            choose = "e => { e.value = 'learn'; e.dispatchEvent(new Event('change')) }"
+            await first.evaluate(f"({choose})(document.getElementById('book-command'))")
+            for name, value in {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12}.items():
+                await first.evaluate(f"document.getElementById('parameter-{name}').value = {value}")
+            await first.click("#book-form button.primary")
+            await first.until("!document.getElementById('job-chip').hidden")
+            await second.until("!document.getElementById('job-chip').hidden")
+            # Meanwhile the other walks: the move that the book knows is pressed in its table.
+            await second.click("#book-rows button")
+            await second.until("desdaemon.game.now.ply === 1")
+            await second.until(f"{BOOK_TEXT} !== ''")
+            # Its own edit waits for the job, which is stopped from here.
+            await second.evaluate("document.getElementById('edit-move').value = 'd6'")
+            await second.evaluate("document.getElementById('edit-score').value = 7")
+            await second.click("#tab-server")
+            await second.until("document.querySelector('#jobs button')")
+            await second.until("document.querySelector('#jobs progress').max > 1")
+            await second.click("#jobs button")
+            await first.until("document.getElementById('book-told').textContent.includes('added')")
+            await second.click("#tab-book")
+            await second.click("#book-edit button")
+            await second.until(
+                f"{ROWS}.some(row => row[0] === 'd6' && row[1].startsWith('+7') && row.at(-1) === 'by hand')"
+            )
+            # The other sees it without having asked.
+            await first.evaluate("desdaemon.play('f5')")
+            await first.until(f"{ROWS}.some(row => row[0] === 'd6' && row[1].startsWith('+7'))")
+            await second.click("#book-unedit")
+            await first.until(f"{ROWS}.some(row => row[0] === 'd6' && !row[1].startsWith('+7'))")
+            for tab in (first, second):
+                assert tab.complaints == []
+                await tab.close()
+
+        chrome.run(talk())
+        with Peer(served.ipc) as peer:
+            assert peer.final("book.get", {})["found"]
+        assert web.end() == 0
+
+
+def test_a_daemon_that_is_killed_and_restarted(tmp_path: Path, chrome: Chrome) -> None:
+    with serving(tmp_path / "daemon") as served:
+        web = Web(tmp_path, served.ipc)
+
+        async def talk() -> None:
+            tab = await chrome.page(web, f"#m={LINE}", level=4)
+            await tab.evaluate("desdaemon.game.now.comment = 'mine'")
+            served.kill()
+            await tab.until("!desdaemon.socket.connected")
+            await tab.until("document.getElementById('connection').textContent.includes('away')")
+            # What is entered meanwhile is there afterwards, and gets its hints.
+            await tab.evaluate("desdaemon.play('e3')")
+            served.start()
+            await tab.until(READY)
+            await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
+            assert await tab.evaluate("desdaemon.game.now.parent.comment") == "mine"
+            assert tab.complaints == []
+            await tab.close()
+
+        chrome.run(talk())
+        assert web.end() == 0
+
+
+def test_a_gateway_that_is_restarted(served: Served, tmp_path: Path, chrome: Chrome) -> None:
+    """The page comes back by itself with its cookie; the address of the earlier start is none any more."""
+    web = Web(tmp_path, served.ipc)
+    old_token = web.token
+
+    async def talk() -> None:
+        tab = await chrome.page(web, f"#m={LINE}", level=4)
+        tab.forgiven = lambda text: "WebSocket" in text or "ERR_CONNECTION" in text
+        web.kill()
+        await tab.until("!desdaemon.socket.connected")
+        await tab.evaluate("desdaemon.play('e3')")
+        web.start()
+        await tab.until(READY)
+        await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
+        # Loaded anew it is where it was.
+        await tab.evaluate("desdaemon.keep()")
+        await tab.call("Page.reload")
+        await tab.until(f"{READY} && desdaemon.game.moves() === {LINE + 'e3'!r}")
+        assert tab.complaints == []
+        await tab.close()
+
+    chrome.run(talk())
+    assert web.let_in(old_token) == ""
+    assert web.let_in(web.token) != ""
+    web.end()
+    # Whoever revokes lets nobody in by what they have.
+    again = Web(tmp_path, served.ipc, "--revoke", port=web.port)
+    assert again.get("/", cookie=web.cookie)[0] == 403
+    assert again.end() == 0
+
+
+def test_a_hundred_fast_moves_leave_no_search_running(visit: Visit, served: Served) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        for _ in range(50):
+            await tab.press("ArrowLeft", "ArrowRight")
+        await tab.press("v")
+        with Peer(served.ipc) as peer:
+            until(lambda: not (status := peer.final("status"))["running"] and not status["queued"])
+        await tab.until("desdaemon.socket.pending.size === 0")
+
+    visit(talk, f"#m={LINE}", endless=True)
+
+
+def test_a_tab_that_is_closed_leaves_no_search_running(visit: Visit, served: Served) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        with Peer(served.ipc) as peer:
+            while not peer.final("status")["running"]:
+                await asyncio.sleep(0.01)
+
+    visit(talk, f"#m={LINE}", endless=True)
+    with Peer(served.ipc) as peer:
+        until(lambda: not peer.final("status")["running"])
+
+
+def test_a_game_is_analysed_and_mistakes_are_found(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.press("a")
+        await tab.until("desdaemon.review.running")
+        await tab.until("!desdaemon.review.running")
+        scores = "document.querySelectorAll('#graph .sure').length"
+        assert await tab.evaluate(scores) > 40
+        assert await tab.evaluate("document.querySelectorAll('#mistakes li').length") > 3
+        await tab.press("Home", "n", "n")
+        ply = await tab.evaluate("desdaemon.game.now.ply")
+        assert ply > 0
+        await tab.press("Shift+n")
+        assert await tab.evaluate("desdaemon.game.now.ply") < ply
+        # Nothing weaker takes the place of what is known.
+        before = await tab.evaluate("JSON.stringify(desdaemon.knowledge.of(desdaemon.game.key()))")
+        await tab.evaluate("desdaemon.preferences.set('gameLevel', 1)")
+        await tab.evaluate("desdaemon.review.begin()")
+        await tab.until("!desdaemon.review.running")
+        assert await tab.evaluate("JSON.stringify(desdaemon.knowledge.of(desdaemon.game.key()))") == before
+        await tab.press("d")
+        assert await tab.evaluate("document.querySelectorAll('#graph .loss').length") == 2
+        # A random start is one of eight moves.
+        await tab.click("#random-start")
+        await tab.until("desdaemon.game.now.ply === 8")
+        # The engine plays White.
+        await tab.evaluate("desdaemon.game.reset()")
+        await tab.evaluate("desdaemon.preferences.set('playLevel', 1)")
+        await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
+        await tab.evaluate("desdaemon.play('f5')")
+        await tab.until("desdaemon.game.now.ply === 2 && desdaemon.game.now.side === 'X'")
+
+    visit(talk, f"#m={GAME}", hints=False, gameLevel=4)
+
+
+def test_how_it_looks(visit: Visit) -> None:
+    """Pictures for people; that nothing is cut off sideways is asserted."""
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.game.step(24 - desdaemon.game.now.ply)")
+        await tab.press("a")
+        await tab.until("desdaemon.review.running")
+        await tab.until("!desdaemon.review.running")
+        await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
+        fits = "document.documentElement.scrollWidth <= innerWidth"
+        for scheme in ("light", "dark"):
+            await tab.prefer(prefers_color_scheme=scheme)
+            await tab.resize(1280, 860)
+            await tab.picture(PICTURES / f"{scheme}.png")
+            assert await tab.evaluate(fits)
+        await tab.prefer(prefers_color_scheme="light")
+        await tab.resize(390, 844, 2)
+        await tab.picture(PICTURES / "narrow.png")
+        assert await tab.evaluate(fits)
+        # A window of 1280 at 400 %.
+        await tab.resize(320, 256, 4)
+        assert await tab.evaluate(fits)
+        await tab.resize(1280, 860)
+        for pane in ("book", "library", "server", "settings"):
+            await tab.click(f"#tab-{pane}")
+            await tab.picture(PICTURES / f"{pane}.png")
+        await tab.press("?")
+        await tab.picture(PICTURES / "keys.png")
+        await tab.evaluate("document.getElementById('keys').close()")
+        await tab.press("e")
+        await tab.evaluate("desdaemon.preferences.set('contrast', true)")
+        await tab.picture(PICTURES / "setup.png")
+
+    visit(talk, f"#m={GAME}", level=8, gameLevel=6)
