@@ -11,6 +11,7 @@ MODULES = (
     "desdaemon.engine.kernels.interface",
     "desdaemon.engine.kernels.perft",
     "desdaemon.engine.kernels.positions",
+    "desdaemon.engine.kernels.short_searches",
 )
 
 SPEC = Spec(
@@ -32,6 +33,8 @@ SPEC = Spec(
         "evaluate_often": "i64(u64,u64,u64,i64)",
         "static_many": "void(u64,u64,u64,u64,i64)",
         "score_many": "void(u64,u64,u64,u64,i64,i64,i64)",
+        "search_records": "void(u64,u64,i64)",
+        "follow_line": "i64(u64,i64)",
         "perft": "i64(u64,u64,i64,i64)",
         "positions_add": "i64(u64,u64,u64,u64)",
         "positions_copy": "void(u64,i64,u64,i64)",
@@ -40,7 +43,14 @@ SPEC = Spec(
     {
         **{
             name: name
-            for name in ("board_moves", "board_flip", "board_symmetric", "board_canonical_symmetry", "known_move")
+            for name in (
+                "board_moves",
+                "board_flip",
+                "board_symmetric",
+                "board_canonical_symmetry",
+                "known_move",
+                "follow_line",
+            )
         },
         "search_shallow": "search_root",
     },

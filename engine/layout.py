@@ -98,3 +98,31 @@ PLIES = 61
 WEIGHTS_TABLE_BYTES = 454_896
 """Configurations of all patterns' tables; `kernels.evaluate` adds them up from the patterns."""
 WEIGHTS_ROW_BYTES = (WEIGHTS_TABLE_BYTES + 4 + 31) // 32 * 32
+
+# A record of `kernels.short_searches`. In: boards, plies (the empties or more: to the end), index of the selectivity.
+SHORT_PLAYER = 0
+SHORT_OPPONENT = 8
+SHORT_DEPTH = 16
+SHORT_SELECTIVITY = 24
+# Out: the score in discs for ``SHORT_PLAYER``, nodes of all iterations and of the last one, and the moves of the line,
+# a byte each, `NO_MOVE` for a pass; a length of 0 where the search was not finished.
+SHORT_SCORE = 32
+SHORT_NODES = 40
+SHORT_LINE_NODES = 48
+SHORT_LENGTH = 56
+SHORT_LINE = 64
+SHORT_LINE_MOST = 64
+SHORT_BYTES = SHORT_LINE + SHORT_LINE_MOST
+
+# What `kernels.short_searches.follow_line` reads and writes: boards in and out, then the legal moves of the side to
+# move and of the other side, the smallest of the eight mirrored boards and its symmetry, and the moves as text.
+FOLLOW_PLAYER = 0
+FOLLOW_OPPONENT = 8
+FOLLOW_MOVES = 16
+FOLLOW_OTHER_MOVES = 24
+FOLLOW_CANONICAL_PLAYER = 32
+FOLLOW_CANONICAL_OPPONENT = 40
+FOLLOW_SYMMETRY = 48
+FOLLOW_TEXT = 56
+FOLLOW_MOST_MOVES = 60
+FOLLOW_BYTES = FOLLOW_TEXT + 2 * FOLLOW_MOST_MOVES

@@ -58,6 +58,7 @@ __all__ = ["Control", "Known", "Searcher"]
 
 ALL_MOVES = (1 << 64) - 1
 _NO_LIMIT = (1 << 64) - 1
+_UNLIMITED = Limits(0)
 _SHALLOW = 3
 """Plies of a step that takes less time than to give the GIL up and win it back."""
 
@@ -295,6 +296,16 @@ class Searcher:
         self._prepare(limits, control or Control())
         percent = SELECTIVITIES.index(limits.selectivity)
         self._engine.score_many(self._contexts[0].address, players, opponents, scores, number, limits.depth, percent)
+
+    def search_records(self, address: int, number: int, control: Control) -> None:
+        """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address``, on one thread, without the GIL.
+
+        A stop leaves the records that are not searched yet unfinished.
+        """
+        self._prepare(_UNLIMITED, control)
+        context = self._contexts[0]
+        self._engine.search_records(context.address, address, number)
+        self._date = context[DATE]
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
         """Make ``number`` moves from a position and evaluate after each; a checksum, for measuring the speed."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.scheduler import Purpose, Scheduler
+from desdaemon.search.short_questions import QuestionTurns, TurnOwner
 from desdaemon.search.workers import Workers
 from desdaemon.server.metrics import Health
 from desdaemon.session.clock import is_bounded
@@ -22,10 +23,11 @@ from .analysis_cache import Cache
 from .answers import answer, line_data
 from .book_answers import NOTHING, BookAnswer, book_answer
 from .questions import Question, read_questions
-from .searches import Budget, Place, Search, Tools
+from .searches import Budget, ResumableSearch, SearchServices, SharedTurnSearch, short_search_us
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
+    from desdaemon.engine.short_searches import LineFollower
 
     from .registry import Data, Request
 
@@ -54,22 +56,38 @@ class Analyses:
     """Takes the requests, and knows those that want partials. Every method may be called from any thread."""
 
     def __init__(
-        self, scheduler: Scheduler, workers: Workers, books: Books, cache: Cache, health: Health, level: int
+        self,
+        scheduler: Scheduler,
+        workers: Workers,
+        books: Books,
+        cache: Cache,
+        health: Health,
+        level: int,
+        *,
+        share_turns: bool,
     ) -> None:
-        """``level`` is that of requests which do not say how far to search."""
+        """``level`` is that of requests which do not say how far to search.
+
+        ``share_turns``: the engines have ``short_searches``, so that a turn of a search thread takes many questions.
+        """
         self.scheduler = scheduler
         self.books = books
         self.cache = cache
         self.health = health
-        self.tools = Tools(scheduler, workers, cache, health)
+        turns = QuestionTurns(scheduler, workers, lambda: health.mistake("analyze")) if share_turns else None
+        self.tools = SearchServices(scheduler, workers, cache, health, turns)
         self.level = level
         self._preparer = ThreadPoolExecutor(1, "questions")
+        self._follower: LineFollower | None = None
+        self._asking_thread = 0
+        """The one that calls `ask`."""
         self._with_partials: set[Analysis] = set()
         self._pulsing = False
         self._lock = threading.Lock()
 
     def ask(self, request: Request, admit: Callable[[], None]) -> None:
         """Begin to answer, once ``admit`` has let it. Raises `RequestError`."""
+        self._asking_thread = threading.get_ident()
         plies = len(request.values.get("plies") or ())
         if plies <= _FEW_PLIES:
             self._begin(request, admit)
@@ -91,11 +109,11 @@ class Analyses:
 
     def _begin(self, request: Request, admit: Callable[[], None]) -> None:
         values = request.values
-        questions = read_questions(values, self.level)
+        questions = read_questions(values, self.level, self._line_follower())
         admit()
         client = request.client
-        place = Place(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
-        analysis = Analysis(self, request, values, questions, place)
+        owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
+        analysis = Analysis(self, request, values, questions, owner)
         request.found = analysis.found
         request.cancel = analysis.cancel
         if request.over:
@@ -104,6 +122,19 @@ class Analyses:
         if values.get("partial_ms"):
             self._begin_partials(analysis)
         analysis.begin()
+
+    def _line_follower(self) -> LineFollower | None:
+        """What reads positions quickly, once a search has loaded the compiled library; None on other threads than one.
+
+        Loading it here would hold the loop.
+        """
+        if self.tools.turns is None or not self.health.searches or threading.get_ident() != self._asking_thread:
+            return None
+        if self._follower is None:
+            from desdaemon.engine.short_searches import LineFollower
+
+            self._follower = LineFollower()
+        return self._follower
 
     # Partials
 
@@ -136,20 +167,27 @@ class Analyses:
     def known(self, question: Question, book: BookAnswer) -> Data | None:
         """The answer as far as it takes no search; None when it takes one."""
         position = question.position
-        if position.over:
+        if question.facts.over:
             score = rules.final_score(position.player, position.opponent)
             return answer(question, [], 0, 0.0, over=True, score=score)
         if question.book == "only":
             return answer(question, book.moves[: question.multipv], 0, 0.0)
         if book.sufficient:
-            if len(book.moves) < min(question.multipv, max(1, (position.moves & question.allow).bit_count())):
+            if len(book.moves) < min(question.multipv, max(1, (question.facts.moves & question.allow).bit_count())):
                 return None
             return answer(question, book.moves[: question.multipv], 0, 0.0)
         if question.allow != rules.FULL:
             return None
         # A search that is also bounded by nodes or time is answered by what was read out to the depth all the same.
         limits = question.limits
-        kept = self.cache.get(position.player, position.opponent, question.multipv, limits.depth, limits.selectivity)
+        kept = self.cache.get(
+            position.player,
+            position.opponent,
+            question.multipv,
+            limits.depth,
+            limits.selectivity,
+            question.facts.canonical,
+        )
         if kept is None:
             return None
         return answer(question, [line_data(line) for line in kept], 0, 0.0, cached=True)
@@ -159,17 +197,17 @@ class Analysis:
     """The questions of one request, each answered once."""
 
     def __init__(
-        self, analyses: Analyses, receiver: Receiver, values: Data, questions: list[Question], place: Place
+        self, analyses: Analyses, receiver: Receiver, values: Data, questions: list[Question], owner: TurnOwner
     ) -> None:
-        """``values`` are the checked arguments of the request, ``place`` is where its searches wait."""
+        """``values`` are the checked arguments of the request, ``owner`` is whose turns its searches take."""
         self.cancelled = False
         self._analyses = analyses
         self._receiver = receiver
         self._values = values
         self._questions = questions
-        self._place = place
+        self._owner = owner
         self._answers: list[Data | None] = [None] * len(questions)
-        self._searches: list[Search] = []
+        self._searches: list[ResumableSearch | SharedTurnSearch] = []
         self._left = len(questions)
         self._lock = threading.Lock()
         self._begun = time.perf_counter()
@@ -182,7 +220,7 @@ class Analysis:
             self._finish()
         searched: list[tuple[int, BookAnswer]] = []
         for number, question in enumerate(self._questions):
-            book = NOTHING if question.position.over else book_answer(self._analyses.books, question)
+            book = NOTHING if question.facts.over else book_answer(self._analyses.books, question)
             known = self._analyses.known(question, book)
             if known is not None:
                 self.answered(number, known)
@@ -190,10 +228,7 @@ class Analysis:
                 searched.append((number, book))
         nodes = self._values.get("game_nodes")
         budget = Budget(nodes, len(searched)) if nodes else None
-        searches = [
-            Search(self, number, self._questions[number], book, self._analyses.tools, self._place, budget)
-            for number, book in searched
-        ]
+        searches = [self._search(number, book, budget) for number, book in searched]
         with self._lock:
             self._searches = searches
         for search in searches:
@@ -203,6 +238,14 @@ class Analysis:
         for search in searches:
             if not self.cancelled:
                 search.submit()
+
+    def _search(self, number: int, book: BookAnswer, budget: Budget | None) -> ResumableSearch | SharedTurnSearch:
+        question, tools = self._questions[number], self._analyses.tools
+        # A shared turn tells nothing on the way, and counts no budget.
+        short_us = 0 if budget is not None or self._interval else short_search_us(question, tools)
+        if short_us:
+            return SharedTurnSearch(self, number, question, book, tools, self._owner, short_us)
+        return ResumableSearch(self, number, question, book, tools, self._owner, budget)
 
     def cancel(self) -> None:
         """The answer is not wanted any more."""

@@ -48,9 +48,11 @@ class Cache:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def put(self, player: int, opponent: int, lines: tuple[Line, ...]) -> None:
-        """Keep the best lines of a position, unless what is there is as good."""
-        player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
+    def put(
+        self, player: int, opponent: int, lines: tuple[Line, ...], canonical: tuple[int, int, int] | None = None
+    ) -> None:
+        """Keep the best lines of a position, unless what is there is as good; ``canonical`` is its image, if known."""
+        player, opponent, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
         content = _packed(lines, symmetry)
         key = _KEY.pack(player, opponent)
         with self._lock:
@@ -65,20 +67,28 @@ class Cache:
                 _, dropped = self._entries.popitem(last=False)
                 self._size -= len(dropped) + _OVERHEAD
 
-    def get(self, player: int, opponent: int, number: int, depth: int, selectivity: int) -> tuple[Line, ...] | None:
+    def get(
+        self,
+        player: int,
+        opponent: int,
+        number: int,
+        depth: int,
+        selectivity: int,
+        canonical: tuple[int, int, int] | None = None,
+    ) -> tuple[Line, ...] | None:
         """At least ``number`` lines of a position, as deep and as sure as asked for; the moves are those of its board.
 
-        Fewer only where the position has no more moves.
+        Fewer only where the position has no more moves. ``canonical`` is its image, if known.
         """
-        empties = rules.empties(player, opponent)
-        number = min(number, max(1, rules.legal_moves(player, opponent).bit_count()))
-        player, opponent, symmetry = rules.canonical_with_symmetry(player, opponent)
-        key = _KEY.pack(player, opponent)
+        own, other, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
+        key = _KEY.pack(own, other)
         with self._lock:
             content = self._entries.get(key)
             if content is None:
                 return None
             self._entries.move_to_end(key)
+        empties = rules.empties(player, opponent)
+        number = min(number, max(1, rules.legal_moves(player, opponent).bit_count()))
         lines = tuple(_unpacked(content, rules.INVERSE_SYMMETRY[symmetry], empties))[:number]
         fits = len(lines) >= number and all(
             line.lower == line.upper and line.depth >= min(depth, empties) and line.selectivity >= selectivity

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.protocol.othello.notation import board_text, move_text, moves_text
-from desdaemon.protocol.wire.positions import canonical_text
+from desdaemon.protocol.othello.notation import board_text, discs_text, moves_text
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line
@@ -22,8 +21,10 @@ def answer(question: Question, moves: list[Data], nodes: int, ms: float, **extra
     data["moves"] = moves
     data["nodes"] = nodes
     data["time_ms"] = round(ms, 3)
-    data["canonical"] = canonical_text(position.player, position.opponent)
-    return {**data, **extra}
+    data["canonical"] = f"{discs_text(*question.facts.canonical[:2])} X"
+    if extra:
+        data.update(extra)
+    return data
 
 
 def line_data(line: Line) -> Data:
@@ -44,4 +45,4 @@ def line_data(line: Line) -> Data:
 
 def move_name(move: int) -> str:
     """A square or a pass as replies name it: ``f5``, ``pa``."""
-    return move_text(move).lower()
+    return moves_text((move,))

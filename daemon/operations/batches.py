@@ -22,12 +22,12 @@ from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.scheduler import Purpose
+from desdaemon.search.short_questions import TurnOwner
 
 from .analysis import Analyses, Analysis
 from .batch_files import SUFFIX, BatchFile
 from .batch_items import check_arguments, checked_items, file_items
 from .questions import read_questions
-from .searches import Place
 
 if TYPE_CHECKING:
     from desdaemon.server.metrics import Health
@@ -396,8 +396,8 @@ class Batches:
         except ValueError as error:
             receiver.fail(RequestError("internal", str(error)))
             questions = []
-        place = Place(Purpose.BATCH, batch.file.owner, 0)
-        analysis = Analysis(self._analyses, receiver, batch.file.args, questions, place)
+        owner = TurnOwner(Purpose.BATCH, batch.file.owner, 0)
+        analysis = Analysis(self._analyses, receiver, batch.file.args, questions, owner)
         batch.in_flight[number] = analysis
         if questions:
             analysis.begin()

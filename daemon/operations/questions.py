@@ -6,16 +6,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
 from desdaemon.protocol.othello import rules
-from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.notation import START, Position, move_text
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import read_last, read_line, read_moves
+from desdaemon.protocol.wire.positions import read_board, read_last, read_line, read_moves
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
+    from desdaemon.engine.short_searches import LineFollower
 
     from .registry import Data
 
 _LIMITING = ("level", "depth", "selectivity", "nodes", "time_ms", "game_nodes", "plies")
+
+
+class BoardFacts(NamedTuple):
+    """What follows from a board alone: the legal moves, and the canonical board with the symmetry that leads to it."""
+
+    moves: int
+    over: bool
+    canonical: tuple[int, int, int]
 
 
 class Question(NamedTuple):
@@ -26,6 +35,7 @@ class Question(NamedTuple):
     """
 
     position: Position
+    facts: BoardFacts
     ply: int
     limits: Limits
     multipv: int
@@ -37,10 +47,11 @@ class Question(NamedTuple):
     """Whether nothing but nodes or a time was asked for, so that an answer of any depth is one."""
 
 
-def read_questions(values: Data, default_level: int) -> list[Question]:
+def read_questions(values: Data, default_level: int, follower: LineFollower | None = None) -> list[Question]:
     """A question for each position asked about; raises `RequestError`.
 
-    ``default_level`` holds where a request does not say how far to search.
+    ``default_level`` holds where a request does not say how far to search. ``follower``, of this thread, makes it
+    quicker.
     """
     if values.get("until"):
         given = next((name for name in _LIMITING if values.get(name) is not None), None)
@@ -48,16 +59,33 @@ def read_questions(values: Data, default_level: int) -> list[Question]:
             raise RequestError("bad_request", f"until and {given} are both given: expected one of them", given)
     plies = values.get("plies")
     if plies is None:
-        return [_question(values, read_last(values), -1, default_level)]
+        return [_question(values, *_read_last(values, follower), -1, default_level)]
     line = read_line(values)
     wrong = next((ply for ply in plies if not 0 <= ply < len(line.positions)), None)
     if wrong is not None:
         last = len(line.positions) - 1
         raise RequestError("bad_request", f"ply {wrong}: expected one from 0 to {last}", "plies")
-    return [_question(values, line.positions[ply], ply, default_level) for ply in plies]
+    return [_question(values, line.positions[ply], _facts(line.positions[ply]), ply, default_level) for ply in plies]
 
 
-def _question(values: Data, position: Position, ply: int, default_level: int) -> Question:
+def _read_last(values: Data, follower: LineFollower | None) -> tuple[Position, BoardFacts]:
+    text, moves = values.get("board"), values.get("moves") or ""
+    if follower is not None:
+        first = START if text is None else read_board(text)
+        found = follower.follow(first.player, first.opponent, moves)
+        if found is not None:
+            position = Position(found.player, found.opponent, first.black_to_move != bool(len(moves) & 2))
+            return position, BoardFacts(found.moves, not (found.moves or found.other_moves), found[4:])
+    position = read_last(values)
+    return position, _facts(position)
+
+
+def _facts(position: Position) -> BoardFacts:
+    board = position.player, position.opponent
+    return BoardFacts(position.moves, position.over, rules.canonical_with_symmetry(*board))
+
+
+def _question(values: Data, position: Position, facts: BoardFacts, ply: int, default_level: int) -> Question:
     from desdaemon.engine.limits import Limits, level_limits
 
     level, depth, percent = (values.get(name) for name in ("level", "depth", "selectivity"))
@@ -78,6 +106,7 @@ def _question(values: Data, position: Position, ply: int, default_level: int) ->
         found = level_limits(level, min(position.empties, 60))
     return Question(
         position,
+        facts,
         ply,
         Limits(found.depth, percent or found.selectivity, nodes, time_ms),
         values.get("multipv", 1),

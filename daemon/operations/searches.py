@@ -1,4 +1,8 @@
-"""The search for one question of an analysis: waits for its turn, runs, and after an interruption waits again."""
+"""The search for one question of an analysis, on the daemon's search threads.
+
+`ResumableSearch` waits for its turn, runs, and after an interruption waits again; any question can be searched so.
+`SharedTurnSearch` is for short questions: one of many that a search thread takes in one turn.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.engine_leases import what_is_left
-from desdaemon.search.scheduler import Item, Purpose, Scheduler
+from desdaemon.search.scheduler import Item, Scheduler
+from desdaemon.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
 from desdaemon.search.workers import Work, Workers
 
 from .answers import answer, line_data, move_name
 
 if TYPE_CHECKING:
-    from desdaemon.engine.result import Line
+    from desdaemon.engine.result import Line, Result
     from desdaemon.search.loader import Engine, EngineFailure
     from desdaemon.server.metrics import Health
     from desdaemon.session.interrupt import Stoppable
@@ -51,17 +56,18 @@ class Budget:
             self._without_share += goes_on
 
 
-class Tools(NamedTuple):
-    """What searches need of the daemon."""
+class SearchServices(NamedTuple):
+    """What searches need of the daemon; ``turns`` is None where engines cannot take many short searches at once."""
 
     scheduler: Scheduler
     workers: Workers
     cache: Cache
     health: Health
+    turns: QuestionTurns | None
 
 
-class Asker(Protocol):
-    """Whose question it is; `operations_analysis.Analysis`. Called from search threads."""
+class SearchListener(Protocol):
+    """Who is told what a search finds: `analysis.Analysis`. Called from search threads."""
 
     cancelled: bool
 
@@ -75,26 +81,17 @@ class Asker(Protocol):
         """A step of a search is complete."""
 
 
-class Place(NamedTuple):
-    """Where searches wait for their turns, as `scheduler.Item` has it: for what, whose, before which of theirs."""
-
-    purpose: Purpose
-    key: str
-    client: int
-    priority: int = 0
-
-
-class Search:
+class ResumableSearch:
     """See the module. ``book`` is what the book answers: sufficient moves of it are not searched again."""
 
     def __init__(
         self,
-        asker: Asker,
+        asker: SearchListener,
         number: int,
         question: Question,
         book: BookAnswer,
-        tools: Tools,
-        place: Place,
+        tools: SearchServices,
+        owner: TurnOwner,
         budget: Budget | None = None,
     ) -> None:
         self.number = number
@@ -108,7 +105,7 @@ class Search:
         self._preliminary = book.moves
         """What stands in as long as nothing is searched."""
         self._settled = book.moves if book.sufficient else []
-        self._item = Item(place.purpose, place.key, place.client, self._start, self._stop, priority=place.priority)
+        self._item = Item(owner.purpose, owner.key, owner.client, self._start, self._stop, priority=owner.priority)
         self._engine = 0
         """The engine of the last turn, whose table still knows this search."""
         self._lock = threading.Lock()
@@ -247,3 +244,70 @@ class Search:
     def _answer(self, found: list[Data], **extra: Any) -> Data:
         moves = sorted([*self._settled, *found], key=lambda move: -int(move["score"]))
         return answer(self.question, moves[: self.question.multipv], self._nodes, self._ms, **extra)
+
+
+class SharedTurnSearch:
+    """See the module. One line of play, all moves allowed; it is not interrupted but begun again."""
+
+    running = False
+    """It has no progress to tell."""
+
+    def __init__(
+        self,
+        asker: SearchListener,
+        number: int,
+        question: Question,
+        book: BookAnswer,
+        tools: SearchServices,
+        owner: TurnOwner,
+        estimated_us: int,
+    ) -> None:
+        self.number = number
+        self.question = question
+        self.told = 0.0
+        self._asker = asker
+        self._preliminary = book.moves
+        self._tools = tools
+        self._owner = owner
+        position = question.position
+        self._pending = PendingQuestion(
+            position.player, position.opponent, question.limits, estimated_us, self._answered, self._failed
+        )
+
+    def submit(self) -> None:
+        """Wait for a search thread."""
+        assert self._tools.turns is not None
+        self._tools.turns.submit(self._owner, self._pending)
+
+    def cancel(self) -> None:
+        """End it; its answer is not wanted."""
+        assert self._tools.turns is not None
+        self._tools.turns.cancel(self._owner, self._pending)
+
+    def preliminary(self) -> Data | None:
+        """The book's answer, which is not all that was asked for; None where it has none."""
+        return answer(self.question, self._preliminary[:1], 0, 0.0) if self._preliminary else None
+
+    so_far = preliminary
+
+    def _answered(self, result: Result) -> None:
+        question = self.question
+        self._tools.health.searched(result.nodes)
+        if not self._asker.cancelled:
+            self._tools.cache.put(
+                question.position.player, question.position.opponent, result.lines, question.facts.canonical
+            )
+            found = [line_data(line) for line in result.lines]
+            self._asker.answered(self.number, answer(question, found, result.nodes, result.time_ms))
+
+    def _failed(self, error: EngineFailure) -> None:
+        self._asker.failed(RequestError("internal", str(error)))
+
+
+def short_search_us(question: Question, tools: SearchServices) -> int:
+    """The estimated microseconds of a question for `SharedTurnSearch`; 0 for one that takes a `ResumableSearch`."""
+    if tools.turns is None or question.multipv > 1 or question.allow != rules.FULL:
+        return 0
+    from desdaemon.engine.short_searches import estimated_us
+
+    return estimated_us(question.limits, question.position.empties)

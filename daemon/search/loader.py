@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
+    from desdaemon.engine.short_searches import ShortSearches
     from desdaemon.session.interrupt import Stoppable
 
 _POLL_S = 0.01
@@ -50,10 +51,14 @@ class Searcher(Protocol):
 
 
 class Engine(NamedTuple):
-    """A search, and the maker of the controls that end it."""
+    """A search, and the maker of the controls that end it.
+
+    ``short_searches`` runs many short ones at once on the same tables; None where the engine cannot.
+    """
 
     searcher: Searcher
     new_control: Callable[[], Stoppable]
+    short_searches: ShortSearches | None = None
 
 
 class EngineFailure(Exception):
@@ -140,10 +145,12 @@ def build_engine(config: EngineConfig) -> Engine:
     """The real engine: loads the compiled search and the weights."""
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher
+    from desdaemon.engine.short_searches import ShortSearches
 
     try:
         weights = Weights.load(config.eval_file or None)
     except (WeightsError, OSError) as error:
         raise EngineFailure(str(error)) from None
     threads = min(config.threads, os.cpu_count() or 1)
-    return Engine(Searcher(threads=threads, hash_bits=config.hash_bits, weights=weights), Control)
+    searcher = Searcher(threads=threads, hash_bits=config.hash_bits, weights=weights)
+    return Engine(searcher, Control, ShortSearches(searcher))

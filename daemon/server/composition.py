@@ -53,12 +53,16 @@ def furnish(
     data_folder: str,
     shut_down: Callable[[], None],
     origin: str = "",
+    share_turns: bool = False,
 ) -> Services:
-    """Everything, for clients that begin with ``settings``; ``origin`` names the weights, for the analysis cache."""
+    """Everything, for clients that begin with ``settings``; ``origin`` names the weights, for the analysis cache.
+
+    ``share_turns``: what ``build`` makes has ``short_searches``.
+    """
     health = Health(log)
     engines = Engines(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
     cache = Cache(limits.analyses_bytes, origin)
-    analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level)
+    analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level, share_turns=share_turns)
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
     texts = Texts(settings, engines, scheduler, books, health, data_folder, hidden)
     if data_folder:

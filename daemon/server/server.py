@@ -103,6 +103,7 @@ class Server:
             data_folder=options.data_folder,
             shut_down=self.end,
             origin=_digest(settings.eval_file),
+            share_turns=True,
         )
         complaint = services.cache.load(self._cache_file)
         if complaint:

@@ -19,6 +19,7 @@ EMPTY_LETTERS = "-._"
 SEPARATORS = " \t/|,"
 
 _SQUARES = {f"{file}{rank + 1}": 8 * rank + at for rank in range(8) for at, file in enumerate("abcdefgh")}
+_LOWER_CASE = (*_SQUARES, "pa")
 # Longest first: `pa` begins `pass`.
 _DISCS = str.maketrans("012", "-XO")
 
@@ -131,7 +132,7 @@ def _scan_move(text: str, at: int) -> tuple[int, int]:
 
 def moves_text(moves: list[int] | tuple[int, ...]) -> str:
     """A line of play: ``f5d6c3``, passes as ``pa``."""
-    return "".join(move_text(move).lower() for move in moves)
+    return "".join([_LOWER_CASE[move] for move in moves])
 
 
 def board_text(position: Position) -> str:

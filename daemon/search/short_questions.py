@@ -1,0 +1,274 @@
+"""Short questions that wait for a search thread, which takes many of them at a time.
+
+A turn of a search thread costs more than a search of level 5. The questions of one client for one purpose therefore
+share turns: each turn takes from their queue what is about `LONGEST_TURN_US` of work, and searches it in one compiled
+call. `QuestionQueue` decides, as a state machine without threads; `QuestionTurns` carries it out on the scheduler's
+threads. A turn is bounded by estimates, so that others wait for it a few milliseconds at most, and it can be
+interrupted all the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from .loader import EngineFailure
+from .scheduler import Item, Purpose, Scheduler
+from .workers import Work, Workers
+
+if TYPE_CHECKING:
+    from desdaemon.engine.limits import Limits
+    from desdaemon.engine.result import Result
+
+    from .loader import Engine
+
+LONGEST_TURN_US = 3000
+"""Estimated work of one turn in microseconds, unless a single question takes more."""
+
+SHORTEST_TURN_US = 500
+"""Estimated work that is not divided between search threads."""
+
+MOST_IN_TURN = 128
+"""Questions of one turn."""
+
+
+MISTAKE = "a mistake in the daemon; its log has more"
+"""What a client is told of an exception that nobody expected."""
+
+
+class TurnOwner(NamedTuple):
+    """Whose questions share turns, as `run_queue` has it: for what, whose, and before which others of theirs."""
+
+    purpose: Purpose
+    key: Hashable
+    client: Hashable
+    priority: int = 0
+
+
+class PendingQuestion:
+    """A position to be searched, and who is told the result. Identity is what tells questions apart.
+
+    ``estimated_us`` is what the search takes, about. ``answered`` is called from a search thread, and must not raise.
+    """
+
+    __slots__ = ("answered", "estimated_us", "failed", "limits", "opponent", "player")
+
+    def __init__(
+        self,
+        player: int,
+        opponent: int,
+        limits: Limits,
+        estimated_us: int,
+        answered: Callable[[Result], None],
+        failed: Callable[[EngineFailure], None],
+    ) -> None:
+        self.player = player
+        self.opponent = opponent
+        self.limits = limits
+        self.estimated_us = estimated_us
+        self.answered = answered
+        self.failed = failed
+
+
+_Question = TypeVar("_Question", bound=Hashable)
+
+
+class QuestionQueue(Generic[_Question]):
+    """The questions of one owner and the turns that were asked for them. No threads, no I/O.
+
+    At most one turn is asked for at a time (``turn_waiting``); any number of them may run. For one thread at a time.
+    """
+
+    def __init__(self, slots: int) -> None:
+        """``slots`` is the number of search threads, among which a turn leaves work to the others."""
+        self._slots = slots
+        self._costs: dict[_Question, int] = {}
+        self._total_us = 0
+        self.turn_waiting = False
+
+    def __len__(self) -> int:
+        return len(self._costs)
+
+    def put(self, question: _Question, estimated_us: int) -> bool:
+        """A question waits; whether a turn is to be asked for."""
+        self._costs[question] = estimated_us
+        self._total_us += estimated_us
+        return self._ask()
+
+    def remove(self, question: _Question) -> bool:
+        """A question is not wanted any more; False where it does not wait."""
+        estimated_us = self._costs.pop(question, None)
+        if estimated_us is None:
+            return False
+        self._total_us -= estimated_us
+        return True
+
+    def begin_turn(self) -> tuple[list[_Question], bool]:
+        """The turn that was asked for begins: its questions, oldest first, and whether to ask for another turn."""
+        self.turn_waiting = False
+        bound = min(LONGEST_TURN_US, max(SHORTEST_TURN_US, -(-self._total_us // self._slots)))
+        taken: list[_Question] = []
+        work_us = 0
+        for question, estimated_us in self._costs.items():
+            if taken and (work_us + estimated_us > bound or len(taken) == MOST_IN_TURN):
+                break
+            taken.append(question)
+            work_us += estimated_us
+        for question in taken:
+            del self._costs[question]
+        self._total_us -= work_us
+        return taken, self._ask()
+
+    def put_back(self, questions: dict[_Question, int]) -> bool:
+        """Questions of a turn that was interrupted wait again, before all others; whether a turn is to be asked for."""
+        self._costs = {**questions, **self._costs}
+        self._total_us += sum(questions.values())
+        return self._ask()
+
+    def drain(self) -> list[_Question]:
+        """Take all questions out: the turn that was asked for cannot be."""
+        self.turn_waiting = False
+        drained = list(self._costs)
+        self._costs.clear()
+        self._total_us = 0
+        return drained
+
+    def _ask(self) -> bool:
+        if self.turn_waiting or not self._costs:
+            return False
+        self.turn_waiting = True
+        return True
+
+
+class QuestionTurns:
+    """The queues of all owners, carried out by the scheduler's threads. Every method may be called from any thread."""
+
+    def __init__(self, scheduler: Scheduler, workers: Workers, mistake: Callable[[], None]) -> None:
+        """``mistake`` is called within the handler of an exception that nobody expected."""
+        self._scheduler = scheduler
+        self._workers = workers
+        self._mistake = mistake
+        self._lock = threading.Lock()
+        self._queues: dict[TurnOwner, QuestionQueue[PendingQuestion]] = {}
+
+    def submit(self, owner: TurnOwner, question: PendingQuestion) -> None:
+        """Have a question searched."""
+        with self._lock:
+            queue = self._queues.get(owner)
+            if queue is None:
+                queue = self._queues[owner] = QuestionQueue(self._scheduler.slots)
+            wanted = queue.put(question, question.estimated_us)
+        if wanted:
+            self._ask_for_turn(owner)
+
+    def cancel(self, owner: TurnOwner, question: PendingQuestion) -> None:
+        """Forget a question; one that is being searched is answered all the same."""
+        with self._lock:
+            queue = self._queues.get(owner)
+            if queue is not None:
+                queue.remove(question)
+
+    def _ask_for_turn(self, owner: TurnOwner) -> None:
+        _SearchTurn(self, owner, self._scheduler, self._workers).wait()
+
+    def begin(self, owner: TurnOwner) -> list[PendingQuestion]:
+        """The questions of a turn that begins."""
+        with self._lock:
+            queue = self._queues.get(owner)
+            if queue is None:
+                return []
+            questions, wanted = queue.begin_turn()
+            self._forget_empty(owner, queue)
+        if wanted:
+            self._ask_for_turn(owner)
+        return questions
+
+    def put_back(self, owner: TurnOwner, questions: list[PendingQuestion]) -> None:
+        """Questions that an interrupted turn did not get to wait for the next."""
+        with self._lock:
+            queue = self._queues.setdefault(owner, QuestionQueue(self._scheduler.slots))
+            wanted = queue.put_back({question: question.estimated_us for question in questions})
+        if wanted:
+            self._ask_for_turn(owner)
+
+    def fail(self, owner: TurnOwner, error: EngineFailure) -> None:
+        """There is no engine for a turn: all that wait for it are told."""
+        with self._lock:
+            queue = self._queues.pop(owner, None)
+            questions = queue.drain() if queue is not None else []
+        for question in questions:
+            question.failed(error)
+
+    def count(self, owner: TurnOwner, nodes: int) -> None:
+        """Charge the nodes of a turn to its key."""
+        self._scheduler.accounts.searched(owner.key, nodes)
+
+    def note_mistake(self) -> None:
+        """See ``mistake``."""
+        self._mistake()
+
+    def _forget_empty(self, owner: TurnOwner, queue: QuestionQueue[PendingQuestion]) -> None:
+        if not len(queue) and not queue.turn_waiting:
+            del self._queues[owner]
+
+
+class _SearchTurn:
+    """One turn of a search thread: waits in the scheduler, searches once, and is over."""
+
+    def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: Workers) -> None:
+        self._turns = turns
+        self._owner = owner
+        self._scheduler = scheduler
+        self._workers = workers
+        self._engine: Engine | None = None
+        self._item = Item(owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority)
+
+    def wait(self) -> None:
+        self._scheduler.add(self._item)
+
+    def _start(self) -> None:
+        self._workers.put(Work(self._run, self._done, self._failed))
+
+    def _interrupt(self) -> None:
+        engine = self._engine
+        if engine is not None and engine.short_searches is not None:
+            engine.short_searches.stop()
+
+    def _failed(self, error: EngineFailure) -> None:
+        self._turns.fail(self._owner, error)
+
+    def _done(self) -> None:
+        self._scheduler.release(self._item)
+
+    def _run(self, engine: Engine) -> None:
+        questions = self._turns.begin(self._owner)
+        if not questions:
+            return
+        assert engine.short_searches is not None
+        self._engine = engine
+        try:
+            results = engine.short_searches.search(
+                [(question.player, question.opponent, question.limits) for question in questions]
+            )
+        except Exception:
+            self._turns.note_mistake()
+            for question in questions:
+                question.failed(EngineFailure(MISTAKE))
+            return
+        finally:
+            self._engine = None
+        nodes = 0
+        unfinished = []
+        for question, result in zip(questions, results, strict=True):
+            if result is None:
+                unfinished.append(question)
+                continue
+            nodes += result.nodes
+            try:
+                question.answered(result)
+            except Exception:
+                self._turns.note_mistake()
+        self._turns.count(self._owner, nodes)
+        if unfinished:
+            self._turns.put_back(self._owner, unfinished)

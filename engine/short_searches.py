@@ -1,0 +1,154 @@
+"""Many short searches in one call of the compiled code (`kernels.short_searches`), for threads that share Python's GIL.
+
+The daemon's scheduler uses `ShortSearches` for questions of a low level: one line each, all moves allowed, no progress
+callback. The results are those of `Searcher.search`. `LineFollower` reads the positions of such questions.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .compiler import library
+from .exports import SPEC
+from .layout import (
+    FOLLOW_BYTES,
+    FOLLOW_MOST_MOVES,
+    FOLLOW_TEXT,
+    NO_MOVE,
+    SHORT_BYTES,
+    SHORT_LINE_MOST,
+)
+from .limits import SELECTIVITIES, Limits
+from .memory import Block
+from .result import PASS, Line, Result
+from .search import Control, Searcher
+
+__all__ = ["MOST_AT_ONCE", "Followed", "LineFollower", "ShortSearches", "estimated_us"]
+
+MOST_AT_ONCE = 128
+"""Searches in one call."""
+
+_ESTIMATED_US = (5, 5, 10, 20, 50, 140, 400, 1100)
+"""Microseconds of a search by depth, about, on a processor of 2023; deeper ones are not short."""
+
+_ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
+"""The same for searches to the end, by empties."""
+
+_IN = struct.Struct("<QQqq")
+_OUT = struct.Struct(f"<qQQq{SHORT_LINE_MOST}s")
+assert _IN.size + _OUT.size == SHORT_BYTES
+assert PASS == NO_MOVE
+_OUT_AT = _IN.size
+_BOARDS = struct.Struct("<QQ")
+_FOLLOWED = struct.Struct("<QQQQQQq")
+
+
+def estimated_us(limits: Limits, empties: int) -> int:
+    """Microseconds that a search takes, about; 0 for one that is not short, or is bounded by nodes or time."""
+    if limits.nodes or limits.time_ms:
+        return 0
+    if limits.depth >= empties:
+        return _ESTIMATED_END_US[empties] if empties < len(_ESTIMATED_END_US) else 0
+    return _ESTIMATED_US[limits.depth] if limits.depth < len(_ESTIMATED_US) else 0
+
+
+Question = tuple[int, int, Limits]
+"""The discs of the side to move, those of the other side, and how far to search; the game is not over there."""
+
+
+class ShortSearches:
+    """Short searches on one `Searcher`. One call at a time; ``stop`` may come from any thread."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+        self._memory = Block(MOST_AT_ONCE * SHORT_BYTES)
+        self._records = memoryview(self._memory.words()).cast("B")
+        self._control = Control()
+
+    def stop(self) -> None:
+        """End the present call; the results of its searches that are not finished are None."""
+        self._control.interrupt()
+
+    def search(self, questions: Sequence[Question]) -> list[Result | None]:
+        """Search at most `MOST_AT_ONCE` positions.
+
+        ``time_ms`` of a result is its part of the call's time by nodes. The GIL is not held meanwhile.
+        """
+        records = self._records
+        self._control.resume()
+        at = 0
+        for player, opponent, limits in questions:
+            percent = SELECTIVITIES.index(limits.selectivity)
+            _IN.pack_into(records, at, player, opponent, limits.depth, percent)
+            _OUT.pack_into(records, at + _OUT_AT, 0, 0, 0, 0, b"")
+            at += SHORT_BYTES
+        begun = time.perf_counter()
+        self._searcher.search_records(self._memory.address, len(questions), self._control)
+        elapsed = 1e3 * (time.perf_counter() - begun)
+        found = [_OUT.unpack_from(records, number * SHORT_BYTES + _OUT_AT) for number in range(len(questions))]
+        per_node = elapsed / max(1, sum(row[1] for row in found))
+        return [
+            _result(question, row, per_node) if row[3] else None for question, row in zip(questions, found, strict=True)
+        ]
+
+
+def _result(question: Question, row: tuple[int, int, int, int, bytes], per_node: float) -> Result:
+    score, nodes, line_nodes, length, moves = row
+    player, opponent, limits = question
+    empties = 64 - (player | opponent).bit_count()
+    depth = min(limits.depth, empties)
+    line = Line(
+        moves[0],
+        score,
+        score,
+        score,
+        depth,
+        limits.selectivity if depth else 100,
+        tuple(moves[:length]),
+        line_nodes,
+        line_nodes * per_node,
+        empties,
+    )
+    return Result((line,), nodes, nodes * per_node, True)
+
+
+class Followed(NamedTuple):
+    """The board after a line of moves, the side to move first; the legal moves of each side; the canonical board.
+
+    ``symmetry`` leads from the board to its canonical image.
+    """
+
+    player: int
+    opponent: int
+    moves: int
+    other_moves: int
+    canonical_player: int
+    canonical_opponent: int
+    symmetry: int
+
+
+class LineFollower:
+    """Plays lines of moves given as text, ten times as fast as Python. For one thread; loads the compiled library."""
+
+    def __init__(self) -> None:
+        self._follow = library.load(SPEC).follow_line
+        self._memory = Block(FOLLOW_BYTES)
+        self._bytes = memoryview(self._memory.words()).cast("B")
+
+    def follow(self, player: int, opponent: int, moves: str) -> Followed | None:
+        """The position after ``moves``, squares in lower case without anything between them.
+
+        None where they are written otherwise, or not all legal one after the other.
+        """
+        text = moves.encode()
+        if len(text) > 2 * FOLLOW_MOST_MOVES or len(text) & 1:
+            return None
+        memory = self._bytes
+        _BOARDS.pack_into(memory, 0, player, opponent)
+        memory[FOLLOW_TEXT : FOLLOW_TEXT + len(text)] = text
+        if not self._follow(self._memory.address, len(text) >> 1):
+            return None
+        return Followed(*_FOLLOWED.unpack_from(memory, 0))

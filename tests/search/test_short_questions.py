@@ -1,0 +1,204 @@
+"""Short questions that share turns of search threads: the queue as a state machine, and the threads around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
+from desdaemon.engine.short_searches import MOST_AT_ONCE
+from desdaemon.search.loader import Engine, EngineConfig, EngineFailure
+from desdaemon.search.scheduler import Purpose, Scheduler
+from desdaemon.search.short_questions import (
+    LONGEST_TURN_US,
+    MOST_IN_TURN,
+    PendingQuestion,
+    QuestionQueue,
+    QuestionTurns,
+    TurnOwner,
+)
+from desdaemon.search.workers import Engines, Workers
+
+OWNER = TurnOwner(Purpose.ANALYSIS, "key", "client")
+PATIENCE_S = 60
+
+
+@given(
+    st.integers(1, 8),
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("put"), st.integers(1, 2 * LONGEST_TURN_US)),
+            st.tuples(st.sampled_from(["begin", "remove", "interrupt"]), st.integers(0, 50)),
+        ),
+        max_size=200,
+    ),
+)
+def test_every_question_gets_its_turn(slots: int, events: list[tuple[str, int]]) -> None:
+    queue: QuestionQueue[int] = QuestionQueue(slots)
+    costs: dict[int, int] = {}
+    waiting: list[int] = []
+    asked = 0
+    begun: list[int] = []
+
+    def begin() -> None:
+        nonlocal asked, begun
+        asked -= 1
+        begun, more = queue.begin_turn()
+        asked += more
+        # Oldest first, within the bounds, and never nothing where something waits.
+        assert begun == waiting[: len(begun)]
+        assert bool(begun) == bool(waiting)
+        assert len(begun) <= MOST_IN_TURN
+        assert sum(costs[each] for each in begun) <= LONGEST_TURN_US or len(begun) == 1
+        del waiting[: len(begun)]
+
+    for event, value in events:
+        if event == "put":
+            costs[len(costs)] = value
+            waiting.append(len(costs) - 1)
+            asked += queue.put(len(costs) - 1, value)
+        elif event == "begin" and asked:
+            begin()
+        elif event == "remove" and value in costs:
+            assert queue.remove(value) == (value in waiting)
+            if value in waiting:
+                waiting.remove(value)
+        elif event == "interrupt" and begun:
+            asked += queue.put_back({each: costs[each] for each in begun})
+            waiting[:0] = begun
+            begun = []
+        # At most one turn is asked for, and one is where anything waits.
+        assert asked == queue.turn_waiting
+        assert asked or not waiting
+        assert len(queue) == len(waiting)
+    while asked:
+        begin()
+    assert not waiting
+    assert not len(queue)
+
+
+def test_a_turn_fits_into_one_call() -> None:
+    assert MOST_IN_TURN == MOST_AT_ONCE
+
+
+def test_a_turn_leaves_work_to_the_other_threads() -> None:
+    queue: QuestionQueue[int] = QuestionQueue(2)
+    for number in range(16):
+        queue.put(number, 150)
+    assert len(queue.begin_turn()[0]) == 8
+
+
+class PretendedSearches:
+    """Answers with the number of a position; ``stopped`` leaves the second half unfinished, once."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.stopped = False
+        self.broken = False
+
+    def search(self, questions: Sequence[tuple[int, int, Limits]]) -> list[Result | None]:
+        if self.broken:
+            raise RuntimeError
+        self.rows.append(len(questions))
+        found: list[Result | None] = [Result((), player, 0.0, True) for player, _, _ in questions]
+        if self.stopped and len(found) > 1:
+            self.stopped = False
+            found[len(found) // 2 :] = [None] * (len(found) - len(found) // 2)
+        return found
+
+    def stop(self) -> None: ...
+
+
+class Asked:
+    """Turns over pretended searches, and what was answered."""
+
+    def __init__(self) -> None:
+        self.searches = PretendedSearches()
+        self.failure: EngineFailure | None = None
+        self.answers: list[int] = []
+        self.failures: list[str] = []
+        self.mistakes = 0
+        self.scheduler = Scheduler(1)
+        self.turns = QuestionTurns(self.scheduler, Workers(Engines(self._build, 1, 16)), self._mistake)
+        self._news = threading.Condition()
+
+    def _build(self, config: EngineConfig) -> Engine:
+        if self.failure is not None:
+            raise self.failure
+        nothing: Any = None
+        return Engine(nothing, nothing, self.searches)  # type: ignore[arg-type]
+
+    def _mistake(self) -> None:
+        self.mistakes += 1
+
+    def question(self, number: int) -> PendingQuestion:
+        return PendingQuestion(number, 0, Limits(5), 150, self._answered, self._failed)
+
+    def _answered(self, result: Result) -> None:
+        with self._news:
+            self.answers.append(result.nodes)
+            self._news.notify_all()
+
+    def _failed(self, error: EngineFailure) -> None:
+        with self._news:
+            self.failures.append(str(error))
+            self._news.notify_all()
+
+    def wait(self, number: int) -> None:
+        with self._news:
+            assert self._news.wait_for(lambda: len(self.answers) + len(self.failures) >= number, PATIENCE_S)
+
+
+def test_questions_that_came_while_the_thread_was_busy_share_a_turn() -> None:
+    asked = Asked()
+    with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
+        questions = [asked.question(number) for number in range(10)]
+        for question in questions:
+            asked.turns.submit(OWNER, question)
+        asked.turns.cancel(OWNER, questions[3])
+    asked.wait(9)
+    assert asked.answers == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert asked.searches.rows == [9]
+    assert asked.scheduler.accounts.listed()[0][1].nodes == sum(asked.answers)
+
+
+def test_an_interrupted_turn_goes_on() -> None:
+    asked = Asked()
+    asked.searches.stopped = True
+    with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
+        for number in range(8):
+            asked.turns.submit(OWNER, asked.question(number))
+    asked.wait(8)
+    assert asked.answers == list(range(8))
+    assert asked.searches.rows == [8, 4]
+
+
+def test_without_an_engine_all_are_told() -> None:
+    asked = Asked()
+    asked.failure = EngineFailure("no weights")
+    with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
+        for number in range(3):
+            asked.turns.submit(OWNER, asked.question(number))
+    asked.wait(3)
+    assert asked.failures == ["no weights"] * 3
+    asked.failure = None
+    asked.turns.submit(OWNER, asked.question(7))
+    asked.wait(4)
+    assert asked.answers == [7]
+
+
+def test_a_mistake_ends_the_questions_of_its_turn_only() -> None:
+    asked = Asked()
+    asked.searches.broken = True
+    asked.turns.submit(OWNER, asked.question(1))
+    asked.wait(1)
+    assert len(asked.failures) == asked.mistakes == 1
+    asked.searches.broken = False
+    asked.turns.submit(OWNER, asked.question(2))
+    asked.wait(2)
+    assert asked.answers == [2]
