@@ -120,7 +120,8 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
 
     tcp = given.get("--bind", [])
     keys = last("--keys", "")
-    folder = keys or keys_folder()
+    # The daemon works in its data folder, where a relative name would be another one.
+    folder = os.path.abspath(keys or keys_folder())  # noqa: PTH100
     away = not all(is_loopback(endpoint) for endpoint in tcp)
     encrypted = bool(keys) or (away and not insecure and Keys(folder).there)
     if encrypted and not Keys(folder).there:

@@ -343,6 +343,16 @@ def test_a_command_line_is_understood(tmp_path: Path) -> None:
     assert options.data_folder == str(tmp_path)
 
 
+def test_folders_are_those_of_the_command_line_wherever_the_daemon_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative --keys was once read in the data folder: another server key was made there, which refused everyone."""
+    monkeypatch.chdir(tmp_path)
+    Keys("keys").new("laptop", "reader")
+    _, options = read_options(["--keys", "keys", "--data", "data", "--bind", "tcp://127.0.0.1:6464"])
+    assert (options.keys_folder, options.data_folder) == (str(tmp_path / "keys"), str(tmp_path / "data"))
+
+
 def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
     lock = _hold(str(tmp_path))
     with pytest.raises(BadInput, match=str(os.getpid())):

@@ -1,61 +1,112 @@
-// A client of desdaemon: requests in flight by id, partials by callback, errors with codes.
+// A client of desdaemon, written from docs/protocol.md: requests by id, partials by callback, errors with codes.
 
 import { readFileSync } from "node:fs"
 import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
-import { decode, encode } from "@msgpack/msgpack"
-import { Dealer } from "zeromq"
+import { decode, encode } from "./msgpack.js"
+import { Connection } from "./zmtp.js"
 
-// The daemon of this user on this machine, by the file that it leaves.
-function localEndpoint() {
+// The daemon of this user on this machine, by the file that it writes.
+export function localEndpoint() {
   const { DESDAEMON_RUNTIME_DIR: named, XDG_RUNTIME_DIR: parent } = process.env
   const folder = named || (parent ? join(parent, "desdaemon") : join(tmpdir(), `desdaemon-${userInfo().uid}`))
-  return JSON.parse(readFileSync(join(folder, "connection.json"), "utf8")).endpoints[0]
+  const found = JSON.parse(readFileSync(join(folder, "connection.json"), "utf8"))
+  process.kill(found.pid, 0) // raises where there is no such process
+  return found.endpoints[0]
+}
+
+export class DaemonError extends Error {
+  // `data` is what an analysis that was cancelled had found.
+  constructor({ code, message, field }, data) {
+    super(message)
+    Object.assign(this, { code, field, data })
+  }
+}
+
+// A request in flight: await its `final`, or `cancel` it.
+class Request {
+  constructor(daemon, id, onPartial) {
+    this.daemon = daemon
+    this.id = id
+    this.onPartial = onPartial
+    this.final = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }))
+    this.final.catch(() => {})
+  }
+
+  // With `keep` an analysis ends with what it has found instead of an error.
+  cancel(keep = false) {
+    return this.daemon.start("cancel", { target: this.id, keep }).final
+  }
 }
 
 export class Daemon {
-  #socket = new Dealer({ linger: 200 })
+  #connection
   #open = new Map()
   #last = 0
+  #failure
 
   // `endpoint` such as tcp://host:6464; `keyFile` as `desdaemon keys new` writes it.
-  constructor(endpoint = localEndpoint(), keyFile = undefined) {
-    if (keyFile) {
-      const lines = readFileSync(keyFile, "utf8").matchAll(/^([a-z-]+) = "(.*)"$/gm)
-      const keys = Object.fromEntries(Array.from(lines, ([, name, key]) => [name, key]))
-      this.#socket.curvePublicKey = keys["public-key"]
-      this.#socket.curveSecretKey = keys["secret-key"]
-      this.#socket.curveServerKey = keys["server-key"]
-    }
-    this.#socket.connect(endpoint)
-    this.#listen()
+  static async connect(endpoint = localEndpoint(), keyFile = undefined) {
+    const daemon = new Daemon()
+    const onMessage = (frames) => daemon.#take(decode(frames.at(-1)))
+    const onClose = (error) => daemon.#lose(error)
+    daemon.#connection = keyFile
+      ? await (await import("./curve.js")).keyedConnection(endpoint, "DEALER", keyFile, onMessage, onClose)
+      : new Connection(endpoint, "DEALER", onMessage, onClose)
+    return daemon
   }
 
-  async #listen() {
-    for await (const frames of this.#socket) {
-      const reply = decode(frames.at(-1))
-      const request = this.#open.get(reply.id)
-      if (!request) continue
-      if (reply.type === "partial") {
-        request.onPartial?.(reply.data)
-        continue
-      }
-      this.#open.delete(reply.id)
-      if (reply.type === "final") request.resolve(reply.data)
-      else request.reject(Object.assign(new Error(reply.error.message), reply.error))
+  start(op, args = {}, onPartial = undefined) {
+    const request = new Request(this, ++this.#last, onPartial)
+    if (this.#failure) request.reject(this.#failure)
+    else {
+      this.#open.set(request.id, request)
+      this.#connection.send([encode({ v: 1, id: request.id, op, args })])
     }
+    return request
   }
 
-  // The final data of an operation; an error has the `code` of the protocol.
+  // The data of the final of an operation; raises a DaemonError.
   request(op, args = {}, onPartial = undefined) {
-    const id = ++this.#last
-    return new Promise((resolve, reject) => {
-      this.#open.set(id, { resolve, reject, onPartial })
-      this.#socket.send(["", encode({ v: 1, id, op, args })]).catch(reject)
-    })
+    return this.start(op, args, onPartial).final
+  }
+
+  #take({ id, type, data, error, warnings = [] }) {
+    for (const warning of warnings) console.warn(warning)
+    if (id === null) {
+      this.#lose(new DaemonError(error))
+      return
+    }
+    const request = this.#open.get(id)
+    if (!request) return
+    if (type === "partial") {
+      request.onPartial?.(data)
+      return
+    }
+    this.#open.delete(id)
+    if (type === "final") request.resolve(data)
+    else request.reject(new DaemonError(error, data))
+  }
+
+  // The connection broke: nobody knows whether what is open was carried out. A new Daemon may ask again what changes nothing.
+  #lose(error) {
+    this.#failure = error
+    for (const request of this.#open.values()) request.reject(error)
+    this.#open.clear()
   }
 
   close() {
-    this.#socket.close()
+    this.#connection.close()
   }
+}
+
+// Events of the daemon whose topics begin so: `onEvent(topic, data)`. The result has a `close`.
+export function subscribe(endpoint, topics, onEvent, onClose = () => {}) {
+  const beside = endpoint.startsWith("tcp://")
+    ? endpoint.replace(/\d+$/, (port) => String(Number(port) + 1))
+    : `${endpoint}-events`
+  const onMessage = ([topic, body]) => onEvent(topic.toString(), decode(body))
+  const connection = new Connection(beside, "SUB", onMessage, onClose)
+  for (const topic of topics) connection.send([Buffer.concat([Buffer.of(1), Buffer.from(topic)])])
+  return connection
 }
