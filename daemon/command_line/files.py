@@ -65,6 +65,11 @@ def words(command: SubCommand) -> list[str]:
     return found
 
 
+def programs_of(command: SubCommand) -> list[SubCommand]:
+    """The sub-commands whose names are that of ``command`` and another word, as `bench` has them."""
+    return [other for other in SUB_COMMANDS if other.name.startswith(f"{command.name} ")]
+
+
 def own_switches() -> list[Switch]:
     """The options of the command line without a sub-command."""
     ours = [Switch("--help", False, "what there is"), Switch("--version", False, "name and version")]
@@ -91,18 +96,21 @@ def bash() -> str:
     lines = ["# bash completion for desdaemon, made by `desdaemon completions bash`", "_desdaemon() {"]
     lines += ['  local current=${COMP_WORDS[COMP_CWORD]} words=""', '  case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in']
     for command in sorted(SUB_COMMANDS, key=lambda command: -len(command.name.split())):
-        names = " ".join([*words(command), *(switch.name for switch in switches(command))])
+        own = [other.name.partition(" ")[2] for other in programs_of(command)]
+        names = " ".join([*own, *words(command), *(switch.name for switch in switches(command))])
         pattern = f'"{command.name}"*' if " " in command.name else f'"{command.name} "*'
         lines.append(f"    {pattern})")
         lines.append(f'      words="{names}" ;;')
-    first = " ".join([*(name for name in _first_words()), "help", *(switch.name for switch in own_switches())])
+    first = " ".join([*(name for name, _ in _first_words()), *(switch.name for switch in own_switches())])
     lines += ["    *)", f'      words="{first}" ;;', "  esac"]
     lines += ['  COMPREPLY=($(compgen -W "$words" -- "$current"))', "}", "complete -o default -F _desdaemon desdaemon"]
     return "\n".join(lines) + "\n"
 
 
-def _first_words() -> list[str]:
-    return [command.name for command in SUB_COMMANDS if " " not in command.name]
+def _first_words() -> list[tuple[str, str]]:
+    """What may follow the program's name, and what it does."""
+    found = [(command.name, command.help) for command in SUB_COMMANDS if " " not in command.name]
+    return [*found, ("help", "a command, an option or a program")]
 
 
 def zsh() -> str:
@@ -112,11 +120,12 @@ def zsh() -> str:
     for command in sorted(SUB_COMMANDS, key=lambda command: -len(command.name.split())):
         pattern = f'"{command.name}"*' if " " in command.name else f'"{command.name} "*'
         lines += [f"    {pattern})", "      found=("]
+        lines += [f"        {_zsh(other.name.partition(' ')[2], other.help)}" for other in programs_of(command)]
         lines += [f"        {_zsh(name, '')}" for name in words(command)]
         lines += [f"        {_zsh(switch.name, switch.help)}" for switch in switches(command)]
         lines += ["      ) ;;"]
     lines += ["    *)", "      found=("]
-    lines += [f"        {_zsh(c.name, c.help)}" for c in SUB_COMMANDS if " " not in c.name]
+    lines += [f"        {_zsh(name, help)}" for name, help in _first_words()]
     lines += [f"        {_zsh(switch.name, switch.help)}" for switch in own_switches()]
     lines += ["      ) ;;", "  esac", "  _describe desdaemon found || _files", "}", '_desdaemon "$@"']
     return "\n".join(lines) + "\n"
@@ -130,12 +139,12 @@ def _zsh(name: str, help: str) -> str:
 def fish() -> str:
     """Completion for fish."""
     lines = ["# fish completion for desdaemon, made by `desdaemon completions fish`"]
+    lines += [_fish("__fish_use_subcommand", f"-a {name}", help) for name, help in _first_words()]
     for command in SUB_COMMANDS:
         first, _, second = command.name.partition(" ")
         if second:
             lines.append(_fish(f"__fish_seen_subcommand_from {first}", f"-a {second}", command.help))
             continue
-        lines.append(_fish("__fish_use_subcommand", f"-a {first}", command.help))
         lines += [_fish(f"__fish_seen_subcommand_from {first}", f"-a {name}", "") for name in words(command)]
         lines += [
             _fish(f"__fish_seen_subcommand_from {first}", _fish_switch(switch), switch.help)

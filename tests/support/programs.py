@@ -33,6 +33,9 @@ PACKAGES = {
     "import": "imagemagick",
     "node": "nodejs",
     "npm": "npm",
+    "chromium": "chromium",
+    "zsh": "zsh",
+    "fish": "fish",
 }
 """The programs of the acceptance tests, and the packages of Debian that have them."""
 

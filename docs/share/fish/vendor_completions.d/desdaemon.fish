@@ -1,5 +1,18 @@
 # fish completion for desdaemon, made by `desdaemon completions fish`
 complete -c desdaemon -n '__fish_use_subcommand' -a analyze -d 'report on a game of a file'
+complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
+complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
+complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
+complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
+complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
+complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play of so many plies'
+complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
+complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
+complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
+complete -c desdaemon -n '__fish_use_subcommand' -a kernels -d 'list the compiled kernels, show the code of one'
+complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
+complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
+complete -c desdaemon -n '__fish_use_subcommand' -a help -d 'a command, an option or a program'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l game -r -d 'the game of that number in the file, from 1'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l player -r -d 'games of a player whose name contains this'
@@ -19,7 +32,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l eval-file -r -
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l server -r -d 'ask a daemon that runs; without a name, this user\'s'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l key -r -d 'this client\'s key for the server, made by desdaemon keys new'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l server-key -r -d 'the server\'s public key where the file does not hold it'
-complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l key -r -d 'this client\'s key for that daemon, made by desdaemon keys new'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l server-key -r -d 'that daemon\'s public key where the file does not hold it'
@@ -33,7 +45,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-certificate -r
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-key -r -d 'and its key, where it is not in the same file'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'let no browser in that an earlier start has let in'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l no-browser -d 'open no browser'
-complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l names -r -d 'what to call them'
@@ -54,7 +65,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l journal -r -d 'k
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'write the games at the end, in the format of the name'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
-complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l ipc -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l keys -r
@@ -65,14 +75,12 @@ complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l supervise -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l metrics -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-level -r
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l log-format -r
-complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l key -r -d 'this client\'s key, made by desdaemon keys new'
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l server-key -r -d 'the daemon\'s public key where the file does not hold it'
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l timeout -r -d 'seconds to wait for it (default 5)'
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -o c -r -d 'carry out this line; repeatable'
 complete -c desdaemon -n '__fish_seen_subcommand_from shell' -l json -d 'lines are operations: analyze {"moves": "f5", "level": 9}'
-complete -c desdaemon -n '__fish_use_subcommand' -a keys -d 'who may connect to the server: new, list, allow, revoke'
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a new
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a list
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a allow
@@ -80,10 +88,8 @@ complete -c desdaemon -n '__fish_seen_subcommand_from keys' -a revoke
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l role -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l file -r
 complete -c desdaemon -n '__fish_seen_subcommand_from keys' -l keys -r
-complete -c desdaemon -n '__fish_use_subcommand' -a perft -d 'count the lines of play of so many plies'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from perft' -l mode -r -d '1: a pass is a ply (default), 2: it is not'
-complete -c desdaemon -n '__fish_use_subcommand' -a count -d 'count games, positions, shapes, flips, draws, Stoners'
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a shapes
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a positions
@@ -91,7 +97,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from count' -a flips
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a draws
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l problems -r -d 'folder of OBF files'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l prototypes -r -d 'folder of the laboratory\'s solver, to run beside'
@@ -103,7 +108,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measu
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'simulate how searches share the threads'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a restarts -d 'kill a server while clients work'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a storm -d 'attack a server while clients check its answers'
-complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a self-play
@@ -120,15 +124,12 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a all
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a export
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a import
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -l help -d 'show this help message and exit'
-complete -c desdaemon -n '__fish_use_subcommand' -a kernels -d 'list the compiled kernels, show the code of one'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l ir -d 'LLVM code after optimisation, as far as it was not inlined'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l lowered -d 'LLVM code before optimisation (the default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l asm -d 'assembly, as far as it was not inlined'
-complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is not compiled yet'
-complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a bash
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a zsh
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a fish
