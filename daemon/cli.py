@@ -15,7 +15,7 @@ from desdaemon.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option, whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
-from desdaemon.session.settings import Settings, read_option_file
+from desdaemon.session.settings import SessionSettings, read_option_file
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
@@ -73,7 +73,7 @@ class Invocation(NamedTuple):
     Edax's, ``config`` is the configuration file that was named.
     """
 
-    settings: Settings
+    settings: SessionSettings
     solve: str
     warnings: list[str]
     protocol: str = "text"
@@ -169,7 +169,7 @@ def configured(arguments: list[str], program: str = "", section: str = "") -> In
     """
     from desdaemon.command_line.configuration import configuration_path, configure
 
-    begun = Invocation(Settings(), "", [], _named_protocol(program), edax="edax" in program.lower())
+    begun = Invocation(SessionSettings(), "", [], _named_protocol(program), edax="edax" in program.lower())
     asked = read_arguments(arguments, begun.edax, begun.protocol)
     if asked.told:
         return asked
@@ -246,13 +246,13 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 def usage(width: int = 0) -> str:
     """What ``--help`` says before the options, in lines no longer than ``width``; 0 does not break any."""
     from desdaemon.command_line.configuration import shown_path
-    from desdaemon.commands.help import Entry, Page, laid_out
+    from desdaemon.commands.help import HelpEntry, HelpPage, laid_out
 
     shown = {"protocols": " ".join(PROTOCOLS[1:]), "configuration": shown_path()}
-    page: Page = ["Usage:", *(Entry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]
+    page: HelpPage = ["Usage:", *(HelpEntry(f"desdaemon {head}", text.format(**shown), 37) for head, text in USAGES)]
     page += ["", "Programs, each with a --help of its own:"]
-    page += [Entry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
-    page += ["", *(Entry(head, text.format(**shown), 37) for head, text in WORDS)]
+    page += [HelpEntry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
+    page += ["", *(HelpEntry(head, text.format(**shown), 37) for head, text in WORDS)]
     return "\n".join(laid_out(page, width))
 
 
@@ -265,7 +265,7 @@ def read_arguments(
     arguments: list[str],
     edax_name: bool = False,
     protocol: str = "text",
-    settings: Settings | None = None,
+    settings: SessionSettings | None = None,
     chosen: bool = False,
 ) -> Invocation:
     """Understand the options, over ``settings``; raises `UsageError`, and `OSError` or `UnusableFile` for option files.
@@ -274,7 +274,7 @@ def read_arguments(
     that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both
     (``chosen``: it has been set already).
     """
-    settings = settings or Settings()
+    settings = settings or SessionSettings()
     solve = batch = config = ""
     warnings: list[str] = []
     waiting = list(reversed(arguments))
@@ -344,7 +344,7 @@ def _at_option(waiting: list[str]) -> bool:
     return not waiting or waiting[-1].startswith("-")
 
 
-def _option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
+def _option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
     try:
         return read_option_file(settings, path)
     except BadInput as error:

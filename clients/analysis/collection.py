@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, moves_text
 
-from .game import GRADES, GameAnalysis, Summary, as_json
+from .game import GRADES, GameAnalysis, PlayerSummary, as_json
 from .notes import with_notes
 from .table import result_text
 
@@ -25,7 +25,7 @@ CSV_COLUMNS = (
 )
 
 
-class Row(NamedTuple):
+class GameRow(NamedTuple):
     """What an index says of a game: its analysis without the steps; ``page`` is the name of its page or empty.
 
     Names may be empty.
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     white: str
     about: str
     result: int | None
-    summaries: tuple[Summary, Summary]
+    summaries: tuple[PlayerSummary, PlayerSummary]
     worst: tuple[str, str]
     page: str
 
@@ -66,7 +66,7 @@ def _csv(cells: list[object]) -> str:
     return line.getvalue()
 
 
-def text_line(row: Row) -> str:
+def text_line(row: GameRow) -> str:
     """A game as a line for people."""
     sides = "  ".join(f"{account.accuracy:5.1f} % {account.lost:4}" for account in row.summaries)
     names = f"{row.black or '?'} - {row.white or '?'}"
@@ -76,7 +76,7 @@ def text_line(row: Row) -> str:
 TEXT_HEAD = f"{'game':>6}  {'':40}  {'':16}  {'Black, lost':>12}  {'White, lost':>12}\n"
 
 
-def row_of(analysis: GameAnalysis, page: str = "") -> Row:
+def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
     """The row of a game."""
     accounts = (analysis.summary(True), analysis.summary(False))
     worst = []
@@ -85,7 +85,7 @@ def row_of(analysis: GameAnalysis, page: str = "") -> Row:
         worst.append(f"{step.number}. {move_text(step.move)}, {step.lost}" if step else "")
     about = ", ".join(part for part in (analysis.whole.event, analysis.whole.date) if part)
     record = analysis.whole.record
-    return Row(
+    return GameRow(
         analysis.whole.number, record.black, record.white, about, analysis.result, accounts, (worst[0], worst[1]), page
     )
 
@@ -99,7 +99,7 @@ class Collection:
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:
         """Raises `BadInput` where something cannot be written."""
-        self._rows: list[Row] = []
+        self._rows: list[GameRow] = []
         self._engine = ""
         self._files = contextlib.ExitStack()
         self._note_format = note_format

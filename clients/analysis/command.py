@@ -21,7 +21,7 @@ from desdaemon.protocol.othello.rules import PASS
 from .game import GameAnalysis, analyze_game, as_json
 from .inputs import games_of
 from .notes import NOTE_FORMATS, note_format, with_notes
-from .source import OwnDaemon, Server
+from .source import ChildDaemon, RemoteDaemon
 from .table import WIDE, result_text, table
 
 if TYPE_CHECKING:
@@ -125,13 +125,13 @@ def _effort(options: argparse.Namespace) -> dict[str, Any]:
     return {**effort, "book": options.book}
 
 
-def _source(options: argparse.Namespace, groups: ProcessGroups) -> OwnDaemon | Server:
+def _source(options: argparse.Namespace, groups: ProcessGroups) -> ChildDaemon | RemoteDaemon:
     if options.server is not None:
         from desdaemon.clients.blocking import Client
 
-        return Server(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
+        return RemoteDaemon(Client.connect(options.server or None, key=options.key, server_key=options.server_key))
     own = ["-n", str(options.threads)] if options.threads else []
-    return OwnDaemon([*own, *(["-eval-file", options.eval_file] if options.eval_file else [])], groups)
+    return ChildDaemon([*own, *(["-eval-file", options.eval_file] if options.eval_file else [])], groups)
 
 
 # Choosing games
@@ -193,14 +193,18 @@ def _interrupt() -> None:
 
 
 def _analyzed(
-    options: argparse.Namespace, game: FileGame, source: OwnDaemon | Server, signals: StoppedBySignals, what: str
+    options: argparse.Namespace,
+    game: FileGame,
+    source: ChildDaemon | RemoteDaemon,
+    signals: StoppedBySignals,
+    what: str,
 ) -> GameAnalysis:
     """The analysis of a game, or of its first moves where a signal has come."""
 
     def show(done: int, total: int) -> None:
         _show(f"{what}{done} of {total} positions")
 
-    if isinstance(source, Server):
+    if isinstance(source, RemoteDaemon):
         # Of a daemon that is started here the end of its process wakes whoever waits.
         signals.stop = _interrupt
     try:

@@ -26,14 +26,14 @@ _CHUNK = 8
 """Moves that are asked about at once; what an interruption leaves is whole chunks."""
 
 
-class Source(Protocol):
+class AnalysisSource(Protocol):
     """Whoever answers the wire protocol's ``analyze``."""
 
     def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
         """The final data of each of these requests; ``tell`` gets each partial. Raises `DaemonError`."""
 
 
-class Step(NamedTuple):
+class AnalyzedPly(NamedTuple):
     """A move and what is thought of it; scores are discs from the mover's side, the empty squares to the winner.
 
     ``number`` is the ply from 1, passes counted. ``best`` is the move with the greatest score, ``played`` the score of
@@ -88,7 +88,7 @@ class Step(NamedTuple):
         return "the draw" if self.score == 0 > self.played else ""
 
 
-class Summary(NamedTuple):
+class PlayerSummary(NamedTuple):
     """One player's moves, forced ones left out: how many were best, and the discs lost by the others.
 
     ``accuracy`` is the mean of the moves' in percent, 100 where there was no choice. ``grades`` counts blunders,
@@ -116,7 +116,7 @@ class GameAnalysis(NamedTuple):
     """
 
     game: FileGame
-    steps: tuple[Step, ...]
+    steps: tuple[AnalyzedPly, ...]
     result: int | None
     engine: str
     effort: str
@@ -127,12 +127,12 @@ class GameAnalysis(NamedTuple):
         """Whether all moves are known about."""
         return len(self.game.record.moves) == len(self.whole.record.moves)
 
-    def summary(self, black: bool) -> Summary:
+    def summary(self, black: bool) -> PlayerSummary:
         """A player's account."""
         chosen = [step for step in self.steps if step.position.black_to_move == black and step.choice]
         grades = {name: sum(step.grade == name for step in chosen) for _, name in GRADES}
         worst = max(chosen, key=lambda step: (step.lost, -step.number), default=None)
-        return Summary(
+        return PlayerSummary(
             len(chosen),
             sum(step.lost == 0 for step in chosen),
             sum(step.lost for step in chosen),
@@ -150,7 +150,7 @@ class GameAnalysis(NamedTuple):
 
 def analyze_game(
     game: FileGame,
-    source: Source,
+    source: AnalysisSource,
     engine: str,
     effort: Data,
     tell: Callable[[int, int], None],
@@ -166,7 +166,7 @@ def analyze_game(
     positions = [record.initial]
     for played in record.moves:
         positions.append(positions[-1].after(played.move))
-    known = _Known(game, source, effort, positions)
+    known = _PositionAnswers(game, source, effort, positions)
     end = len(record.moves)
     done = 0
 
@@ -193,10 +193,10 @@ def analyze_game(
     return GameAnalysis(seen, steps, result, engine, _effort_text(effort), game)
 
 
-class _Known:
+class _PositionAnswers:
     """The answers about a game's positions by their number: the best move, and the one that was made elsewhere."""
 
-    def __init__(self, game: FileGame, source: Source, effort: Data, positions: list[Position]) -> None:
+    def __init__(self, game: FileGame, source: AnalysisSource, effort: Data, positions: list[Position]) -> None:
         self.answers: dict[int, Data] = {}
         self.chosen: dict[int, Data] = {}
         self._game, self._source, self._effort, self._positions = game, source, effort, positions
@@ -257,14 +257,14 @@ def _turned(answer: Data, symmetry: int) -> Data:
 
 def _steps(
     game: FileGame, positions: list[Position], answers: dict[int, Data], chosen: dict[int, Data]
-) -> Iterator[Step]:
+) -> Iterator[AnalyzedPly]:
     for at, played in enumerate(game.record.moves):
         if played.move == PASS:
             yield _pass(at, positions, answers)
             continue
         best = answers[at]
         made = chosen.get(at, best)
-        yield Step(
+        yield AnalyzedPly(
             at + 1,
             positions[at],
             played.move,
@@ -277,11 +277,13 @@ def _steps(
         )
 
 
-def _pass(at: int, positions: list[Position], answers: dict[int, Data]) -> Step:
+def _pass(at: int, positions: list[Position], answers: dict[int, Data]) -> AnalyzedPly:
     after = answers.get(at + 1)
     score = -int(after["score"]) if after else 0
     line = "pa" + (after["pv"] if after else "")
-    return Step(at + 1, positions[at], PASS, PASS, score, score, _sure(after, after) if after else "", line, line)
+    return AnalyzedPly(
+        at + 1, positions[at], PASS, PASS, score, score, _sure(after, after) if after else "", line, line
+    )
 
 
 def _sure(first: Data, second: Data) -> str:
@@ -338,7 +340,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
     }
 
 
-def summary_data(account: Summary) -> dict[str, Any]:
+def summary_data(account: PlayerSummary) -> dict[str, Any]:
     """A player's account for programs."""
     return {**account._asdict(), "accuracy": round(account.accuracy, 2), "mean": round(account.mean, 3)}
 

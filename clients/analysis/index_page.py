@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from .collection import Row
+from .collection import GameRow
 from .page_style import STYLE
 
 
-class Player(NamedTuple):
+class PlayerRow(NamedTuple):
     """One name in all games."""
 
     name: str
@@ -20,7 +20,7 @@ class Player(NamedTuple):
     lost: int
 
 
-def players(rows: Sequence[Row]) -> list[Player]:
+def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
     """The players that have names, the most accurate first; accuracy is the mean of all their choices."""
     found: dict[str, list[tuple[int, float, int]]] = {}
     for row in rows:
@@ -32,11 +32,11 @@ def players(rows: Sequence[Row]) -> list[Player]:
     for name, games in found.items():
         choices = sum(count for count, _, _ in games)
         accuracy = sum(count * value for count, value, _ in games) / choices if choices else 100.0
-        listed.append(Player(name, len(games), choices, accuracy, sum(lost for _, _, lost in games)))
+        listed.append(PlayerRow(name, len(games), choices, accuracy, sum(lost for _, _, lost in games)))
     return sorted(listed, key=lambda player: (-player.accuracy, player.name))
 
 
-def index_page(rows: Sequence[Row], engine: str) -> str:
+def index_page(rows: Sequence[GameRow], engine: str) -> str:
     """The page."""
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -75,7 +75,7 @@ _HEADS = (
 """The columns of the games and their classes; ``minor`` ones are left out on narrow screens."""
 
 
-def _games(rows: Sequence[Row]) -> str:
+def _games(rows: Sequence[GameRow]) -> str:
     body = []
     for row in rows:
         number = f'<a href="{escape(row.page)}">{row.number}</a>' if row.page else str(row.number)
@@ -100,12 +100,12 @@ def _result(score: int | None) -> str:
     return f"{'Black' if score > 0 else 'White'} +{abs(score)}"
 
 
-def _cost(row: Row, side: int) -> int:
+def _cost(row: GameRow, side: int) -> int:
     """What the costliest move of a side cost."""
     return int(row.worst[side].rpartition(" ")[2] or 0)
 
 
-def _players(listed: Sequence[Player]) -> str:
+def _players(listed: Sequence[PlayerRow]) -> str:
     body = [
         f'<tr><th scope="row">{escape(one.name)}</th><td>{one.games}</td><td class="minor">{one.choices}</td>'
         f"<td>{one.accuracy:.1f}&nbsp;%</td><td>{one.lost}</td>"

@@ -8,7 +8,7 @@ from desdaemon.protocol.games.formats import game_text
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.rules import PASS
 
-from .game import MARKS, GameAnalysis, Step, line_text, side_names
+from .game import MARKS, AnalyzedPly, GameAnalysis, line_text, side_names
 
 NOTE_FORMATS = ("sgf", "ggf", "pgn")
 _LINE_MOVES = 12
@@ -54,7 +54,7 @@ def _about(analysis: GameAnalysis) -> str:
     return "; ".join(parts)
 
 
-def _note(step: Step) -> str:
+def _note(step: AnalyzedPly) -> str:
     """``-30 exact?? G7 -2: G7 f7 E8``: the move's score and how sure it is, its mark, what was better, and the line."""
     if step.move == PASS or not step.choice:
         return ""

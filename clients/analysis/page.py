@@ -12,7 +12,7 @@ from urllib.parse import quote
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 
-from .game import GameAnalysis, Step, line_text, side_names
+from .game import AnalyzedPly, GameAnalysis, line_text, side_names
 from .page_script import SCRIPT
 from .page_style import STYLE
 from .pictures import board, graph
@@ -144,7 +144,7 @@ def _told_at(analysis: GameAnalysis, at: int) -> str:
     return _told(analysis.steps[at]) if at < len(analysis.steps) else _told_at_end(analysis)
 
 
-def _told(step: Step) -> str:
+def _told(step: AnalyzedPly) -> str:
     """What is said about the position before a move."""
     side = "Black" if step.position.black_to_move else "White"
     if step.move == PASS:

@@ -8,7 +8,7 @@ from desdaemon.protocol.othello.diagrams import DISC_RADIUS, SIZE, board_parts, 
 from desdaemon.protocol.othello.notation import Position, move_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
 
-from .game import GameAnalysis, Step
+from .game import AnalyzedPly, GameAnalysis
 
 WIDTH, HEIGHT = 760, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 16, 26
@@ -92,7 +92,7 @@ def _described(scores: list[int]) -> str:
     return f"Score before each move from Black's side: between {worst:+} and {best:+}, at the end {scores[-1]:+}"
 
 
-def _solved_from(steps: tuple[Step, ...]) -> int:
+def _solved_from(steps: tuple[AnalyzedPly, ...]) -> int:
     """The index of the first position from which on all are exact."""
     at = len(steps)
     while at and (steps[at - 1].sure in ("exact", "")):
@@ -100,7 +100,7 @@ def _solved_from(steps: tuple[Step, ...]) -> int:
     return at
 
 
-def _blot(step: Step, at: tuple[float, float]) -> str:
+def _blot(step: AnalyzedPly, at: tuple[float, float]) -> str:
     """Round for Black's mistakes, a square on its corner for White's."""
     black = step.position.black_to_move
     shape = '<circle r="5"/>' if black else '<path d="M0 -6.5L6.5 0L0 6.5L-6.5 0Z"/>'

@@ -23,7 +23,7 @@ _AT_ONCE = 32
 """Requests in flight; a server allows a client 64 by default."""
 
 
-class OwnDaemon:
+class ChildDaemon:
     """`desdaemon --protocol json` as a child, with options of its own; ended by `close`."""
 
     def __init__(self, options: Sequence[str] = (), groups: ProcessGroups = GROUPS) -> None:
@@ -74,7 +74,7 @@ class OwnDaemon:
         self._process.close()
 
 
-class Server:
+class RemoteDaemon:
     """A daemon that runs already."""
 
     def __init__(self, client: Client) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from desdaemon.protocol.othello.notation import move_text
 
-from .game import GRADES, MARKS, GameAnalysis, Step, Summary, line_text, side_names
+from .game import GRADES, MARKS, AnalyzedPly, GameAnalysis, PlayerSummary, line_text, side_names
 
 _HALF = 16
 """Columns of the graph on either side of an even game."""
@@ -53,7 +53,7 @@ def result_text(score: int | None) -> str:
     return f"{'Black' if score > 0 else 'White'} wins by {abs(score)}"
 
 
-def _row(step: Step, bar: str, most: int) -> str:
+def _row(step: AnalyzedPly, bar: str, most: int) -> str:
     name = move_text(step.move)
     black = step.position.black_to_move
     move = f"{step.number:4}  {'X' if black else 'O'} {name}"
@@ -82,7 +82,7 @@ def summary_lines(analysis: GameAnalysis) -> list[str]:
     return lines + [_summary(f"{name:{width}}", analysis.summary(black), analysis) for black, name in names.items()]
 
 
-def _summary(name: str, account: Summary, analysis: GameAnalysis) -> str:
+def _summary(name: str, account: PlayerSummary, analysis: GameAnalysis) -> str:
     grades = "  ".join(f"{account.grades[grade]:2}" for _, grade in GRADES)
     worst = ""
     if account.worst:

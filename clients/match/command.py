@@ -27,10 +27,10 @@ from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity, own_version
 from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file
 from .process_groups import ProcessGroups, StoppedBySignals
-from .referee import Finished, Terms
+from .referee import Finished, MatchTerms
 from .results.account import account
 from .results.journal import Journal
-from .results.report import Outcome, outcome, report
+from .results.report import MatchOutcome, outcome, report
 from .schedule import KINDS, Schedule
 from .time_control import TimeControl, parse_clock, parse_seconds
 from .workers import Ending, Match, Program, Setting
@@ -190,7 +190,7 @@ class _Asked(NamedTuple):
     protocols: list[str]
     names: list[str]
     controls: list[TimeControl]
-    terms: Terms
+    terms: MatchTerms
     concurrency: int
     sprt: tuple[float, float] | None
 
@@ -218,7 +218,7 @@ def _asked(options: argparse.Namespace) -> _Asked:
         protocols,
         _each(options.names, "--names", count) if options.names else [""] * count,
         _controls(options, count),
-        Terms(options.margin, parse_seconds(options.patience, "--patience") or 1e9, adjudicate=options.adjudicate),
+        MatchTerms(options.margin, parse_seconds(options.patience, "--patience") or 1e9, adjudicate=options.adjudicate),
         _concurrency(options.concurrency, commands),
         sprt,
     )
@@ -440,7 +440,7 @@ def _write(
         print_text(written + "\n" if options.json == "-" else text)
 
 
-def _file_games(found: Outcome) -> Iterator[FileGame]:
+def _file_games(found: MatchOutcome) -> Iterator[FileGame]:
     date = time.strftime("%Y-%m-%d")
     for number, game in sorted(found.games.items()):
         place = found.schedule.place(number)

@@ -17,7 +17,7 @@ from typing import IO, BinaryIO
 
 from desdaemon.protocol.errors import BadInput, quoted
 
-from .process_groups import GROUPS, SIGNALS_S, ProcessGroups, Stopped
+from .process_groups import GROUPS, SIGNALS_S, MatchStopped, ProcessGroups
 
 OWN = "self"
 """Stands for this program at the beginning of an engine's command line; it speaks GTP unless told otherwise."""
@@ -84,7 +84,7 @@ class EngineProcess:
             self._process = groups.start(command, subprocess.PIPE if quiet else None)
         except OSError as error:
             raise BadInput(f"engine {quoted(command_text(command))}: {error.strerror}: expected a program") from None
-        except Stopped:
+        except MatchStopped:
             raise EngineFault("crash", "not started: it is being stopped") from None
         self._log = log.open("ab") if log else None
         self._log_lock = threading.Lock()

@@ -23,7 +23,7 @@ ANSWER_S = 60.0
 _PROBE_S = 5.0
 
 
-class Player(ABC):
+class EngineClient(ABC):
     """A program and the game that it is told. Moves are told in order, forced passes too, and never its own."""
 
     def __init__(self, process: EngineProcess) -> None:
@@ -56,7 +56,7 @@ class Player(ABC):
         self.process.close()
 
 
-class GtpPlayer(Player):
+class GtpPlayer(EngineClient):
     """Go Text Protocol 2, without ids."""
 
     _ANSWER = re.compile(rb"(?:^|\n)>?([=?])\d*[ \t]*((?:[^\n]|\n(?!\r?\n))*)\n\r?\n")
@@ -79,7 +79,7 @@ class GtpPlayer(Player):
         return found[2].decode("utf-8", "replace").strip() if found[1] == b"=" else None
 
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """See `Player`."""
+        """See `EngineClient`."""
         if control.level >= 0:
             self.remarks.add("GTP has no word for a level; give it in the command line")
         self._ask("clear_board")
@@ -106,7 +106,7 @@ class GtpPlayer(Player):
                 raise BadInput(f"it refuses {line.split()[0]}: expected a program that can be given a board")
 
     def told(self, position: Position, move: int) -> None:
-        """See `Player`. A program that refuses passes makes them by itself."""
+        """See `EngineClient`. A program that refuses passes makes them by itself."""
         colour = _colour(position)
         if move != PASS:
             if self._ask(f"play {colour} {move_text(move)}") is None:
@@ -115,7 +115,7 @@ class GtpPlayer(Player):
             self._takes_passes = False
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """See `Player`."""
+        """See `EngineClient`."""
         colour = _colour(game.final)
         if watch.left < float("inf") and "time_left" in self._commands:
             left = max(0.0, watch.left) / 1000
@@ -130,7 +130,7 @@ class GtpPlayer(Player):
         return text, at
 
 
-class NBoardPlayer(Player):
+class NBoardPlayer(EngineClient):
     """NBoard's protocol: the whole game is told before each move.
 
     Some programs give their name at once, some with the first depth, some never: an answered ping is what a start
@@ -157,7 +157,7 @@ class NBoardPlayer(Player):
             self.name = names[-1].decode("utf-8", "replace")
 
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """See `Player`."""
+        """See `EngineClient`."""
         if control.move:
             self.remarks.add("NBoard has no word for a time a move; give it in the command line")
         self._control = control
@@ -168,10 +168,10 @@ class NBoardPlayer(Player):
         self._ping(ANSWER_S)
 
     def told(self, position: Position, move: int) -> None:
-        """See `Player`."""
+        """See `EngineClient`."""
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """See `Player`."""
+        """See `EngineClient`."""
         clock = ClockTerms(self._control.main, self._control.increment)
         text = ggf_text(game._replace(black_clock=clock, white_clock=clock), "")
         self.process.send(f"set game {text}")
@@ -182,7 +182,7 @@ class NBoardPlayer(Player):
         return found[1].decode("utf-8", "replace"), at
 
 
-class TextPlayer(Player):
+class TextPlayer(EngineClient):
     """The dialogue of Edax. It plays its own moves by itself."""
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
@@ -194,7 +194,7 @@ class TextPlayer(Player):
         process.send("mode 3", "ponder off")
 
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """See `Player`."""
+        """See `EngineClient`."""
         if control.increment:
             self.remarks.add("the text dialogue has no word for an increment; it is told the main time alone")
         if control.level >= 0:
@@ -206,11 +206,11 @@ class TextPlayer(Player):
         self.process.send(f"setboard {board_text(initial)}")
 
     def told(self, position: Position, move: int) -> None:
-        """See `Player`."""
+        """See `EngineClient`."""
         self.process.send(f"play {move_text(move)}")
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """See `Player`."""
+        """See `EngineClient`."""
         self.process.forget()
         self.process.send("go")
         found, at = self.process.until(self._MOVE, seconds)
@@ -228,7 +228,9 @@ def _colour(position: Position) -> str:
     return "black" if position.black_to_move else "white"
 
 
-def start_player(command: list[str], protocol: str, log: Path | None = None, groups: ProcessGroups = GROUPS) -> Player:
+def start_player(
+    command: list[str], protocol: str, log: Path | None = None, groups: ProcessGroups = GROUPS
+) -> EngineClient:
     """Start a program that speaks a protocol of `PLAYERS`; raises `EngineFault`, `BadInput`."""
     process = EngineProcess(command, log, groups=groups)
     try:

@@ -39,7 +39,7 @@ begins does not end the wait.
 _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", _GUARD)
 
 
-class Stopped(Exception):
+class MatchStopped(Exception):
     """No program is started any more."""
 
 
@@ -59,10 +59,10 @@ class ProcessGroups:
         return self._stopped
 
     def start(self, command: Sequence[str], error: IO[bytes] | int | None) -> subprocess.Popen[bytes]:
-        """Start a program with pipes for its input and output; raises `OSError`, and `Stopped` after `stop`."""
+        """Start a program with pipes for its input and output; raises `OSError`, and `MatchStopped` after `stop`."""
         with self._lock:
             if self._stopped:
-                raise Stopped
+                raise MatchStopped
             if self._guard is None:
                 self._guard = subprocess.Popen(
                     _GUARD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True

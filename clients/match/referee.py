@@ -16,7 +16,7 @@ from desdaemon.protocol.othello.notation import Position, illegal_move, moves_te
 from desdaemon.protocol.othello.rules import PASS
 
 from .engine_process import EngineFault
-from .engine_protocols import Player
+from .engine_protocols import EngineClient
 from .time_control import Stopwatch, TimeControl
 
 ENDINGS = ("played", "adjudicated", "resigned", "illegal", "time", "answer", "hang", "crash")
@@ -28,7 +28,7 @@ MOST_SOLVED = 10
 """Empty squares that `solve` takes a second or two for."""
 
 
-class Terms(NamedTuple):
+class MatchTerms(NamedTuple):
     """What a match's games have in common.
 
     ``margin`` is what a move may be late, ``patience`` how long a side without a limit may think and how long a late
@@ -61,7 +61,10 @@ class Finished(NamedTuple):
 
 
 def play_game(
-    players: tuple[Player, Player], opening: GameRecord, controls: tuple[TimeControl, TimeControl], terms: Terms
+    players: tuple[EngineClient, EngineClient],
+    opening: GameRecord,
+    controls: tuple[TimeControl, TimeControl],
+    terms: MatchTerms,
 ) -> Finished:
     """A game from the end of an opening; players and controls are Black's and White's. The players stay as they are."""
     watches = tuple(Stopwatch(control, terms.margin) for control in controls)
@@ -108,7 +111,7 @@ def play_game(
     return finished("played", -1, "")
 
 
-def _chosen(player: Player, record: GameRecord, watch: Stopwatch, terms: Terms) -> tuple[str, float]:
+def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
     """What a player answers and the ms it took, asked for only as long as there is hope."""
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.lateness

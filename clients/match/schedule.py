@@ -9,7 +9,7 @@ KINDS = ("round-robin", "gauntlet")
 """Each program against each other one, or the first against all others."""
 
 
-class Place(NamedTuple):
+class ScheduledGame(NamedTuple):
     """A game's place: its pairing, its number there, the programs that are Black and White, and its opening."""
 
     pairing: int
@@ -55,7 +55,7 @@ class Schedule(NamedTuple):
             if self.place(number).within < self.games:
                 yield number
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> ScheduledGame:
         """The place of a game."""
         pairings = self.pairings
         pair, second = divmod(number, 2)
@@ -63,4 +63,4 @@ class Schedule(NamedTuple):
         black, white = pairings[pairing]
         if second:
             black, white = white, black
-        return Place(pairing, 2 * turn + second, black, white, turn % self.openings)
+        return ScheduledGame(pairing, 2 * turn + second, black, white, turn % self.openings)

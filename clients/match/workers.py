@@ -13,12 +13,12 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
 
 from .engine_process import EngineFault, command_text
-from .engine_protocols import START_S, Player, start_player
+from .engine_protocols import START_S, EngineClient, start_player
 from .process_groups import SIGNALS_S, ProcessGroups
-from .referee import Finished, Terms, play_game
+from .referee import Finished, MatchTerms, play_game
 from .results import statistics
 from .results.journal import Journal
-from .results.scores import Tally, failed_program, pairing_tallies, standings
+from .results.scores import PairingScore, failed_program, pairing_tallies, standings
 from .schedule import Schedule
 from .time_control import TimeControl
 
@@ -43,7 +43,7 @@ class Setting(NamedTuple):
     programs: list[Program]
     schedule: Schedule
     openings: list[GameRecord]
-    terms: Terms
+    terms: MatchTerms
     concurrency: int
     sprt: tuple[float, float] | None
     log: Path | None
@@ -60,7 +60,7 @@ class Ending(NamedTuple):
     message: str = ""
 
 
-def sequential(setting: Setting, tallies: list[Tally]) -> statistics.Sequential | None:
+def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequential | None:
     """Where the sequential test stands, if one was asked for."""
     return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
@@ -80,7 +80,7 @@ class Match:
         self._begun = time.monotonic()
         self._workers: list[threading.Thread] = []
         self._names: dict[int, str] = {}
-        self._tallies: list[Tally] = []
+        self._tallies: list[PairingScore] = []
         for number, game in journal.games.items():
             self._changed_name(number, game)
 
@@ -174,7 +174,7 @@ class Match:
 
     def _work(self, worker: int) -> None:
         """Play games with programs of one's own until there are none left."""
-        players: dict[int, Player] = {}
+        players: dict[int, EngineClient] = {}
         try:
             while not self._stopping.is_set():
                 try:
@@ -206,7 +206,7 @@ class Match:
                 self._end(player)
             self._done.put(None)
 
-    def _start(self, program: int, worker: int) -> Player:
+    def _start(self, program: int, worker: int) -> EngineClient:
         setting = self._setting
         command, protocol, name, _ = setting.programs[program]
         log = setting.log / f"{program + 1}-{worker + 1}.log" if setting.log else None
@@ -224,7 +224,7 @@ class Match:
         player.alias = name
         return player
 
-    def _end(self, player: Player) -> None:
+    def _end(self, player: EngineClient) -> None:
         for remark in sorted(player.remarks):
             self._remark(f"{player.title}: {remark}")
         player.close()

@@ -6,6 +6,6 @@ when it is made. Programs that share one engine with others ask a daemon instead
 
 from .board import BLACK, WHITE, Board
 from .engine import Engine
-from .results import Analysis, BookEntry, BookMove, Line, Score
+from .results import Analysis, BookEntry, BookMove, MoveLine, Score
 
-__all__ = ["BLACK", "WHITE", "Analysis", "Board", "BookEntry", "BookMove", "Engine", "Line", "Score"]
+__all__ = ["BLACK", "WHITE", "Analysis", "Board", "BookEntry", "BookMove", "Engine", "MoveLine", "Score"]

@@ -14,7 +14,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move
 
 from .board import Board
-from .results import Analysis, BookEntry, BookMove, Line, Score
+from .results import Analysis, BookEntry, BookMove, MoveLine, Score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -331,7 +331,7 @@ def _analysis(board: Board, lines: Iterable[FoundLine], nodes: int, ms: float, c
     found = []
     for line in lines:
         found.append(
-            Line(
+            MoveLine(
                 _name(line.move),
                 Score(line.score, board.side),
                 line.lower,

@@ -37,7 +37,7 @@ class Score(NamedTuple):
         return f"{self.discs:+g} for {self.side}"
 
 
-class Line(NamedTuple):
+class MoveLine(NamedTuple):
     """A move and what is known of it, all scores seen from the side that plays it.
 
     ``lower`` and ``upper`` bound the score; ``depth`` in plies and ``selectivity`` in percent say how it was searched
@@ -68,13 +68,13 @@ class Analysis(NamedTuple):
     """
 
     board: Board
-    lines: tuple[Line, ...]
+    lines: tuple[MoveLine, ...]
     nodes: int
     time_s: float
     complete: bool
 
     @property
-    def best(self) -> Line | None:
+    def best(self) -> MoveLine | None:
         """The best move, None where the game is over."""
         return self.lines[0] if self.lines else None
 

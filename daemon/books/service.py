@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.search.loader import Abandoned
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 from .jobs import Job, Jobs, Result
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from desdaemon.books.commands.context import Run
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.protocol.commands.book import BookCommand, BookValues
-    from desdaemon.search.loader import Engine
+    from desdaemon.search.loader import LoadedEngine
     from desdaemon.search.scheduler import Scheduler
 
     from .files import Files
@@ -65,11 +65,11 @@ class Caller(NamedTuple):
     """
 
     client: str
-    settings: Settings
+    settings: SessionSettings
     initial: Position = START
     moves: tuple[int, ...] = ()
     remote: bool = False
-    engine: Callable[[], Engine] | None = None
+    engine: Callable[[], LoadedEngine] | None = None
     show: Callable[[str], None] | None = None
     counted: Callable[[], bool] | None = None
 
@@ -180,7 +180,7 @@ class Books:
             raise NoBook
         return book
 
-    def prepare(self, path: str, settings: Settings, on_note: Callable[[str], None]) -> None:
+    def prepare(self, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
         """Begin to open a file on a thread of its own; ``on_note`` is told what there is to remark, or why it fails."""
         from desdaemon.protocol.commands.book import BY_NAME
 
@@ -345,7 +345,7 @@ class Books:
         book = self.book
         return line(book, player, opponent) if book is not None else []
 
-    def choose(self, player: int, opponent: int, settings: Settings) -> BookMove | None:
+    def choose(self, player: int, opponent: int, settings: SessionSettings) -> BookMove | None:
         """A move of the book by the options of ``settings``; None when the book is not to be followed here."""
         from desdaemon.book.choose import choose
 
@@ -446,7 +446,7 @@ class Books:
         if opened is not None and opened.store is not None:
             opened.store.commit()
 
-    def _limit_memory(self, settings: Settings) -> None:
+    def _limit_memory(self, settings: SessionSettings) -> None:
         """Follow the option `book-memory`."""
         from desdaemon.book.storage.arena import ARENA
 
@@ -526,7 +526,7 @@ class Books:
             return self._weights[eval_file]
 
 
-def choice_settings(settings: Settings) -> ChoiceSettings:
+def choice_settings(settings: SessionSettings) -> ChoiceSettings:
     """How a dialogue's options want moves of the book to be chosen."""
     from desdaemon.book.choose import Choice
     from desdaemon.book.choose import Settings as ChoiceSettings

@@ -14,7 +14,7 @@ from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import KnownLines, read_line
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden
 
 from .files import Forbidden
@@ -50,7 +50,7 @@ class BookOperations:
     """See the module."""
 
     def __init__(
-        self, books: Books, jobs: Jobs, settings: Settings, texts: Texts, health: Health, hidden: Hidden
+        self, books: Books, jobs: Jobs, settings: SessionSettings, texts: Texts, health: Health, hidden: Hidden
     ) -> None:
         """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
         self.books = books

@@ -20,7 +20,7 @@ from desdaemon.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 SECTIONS = (*PROTOCOLS, "serve")
 
@@ -39,7 +39,7 @@ def shown_path() -> str:
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
-def configure(settings: Settings, path: str, section: str) -> tuple[set[str], list[str]]:
+def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
     """Set the options of the file, those of the table ``section`` last.
 
     Returns the names that were set, and warnings (unknown names).
@@ -68,7 +68,7 @@ def configure(settings: Settings, path: str, section: str) -> tuple[set[str], li
     return names, warnings
 
 
-def _set(settings: Settings, name: str, value: object, where: str) -> list[str]:
+def _set(settings: SessionSettings, name: str, value: object, where: str) -> list[str]:
     """Set one option; a warning where there is none of that name. Raises `BadInput`."""
     option = find_option(name)
     if option is None:

@@ -66,9 +66,9 @@ def _dialogue(asked: argparse.Namespace) -> int:
     """As the text protocol's command, whose lines come one by one and can be interrupted."""
     from desdaemon.dialects.stdio import carry_out
     from desdaemon.search.loader import EngineSource, build_engine
-    from desdaemon.session.settings import Settings
+    from desdaemon.session.settings import SessionSettings
 
-    return carry_out(Settings(), EngineSource(build_engine), f"count {asked.what} {asked.depth}")
+    return carry_out(SessionSettings(), EngineSource(build_engine), f"count {asked.what} {asked.depth}")
 
 
 def _positions(asked: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from desdaemon.protocol.dialects.edax import Verdict
+from desdaemon.protocol.dialects.edax import MoveVerdict
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.rules import PASS
@@ -24,7 +24,7 @@ class _Value(NamedTuple):
     full: bool
 
 
-def verdicts(session: Session, plies: int) -> Iterator[Verdict]:
+def verdicts(session: Session, plies: int) -> Iterator[MoveVerdict]:
     """A verdict on each of the last ``plies`` moves that was not a pass, the last move first.
 
     A stop ends the walk; the move it came in is left out.
@@ -50,10 +50,10 @@ def verdicts(session: Session, plies: int) -> Iterator[Verdict]:
             yield verdict
 
 
-def _judge(session: Session, before: Position, move: int, played: _Value, ply: int) -> tuple[Verdict, _Value]:
+def _judge(session: Session, before: Position, move: int, played: _Value, ply: int) -> tuple[MoveVerdict, _Value]:
     limits = session.limits(before)
     others = before.moves & ~_equivalents(before, move)
-    verdict = Verdict(
+    verdict = MoveVerdict(
         ply=ply,
         depth=limits.depth,
         selectivity=limits.selectivity,

@@ -18,7 +18,7 @@ from desdaemon.protocol.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
-    from desdaemon.session.interrupt import Search
+    from desdaemon.session.interrupt import StoppableSearch
 
 MOST_EMPTIES = 30
 """Squares left at most for what has to be read to the end of the game."""
@@ -36,14 +36,14 @@ def carry_out(text: TextDialect, argument: str) -> None:
     if len(words) - 1 != len(command.parameters.split()):
         raise BadInput(f"base {quoted(argument)}: expected base {command.name} {command.parameters}")
     with text.session.interrupt.searching(bounded=True) as search:
-        _HANDLERS[name](_Work(text, search), words[1:])
+        _HANDLERS[name](_BaseCheck(text, search), words[1:])
 
 
-class _Work(NamedTuple):
+class _BaseCheck(NamedTuple):
     """The dialogue, and what a stop ends."""
 
     text: TextDialect
-    search: Search
+    search: StoppableSearch
 
     def games(self, path: str) -> Iterator[FileGame]:
         """The games of a file until a stop; bad ones are named and passed over."""
@@ -57,12 +57,12 @@ class _Work(NamedTuple):
         self.text.say(f"{count} {what} written to {path}")
 
 
-def _convert(work: _Work, words: list[str]) -> None:
+def _convert(work: _BaseCheck, words: list[str]) -> None:
     source, target = words
     work.say_written(write_games(target, list(work.games(source)), append=True), "games", target)
 
 
-def _unique(work: _Work, words: list[str]) -> None:
+def _unique(work: _BaseCheck, words: list[str]) -> None:
     source, target = words
     known: set[tuple[Position, bytes]] = set()
     games = []
@@ -81,15 +81,15 @@ def _image(record: GameRecord, symmetry: int) -> tuple[Position, bytes]:
     return Position(rules.transform(player, symmetry), rules.transform(opponent, symmetry), black), moves
 
 
-def _problem(work: _Work, words: list[str]) -> None:
+def _problem(work: _BaseCheck, words: list[str]) -> None:
     _write_positions(work, words, lambda position: f"{board_text(position)};")
 
 
-def _to_fen(work: _Work, words: list[str]) -> None:
+def _to_fen(work: _BaseCheck, words: list[str]) -> None:
     _write_positions(work, words, fen_text)
 
 
-def _write_positions(work: _Work, words: list[str], line: Callable[[Position], str]) -> None:
+def _write_positions(work: _BaseCheck, words: list[str], line: Callable[[Position], str]) -> None:
     source, count, target = words
     empties = number_within("base, empties", count, 0, 60)
     known: set[tuple[int, int]] = set()
@@ -116,7 +116,7 @@ def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
         position = position.after(played.move)
 
 
-class _Verdict(NamedTuple):
+class _EndgameErrors(NamedTuple):
     """What the end of a game is worth: moves looked at, those that lost discs, and the discs they lost."""
 
     moves: int = 0
@@ -124,17 +124,17 @@ class _Verdict(NamedTuple):
     discs: int = 0
 
 
-def _check(work: _Work, words: list[str]) -> None:
+def _check(work: _BaseCheck, words: list[str]) -> None:
     source, count = words
     empties = number_within("base check, empties", count, 1, MOST_EMPTIES)
-    total, games, wrong = _Verdict(), 0, 0
+    total, games, wrong = _EndgameErrors(), 0, 0
     for game in work.games(source):
         found, _ = _judged(work, game.record, empties)
         if work.search.stopped:
             break
         games += 1
         wrong += found.mistakes > 0
-        total = _Verdict(*(a + b for a, b in zip(total, found, strict=True)))
+        total = _EndgameErrors(*(a + b for a, b in zip(total, found, strict=True)))
         if found.mistakes:
             work.text.say(f"game {game.number}: {found.mistakes} of {found.moves} moves lost {found.discs} discs")
     work.text.say(
@@ -142,7 +142,7 @@ def _check(work: _Work, words: list[str]) -> None:
     )
 
 
-def _correct(work: _Work, words: list[str]) -> None:
+def _correct(work: _BaseCheck, words: list[str]) -> None:
     source, count = words
     empties = number_within("base correct, empties", count, 1, MOST_EMPTIES)
     corrected = 0
@@ -158,7 +158,7 @@ def _correct(work: _Work, words: list[str]) -> None:
     work.text.say(f"{corrected} games corrected in {source}")
 
 
-def _judged(work: _Work, record: GameRecord, empties: int) -> tuple[_Verdict, GameRecord]:
+def _judged(work: _BaseCheck, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
     """The mistakes among the last moves of a game, and the game with the best play from the first of them on."""
     moves = mistakes = discs = 0
     kept: tuple[PlayedMove, ...] | None = None
@@ -177,13 +177,13 @@ def _judged(work: _Work, record: GameRecord, empties: int) -> tuple[_Verdict, Ga
             kept = record.moves[:number] if kept is None else kept
         best = worth if after.must_pass else -worth
         if work.search.stopped:
-            return _Verdict(), record
+            return _EndgameErrors(), record
     if kept is None:
-        return _Verdict(moves, mistakes, discs), record
-    return _Verdict(moves, mistakes, discs), _finished(work, record._replace(moves=kept), exact=True)
+        return _EndgameErrors(moves, mistakes, discs), record
+    return _EndgameErrors(moves, mistakes, discs), _finished(work, record._replace(moves=kept), exact=True)
 
 
-def _solved(work: _Work, position: Position) -> int:
+def _solved(work: _BaseCheck, position: Position) -> int:
     """The exact score for the side to move."""
     from desdaemon.engine.limits import Limits
 
@@ -193,7 +193,7 @@ def _solved(work: _Work, position: Position) -> int:
     return result.lines[0].score
 
 
-def _complete(work: _Work, words: list[str]) -> None:
+def _complete(work: _BaseCheck, words: list[str]) -> None:
     (source,) = words
     completed = 0
 
@@ -208,7 +208,7 @@ def _complete(work: _Work, words: list[str]) -> None:
     work.text.say(f"{completed} games completed in {source}")
 
 
-def _finished(work: _Work, record: GameRecord, exact: bool) -> GameRecord:
+def _finished(work: _BaseCheck, record: GameRecord, exact: bool) -> GameRecord:
     """The game played on to its end, at the level of the options or ``exact``."""
     from desdaemon.engine.limits import Limits
 
@@ -224,7 +224,7 @@ def _finished(work: _Work, record: GameRecord, exact: bool) -> GameRecord:
     return record._replace(moves=tuple(moves))
 
 
-def _rewrite(work: _Work, path: str, games: Iterable[FileGame]) -> None:
+def _rewrite(work: _BaseCheck, path: str, games: Iterable[FileGame]) -> None:
     """Replace a file, unless a stop comes or a game in it cannot be read: that one would be lost."""
     for _ in read_games(path):
         pass
@@ -234,13 +234,13 @@ def _rewrite(work: _Work, path: str, games: Iterable[FileGame]) -> None:
     write_games(path, changed)
 
 
-def _compare(work: _Work, words: list[str]) -> None:
+def _compare(work: _BaseCheck, words: list[str]) -> None:
     first, second = ({_image(game.record, 0) for game in work.games(path)} for path in words)
     work.text.say(f"{len(first - second)} only in {words[0]}, {len(second - first)} only in {words[1]}")
     work.text.say(f"{len(first & second)} in both")
 
 
-_HANDLERS: dict[str, Callable[[_Work, list[str]], None]] = {
+_HANDLERS: dict[str, Callable[[_BaseCheck, list[str]], None]] = {
     "convert": _convert,
     "unique": _unique,
     "problem": _problem,

@@ -33,7 +33,7 @@ _TESTS = (
 _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0..5", "path": "FILE", "text": "TEXT"}
 
 
-class Entry(NamedTuple):
+class HelpEntry(NamedTuple):
     """What is explained, and the explanation, which begins ``column`` characters from the left."""
 
     head: str
@@ -41,11 +41,11 @@ class Entry(NamedTuple):
     column: int = COLUMN
 
 
-Page = list[Entry | str]
+HelpPage = list[HelpEntry | str]
 """Entries, and lines between them as they are."""
 
 
-def laid_out(page: Iterable[Entry | str], width: int = 0) -> list[str]:
+def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
     """The lines of a page, no longer than ``width``; 0 does not break any."""
     lines: list[str] = []
     for item in page:
@@ -85,54 +85,54 @@ def terminal_width() -> int:
 # The pages
 
 
-def command_page() -> Page:
+def command_page() -> HelpPage:
     """An entry for each command of the text protocol."""
     return [
         "Commands:",
         *map(_command_entry, COMMANDS),
-        Entry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."),
-        Entry("{...}", "Go on with one JSON object a line, of which this is the first."),
+        HelpEntry("<move>", "Play a move: a square such as D3, or pa, ps, pass, @@@@, p@@@ for a pass."),
+        HelpEntry("{...}", "Go on with one JSON object a line, of which this is the first."),
     ]
 
 
-def option_page() -> Page:
+def option_page() -> HelpPage:
     """An entry for each option, those that change nothing last."""
-    page: Page = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
+    page: HelpPage = ["Options: -NAME VALUE on the command line, NAME VALUE or NAME as a command"]
     page += [_option_entry(option) for option in OPTIONS if not option.idle]
     idle = ", ".join(option.name for option in OPTIONS if option.idle)
-    return [*page, "", "Accepted without any effect:", Entry("", idle, 2)]
+    return [*page, "", "Accepted without any effect:", HelpEntry("", idle, 2)]
 
 
-def book_page() -> Page:
+def book_page() -> HelpPage:
     """An entry for each book command."""
     from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
-    page: Page = ["Book Commands:"]
+    page: HelpPage = ["Book Commands:"]
     for command in BOOK_COMMANDS:
         aliases = f" ({', '.join(command.aliases)})" if command.aliases else ""
-        page += [Entry(f"book {command.usage}{aliases}", command.help, 8)]
+        page += [HelpEntry(f"book {command.usage}{aliases}", command.help, 8)]
     return page
 
 
-def base_page() -> Page:
+def base_page() -> HelpPage:
     """An entry for each command on files of games."""
     return ["Game DataBase:", *(_base_entry(command) for command in BASE_COMMANDS)]
 
 
-def test_page() -> Page:
+def test_page() -> HelpPage:
     """The commands that test, measure and count."""
     return ["Tests:", *(_command_entry(command) for command in COMMANDS if command.name in _TESTS)]
 
 
-def program_page() -> Page:
+def program_page() -> HelpPage:
     """An entry for each sub-command of the command line."""
     from desdaemon.command_line.sub_commands import SUB_COMMANDS
 
-    page: Page = ["Programs, each with a --help of its own:"]
-    return [*page, *(Entry(f"desdaemon {command.name}", f"{command.help}") for command in SUB_COMMANDS)]
+    page: HelpPage = ["Programs, each with a --help of its own:"]
+    return [*page, *(HelpEntry(f"desdaemon {command.name}", f"{command.help}") for command in SUB_COMMANDS)]
 
 
-PAGES: dict[str, Callable[[], Page]] = {
+PAGES: dict[str, Callable[[], HelpPage]] = {
     "commands": command_page,
     "options": option_page,
     "book": book_page,
@@ -141,7 +141,7 @@ PAGES: dict[str, Callable[[], Page]] = {
 }
 
 
-def topic(text: str) -> list[Page]:
+def topic(text: str) -> list[HelpPage]:
     """The pages about a topic: all for none, one by its name, or what is known of a command or option.
 
     Raises `BadInput` where there is nothing of that name.
@@ -160,15 +160,15 @@ def topic(text: str) -> list[Page]:
     return [_named(text)]
 
 
-def _named(name: str) -> Page:
+def _named(name: str) -> HelpPage:
     """The entries of the command, the option and the program of that name."""
     from desdaemon.command_line.sub_commands import SUB_COMMANDS
 
     command, option = find_command(name.lower()), find_option(name.lstrip("-"))
-    page: Page = [_command_entry(command)] if command else []
+    page: HelpPage = [_command_entry(command)] if command else []
     page += [_option_entry(option)] if option else []
     known = {name.lower(), command.name if command else ""}
-    page += [Entry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in known]
+    page += [HelpEntry(f"desdaemon {program.name}", program.help) for program in SUB_COMMANDS if program.name in known]
     if not page:
         names = [*PAGES, *(command.name for command in COMMANDS), *(option.name for option in OPTIONS)]
         near = did_you_mean(name.lstrip("-"), [*names, *(program.name for program in SUB_COMMANDS)])
@@ -179,21 +179,21 @@ def _named(name: str) -> Page:
     return page
 
 
-def _book_command(name: str) -> Page:
+def _book_command(name: str) -> HelpPage:
     from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command
 
     command = find_book_command(name)
     if command is None:
         near = did_you_mean(name, [command.name for command in BOOK_COMMANDS])
         raise BadInput(f"help book {quoted(name)}: expected one that help book lists{near}")
-    page: Page = [Entry(f"book {command.usage}", command.help, 8)]
+    page: HelpPage = [HelpEntry(f"book {command.usage}", command.help, 8)]
     for parameter in command.parameters:
         unless = f", {parameter.default} unless given" if parameter.default is not None else ""
-        page.append(Entry(f"    {parameter.name}", f"{parameter.help} Expected: {parameter.expected}{unless}.", 24))
+        page.append(HelpEntry(f"    {parameter.name}", f"{parameter.help} Expected: {parameter.expected}{unless}.", 24))
     return page
 
 
-def _base_command(name: str) -> Page:
+def _base_command(name: str) -> HelpPage:
     command = next((command for command in BASE_COMMANDS if command.name == name), None)
     if command is None:
         near = did_you_mean(name, [command.name for command in BASE_COMMANDS])
@@ -201,16 +201,16 @@ def _base_command(name: str) -> Page:
     return [_base_entry(command)]
 
 
-def _command_entry(command: Command) -> Entry:
-    return Entry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
+def _command_entry(command: Command) -> HelpEntry:
+    return HelpEntry(f"{', '.join((command.name, *command.aliases))} {command.parameters}".rstrip(), command.help)
 
 
-def _base_entry(command: Command) -> Entry:
-    return Entry(f"base {command.name} {command.parameters}", command.help)
+def _base_entry(command: Command) -> HelpEntry:
+    return HelpEntry(f"base {command.name} {command.parameters}", command.help)
 
 
-def _option_entry(option: Option) -> Entry:
-    return Entry(f"{', '.join((option.name, *option.aliases))} {values(option)}".rstrip(), option.help)
+def _option_entry(option: Option) -> HelpEntry:
+    return HelpEntry(f"{', '.join((option.name, *option.aliases))} {values(option)}".rstrip(), option.help)
 
 
 def values(option: Option) -> str:

@@ -14,7 +14,7 @@ from desdaemon.protocol.othello.rules import PASS
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
-    from desdaemon.session.interrupt import Search
+    from desdaemon.session.interrupt import StoppableSearch
 
 SEEK_S = 10.0
 """How long `seek` looks before it gives up."""
@@ -106,7 +106,7 @@ def _last_moves(initial: Position, target: Position) -> Iterator[int]:
 class _Seeker:
     """Looks for a line to a board, deepest first, moves that leave the most squares as they have to be first."""
 
-    def __init__(self, target: Position, search: Search, tell: Callable[[str], None]) -> None:
+    def __init__(self, target: Position, search: StoppableSearch, tell: Callable[[str], None]) -> None:
         self._target = target
         self._occupied = target.player | target.opponent
         self._search = search

@@ -20,13 +20,13 @@ from .search import SearchTable
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
-    from desdaemon.session.interrupt import Search
+    from desdaemon.session.interrupt import StoppableSearch
 
 LONGEST_LINE = 65_536
 STANDARD_INPUT = ("-", "/dev/stdin")
 
 
-class _Tally:
+class _ProblemTally:
     """How the answers compare with the scores listed, over all problems."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
     `EngineFailure` and `Abandoned`.
     """
     verbose = text.session.settings.verbose
-    tally = _Tally()
+    tally = _ProblemTally()
     begun, cpu_begun = time.monotonic(), time.process_time()
     with ExitStack() as stack:
         file = stack.enter_context(_opened(path))
@@ -124,7 +124,7 @@ def _skip_line(file: IO[bytes]) -> None:
         pass
 
 
-def _solve(text: TextDialect, problem: Problem, tally: _Tally, search: Search) -> bool:
+def _solve(text: TextDialect, problem: Problem, tally: _ProblemTally, search: StoppableSearch) -> bool:
     """Solve a problem and show it; whether the answer is not the one listed."""
     session, position = text.session, problem.position
     tally.positions += 1
@@ -138,7 +138,7 @@ def _solve(text: TextDialect, problem: Problem, tally: _Tally, search: Search) -
     if position.over:
         score = rules.final_score(position.player, position.opponent)
         fault = tally.check(problem, PASS, score)
-        row = edax.Row(position.empties, 100, edax.EXACT, score, 0, 0, (), position.black_to_move)
+        row = edax.SearchRow(position.empties, 100, edax.EXACT, score, 0, 0, (), position.black_to_move)
         table.row(row, "" if detailed else fault)
     else:
         session.engine(search).searcher.clear()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_HINTS = 60
 
 
-def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.Row:
+def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.SearchRow:
     """A line of a search as a row of the table."""
     if not complete and not line.exact:
         bound = edax.UNFINISHED
@@ -30,14 +30,16 @@ def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.R
         bound = edax.AT_MOST
     else:
         bound = edax.EXACT
-    return edax.Row(line.depth, line.selectivity, bound, line.score, line.time_ms, line.nodes, line.pv, black_to_move)
+    return edax.SearchRow(
+        line.depth, line.selectivity, bound, line.score, line.time_ms, line.nodes, line.pv, black_to_move
+    )
 
 
 class SearchTable:
     """Prints the lines of a search as they come, as far as the verbosity asks for."""
 
     def __init__(
-        self, text: TextDialect, black_to_move: bool, form: Callable[[edax.Row, int], str] = edax.table_line
+        self, text: TextDialect, black_to_move: bool, form: Callable[[edax.SearchRow, int], str] = edax.table_line
     ) -> None:
         """``form`` makes a line of a row and the width of the table."""
         self._text = text
@@ -79,7 +81,7 @@ class SearchTable:
         nodes, ms = self._spent.get(index, (line.nodes, line.time_ms))
         return line._replace(nodes=nodes, time_ms=ms)
 
-    def row(self, row: edax.Row, note: str = "") -> None:
+    def row(self, row: edax.SearchRow, note: str = "") -> None:
         """Print a row, and a remark behind it."""
         line = self._form(row, self._settings.width)
         self._text.say(f"{line} {note}" if note else line)

@@ -34,17 +34,19 @@ class SearchLog:
         except (OSError, ValueError):
             self._file.close()
 
-    def begin(self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None) -> Entry:
+    def begin(
+        self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
+    ) -> LoggedSearch:
         """A search of ``position`` begins; what the entry hears of it goes on to ``progress`` and ``attempts``."""
         percent = f"@{limits.selectivity}%" if limits.selectivity < 100 else ""
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
         self.write(f"\n{board_text(position)}; depth {limits.depth}{percent}{bounds and f', {bounds}'}")
         self.write(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
-        return Entry(self, position.black_to_move, progress, attempts)
+        return LoggedSearch(self, position.black_to_move, progress, attempts)
 
 
-class Entry:
+class LoggedSearch:
     """A search that is being written down."""
 
     def __init__(

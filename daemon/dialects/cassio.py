@@ -14,32 +14,32 @@ from typing import TYPE_CHECKING
 from desdaemon import __version__
 from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
 from desdaemon.protocol.dialects import cassio
-from desdaemon.protocol.dialects.cassio import Task
+from desdaemon.protocol.dialects.cassio import CassioTask
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.session import Session
 
-from .dialogue import Item, LineDialect, Source
-from .interrupt_listener import Listener
-from .output import Output
+from .dialogue import InputLine, LineDialect, LineSource
+from .interrupt_listener import InputListener
+from .output import DialogueOutput
 from .protocols import Spoken
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line, Result
-    from desdaemon.session.interrupt import Search
+    from desdaemon.session.interrupt import StoppableSearch
 
 READY = "ready."
 
 
-class CassioListener(Listener):
+class CassioListener(InputListener):
     """Cassio: ``stop`` and ``quit`` end the search that another line may be waiting for."""
 
     strict = False
     scripted = False
 
     def hear(self, number: int, line: str) -> bool:
-        """See `Listener`."""
+        """See `InputListener`."""
         command = cassio.split_line(line)[0]
         if command in ("stop", "quit"):
             self.interrupt.stop(number, abandon=command == "quit")
@@ -49,7 +49,7 @@ class CassioListener(Listener):
 class CassioDialect(LineDialect):
     """A dialogue with Cassio."""
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._running: _Running | None = None
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class CassioDialect(LineDialect):
         with self._lock:
             super().say(*lines)
 
-    def run(self, source: Source, first: Item | None = None) -> int:
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `Dialect`."""
         status = super().run(source, first)
         self._wait()
@@ -150,11 +150,11 @@ class CassioDialect(LineDialect):
         self.say("bye bye.")
         self.leaving = 0
 
-    def _search(self, task: Task) -> None:
+    def _search(self, task: CassioTask) -> None:
         self._running = _Running()
         self._running.start(lambda: self._work(task))
 
-    def _work(self, task: Task) -> None:
+    def _work(self, task: CassioTask) -> None:
         """Search and answer; on a thread of its own."""
         from desdaemon.engine.limits import Limits
         from desdaemon.session.clock import is_bounded
@@ -224,7 +224,7 @@ class _Running:
     """A search on a thread of its own; ``search`` is what a stop ends, once it has begun."""
 
     def __init__(self) -> None:
-        self.search: Search | None = None
+        self.search: StoppableSearch | None = None
         self.nodes = 0
         self.begun = time.monotonic()
         self.done = False
@@ -236,7 +236,7 @@ class _Running:
         self.thread.start()
         self._known.wait()
 
-    def begin(self, search: Search) -> None:
+    def begin(self, search: StoppableSearch) -> None:
         """The search that can be stopped."""
         self.search = search
         self._known.set()

@@ -1,4 +1,4 @@
-"""What the dialogues of all protocols have in common: lines in, answers to an `Output`."""
+"""What the dialogues of all protocols have in common: lines in, answers to an `DialogueOutput`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple, Protocol
 
 from desdaemon.session.session import Session
 
-from .output import Output
+from .output import DialogueOutput
 
 
-class Item(NamedTuple):
+class InputLine(NamedTuple):
     """What the reader hands over: a numbered line, or the ``error`` that stands for one that cannot be read.
 
     ``text`` of None is the end of the input; ``status`` then is the exit status.
@@ -26,32 +26,32 @@ class Item(NamedTuple):
         return self.text is None
 
 
-class Source(Protocol):
+class LineSource(Protocol):
     """A queue of items that a reader fills."""
 
-    def get(self) -> Item:
+    def get(self) -> InputLine:
         """The next item; waits for it."""
 
-    def peek(self) -> Item | None:
+    def peek(self) -> InputLine | None:
         """The next item if it is there already; it stays the next."""
 
 
 class Dialect(Protocol):
     """A dialogue in some language."""
 
-    def run(self, source: Source, first: Item | None = None) -> int:
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """Answer lines, ``first`` before those of the source, until the dialogue ends; returns the exit status."""
 
 
 class LineDialect:
     """A dialogue that answers line by line. ``leaving`` is the exit status once it is to end, else None."""
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         self.session = session
         self.output = output
         self.leaving: int | None = None
 
-    def run(self, source: Source, first: Item | None = None) -> int:
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `Dialect`."""
         item = first or source.get()
         while item.text is not None:

@@ -9,7 +9,7 @@ from desdaemon.protocol.commands.text import find_command, split_line, successor
 from desdaemon.session.interrupt import Interrupt
 
 
-class Listener:
+class InputListener:
     """How the lines of one protocol are heard.
 
     ``strict`` ones want every line to be clean text; a line of more than ``longest`` bytes is refused. ``scripted``
@@ -38,16 +38,16 @@ class Listener:
         return True
 
 
-class TextListener(Listener):
+class TextListener(InputListener):
     """Edax's text protocol: ``stop``, ``quit``, and the lines that another protocol begins with."""
 
     def hear(self, number: int, line: str) -> bool:
-        """See `Listener`."""
+        """See `InputListener`."""
         command = find_command(split_line(line)[0])
         if command and command.name == "stop":
             self.interrupt.stop(number)
         return self.leave() if command and command.name == "quit" else False
 
     def following(self, line: str) -> str:
-        """See `Listener`."""
+        """See `InputListener`."""
         return successor(line)

@@ -22,14 +22,14 @@ from desdaemon.server.composition import Services, furnish
 from desdaemon.session.interrupt import UNBOUNDED_GRACE_S
 from desdaemon.system.logs import Log
 
-from .dialogue import Item, Source
-from .interrupt_listener import Listener
+from .dialogue import InputLine, LineSource
+from .interrupt_listener import InputListener
 from .protocols import Spoken
 
 if TYPE_CHECKING:
     from desdaemon.session.session import Session
 
-    from .output import Output
+    from .output import DialogueOutput
 
 _POLL_S = 0.005
 
@@ -40,20 +40,20 @@ LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
 """One client has the process to itself."""
 
 
-class JsonLinesListener(Listener):
+class JsonLinesListener(InputListener):
     """Nothing in a line concerns the reader."""
 
     longest = LARGEST_BODY
 
     def hear(self, number: int, line: str) -> bool:
-        """See `Listener`."""
+        """See `InputListener`."""
         return False
 
 
 class JsonLinesDialect:
     """The dialogue; see the module."""
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         self._session = session
         self._output = output
         self._lock = threading.Lock()
@@ -62,7 +62,7 @@ class JsonLinesDialect:
         self._lost: OSError | None = None
         """Why nobody can be told anything any more."""
 
-    def run(self, source: Source, first: Item | None = None) -> int:
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""
         services = self._furnish()
         item = first or source.get()

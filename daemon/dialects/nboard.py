@@ -20,9 +20,9 @@ from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
 
-from .dialogue import Item, LineDialect, Source
-from .interrupt_listener import Listener
-from .output import Output
+from .dialogue import InputLine, LineDialect, LineSource
+from .interrupt_listener import InputListener
+from .output import DialogueOutput
 from .protocols import Spoken
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ LEARNING_S = 1.0
 MOST_HINTS = 64
 
 
-class NBoardListener(Listener):
+class NBoardListener(InputListener):
     """NBoard: ``ping`` and ``stop`` end any search, a hint and an analysis end when any other line comes."""
 
     strict = False
@@ -54,7 +54,7 @@ class NBoardListener(Listener):
         self._open_ended = 0
 
     def hear(self, number: int, line: str) -> bool:
-        """See `Listener`."""
+        """See `InputListener`."""
         word = (line.lower().split(None, 1) or [""])[0]
         if not word:
             return False
@@ -71,7 +71,7 @@ class NBoardListener(Listener):
 class NBoardDialect(LineDialect):
     """A dialogue in NBoard's language."""
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._contempt = 0
         self._learning: Job | None = None
@@ -93,7 +93,7 @@ class NBoardDialect(LineDialect):
 
     # The dialogue
 
-    def run(self, source: Source, first: Item | None = None) -> int:
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `Dialect`."""
         status = super().run(source, first)
         if self._learning:
@@ -204,7 +204,7 @@ class NBoardDialect(LineDialect):
         from desdaemon.engine.limits import SELECTIVITIES
         from desdaemon.session.clock import is_bounded
 
-        stream = _Stream(self.say, choices)
+        stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
         passes = [(limits, WHOLE)]
         if limits.depth >= position.empties >= PROOF_EMPTIES and limits.selectivity == SELECTIVITIES[-1]:
@@ -304,7 +304,7 @@ class NBoardDialect(LineDialect):
         self._learning.watch(told)
 
 
-class _Stream:
+class _HintStream:
     """Sends the lines of a hint as they come, and the nodes of the whole search, which may be several in a row."""
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:

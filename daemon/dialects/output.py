@@ -10,7 +10,7 @@ from typing import Protocol
 from desdaemon.engine.compiler import notice
 
 
-class Output(Protocol):
+class DialogueOutput(Protocol):
     """Receives what a command prints. Text comes with its newlines; an error is one line without."""
 
     def write(self, text: str) -> None:
@@ -31,15 +31,15 @@ class Collected:
         self.err: list[str] = []
 
     def write(self, text: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self.out.append(text)
 
     def error(self, line: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self.err.append(line)
 
     def flush(self) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
 
     def take(self) -> tuple[str, str]:
         """What was written and the error lines since the last call."""
@@ -62,12 +62,12 @@ class Descriptors:
         self._lock = threading.Lock()
 
     def write(self, text: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         with self._lock:
             self._pending.append(text)
 
     def error(self, line: str) -> None:
-        """See `Output`. Answers given before it are delivered first; nobody reading errors is no error."""
+        """See `DialogueOutput`. Answers given before it are delivered first; nobody reading errors is no error."""
         self.flush()
         try:
             _write_all(self._err, f"{line}\n")
@@ -75,7 +75,7 @@ class Descriptors:
             return
 
     def flush(self) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         with self._lock:
             text = "".join(self._pending)
             self._pending.clear()
@@ -89,7 +89,7 @@ class Prompting:
     Instead of being written the prompt sets ``prompted``. The dialogue's thread writes; `free` is for any thread.
     """
 
-    def __init__(self, output: Output, prompt: str) -> None:
+    def __init__(self, output: DialogueOutput, prompt: str) -> None:
         self._output = output
         self._prompt = prompt
         self._due = False
@@ -102,7 +102,7 @@ class Prompting:
         return self._free
 
     def write(self, text: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._due = text == self._prompt
         if not self._due:
             self.prompted.clear()
@@ -112,14 +112,14 @@ class Prompting:
             self._free = text.endswith("\n")
 
     def error(self, line: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         free = self._free
         self._claim()
         self._output.error(line)
         self._free = free
 
     def flush(self) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._output.flush()
         if self._due:
             self._due = False
@@ -135,21 +135,21 @@ class Prompting:
 class Counted:
     """Counts the errors that go to another output."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: DialogueOutput) -> None:
         self._output = output
         self.errors = 0
 
     def write(self, text: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._output.write(text)
 
     def error(self, line: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self.errors += 1
         self._output.error(line)
 
     def flush(self) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._output.flush()
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from .interrupt_listener import Listener
+from .interrupt_listener import InputListener
 
 if TYPE_CHECKING:
     from desdaemon.session.session import Session
 
     from .dialogue import Dialect
-    from .output import Output
+    from .output import DialogueOutput
 
 MODULES = {
     "gtp": "gtp",
@@ -32,8 +32,8 @@ NAMES = ("text", *MODULES)
 class Spoken(NamedTuple):
     """The listener of a protocol and its dialect."""
 
-    listener: type[Listener]
-    dialect: Callable[[Session, Output], Dialect]
+    listener: type[InputListener]
+    dialect: Callable[[Session, DialogueOutput], Dialect]
 
 
 def spoken(protocol: str) -> Spoken:

@@ -23,11 +23,11 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
-from .dialogue import Item, Source
-from .interrupt_listener import Listener, TextListener
-from .output import Counted, Descriptors, Output, Prompting
+from .dialogue import InputLine, LineSource
+from .interrupt_listener import InputListener, TextListener
+from .output import Counted, Descriptors, DialogueOutput, Prompting
 from .protocols import spoken
 from .text import PROMPT, UNUSABLE, TextDialect
 
@@ -47,40 +47,40 @@ _CHUNK = 65_536
 _HEED_S = 0.1
 
 
-class Lines:
+class LineQueue:
     """The queue between the reader and the dialogue."""
 
     def __init__(self) -> None:
-        self._items: deque[Item] = deque()
+        self._items: deque[InputLine] = deque()
         self._ready = threading.Condition()
-        self._failed: Item | None = None
+        self._failed: InputLine | None = None
 
-    def put(self, item: Item) -> None:
+    def put(self, item: InputLine) -> None:
         """Add an item."""
         with self._ready:
             self._items.append(item)
             self._ready.notify()
 
-    def fail(self, item: Item) -> None:
+    def fail(self, item: InputLine) -> None:
         """Let the dialogue end with this item, whatever else is waiting."""
         with self._ready:
             self._failed = item
             self._ready.notify()
 
-    def get(self) -> Item:
+    def get(self) -> InputLine:
         """The next item; waits for it."""
         with self._ready:
             while not self._items and not self._failed:
                 self._ready.wait()
             return self._failed or self._items.popleft()
 
-    def peek(self) -> Item | None:
+    def peek(self) -> InputLine | None:
         """The next item if it is there already; it stays the next."""
         with self._ready:
             return self._failed or (self._items[0] if self._items else None)
 
 
-def read_lines(descriptor: int, lines: Lines, listener: Listener) -> None:
+def read_lines(descriptor: int, lines: LineQueue, listener: InputListener) -> None:
     """Read a descriptor to its end or to a quit; an unterminated last line counts as a line."""
     reader = _Reader(lines, listener)
     while True:
@@ -96,7 +96,7 @@ def read_lines(descriptor: int, lines: Lines, listener: Listener) -> None:
     reader.close()
 
 
-def read_typed(editor: LineEditor, prompted: threading.Event, lines: Lines, listener: Listener) -> None:
+def read_typed(editor: LineEditor, prompted: threading.Event, lines: LineQueue, listener: InputListener) -> None:
     """Read what is typed at a terminal to its end or to a quit.
 
     With the editor as long as a line is wanted, else as it comes: a stop has to get through while a search runs.
@@ -117,7 +117,7 @@ def read_typed(editor: LineEditor, prompted: threading.Event, lines: Lines, list
 
 
 class _Reader:
-    def __init__(self, lines: Lines, listener: Listener) -> None:
+    def __init__(self, lines: LineQueue, listener: InputListener) -> None:
         self._lines = lines
         self._listener = listener
         self._number = 0
@@ -144,7 +144,7 @@ class _Reader:
         if self._begun and not self._left:
             self._line(self._begun)
         if not self._left:
-            self._lines.put(Item(self._number + 1, None))
+            self._lines.put(InputLine(self._number + 1, None))
             self._listener.interrupt.close(leaving=False, absent=not self._listener.scripted)
 
     def _line(self, data: bytes) -> None:
@@ -163,7 +163,7 @@ class _Reader:
         else:
             text = data.decode("utf-8", "backslashreplace").replace("\t", " ")
             text = "".join(c for c in text if c >= " " and c != "\x7f")
-        self._lines.put(Item(self._number, text))
+        self._lines.put(InputLine(self._number, text))
         self._listener.interrupt.heard(self._number)
         self._left = self._listener.hear(self._number, text)
         protocol = self._listener.following(text)
@@ -172,11 +172,11 @@ class _Reader:
         return None
 
     def _refuse(self, error: str) -> None:
-        self._lines.put(Item(self._number, "", error))
+        self._lines.put(InputLine(self._number, "", error))
         self._listener.interrupt.heard(self._number)
 
 
-def _listener(protocol: str, interrupt: Interrupt) -> Listener:
+def _listener(protocol: str, interrupt: Interrupt) -> InputListener:
     return (TextListener if protocol == "text" else spoken(protocol).listener)(interrupt)
 
 
@@ -195,7 +195,7 @@ def guard_stdout() -> int:
 
 
 def serve(
-    settings: Settings,
+    settings: SessionSettings,
     engines: EngineSource,
     protocol: str = "text",
     beside: Callable[[Session, Books], Callable[[], None]] | None = None,
@@ -205,16 +205,16 @@ def serve(
     ``beside`` opens something that shares the session's engine and book, and returns what ends it.
     """
     editor = _editor() if protocol == "text" else None
-    output: Output = Descriptors(guard_stdout(), 2)
+    output: DialogueOutput = Descriptors(guard_stdout(), 2)
     books = Books(Jobs())
     session = Session(settings, engines, books=books)
-    lines = Lines()
-    source: Source = lines
+    lines = LineQueue()
+    source: LineSource = lines
     if settings.ui_log_file:
-        from .transcript import Transcript, WrittenOutput, WrittenSource
+        from .transcript import DialogueLog, LoggedOutput, LoggedSource
 
-        transcript = Transcript(settings.ui_log_file)
-        output, source = WrittenOutput(output, transcript), WrittenSource(lines, transcript)
+        transcript = DialogueLog(settings.ui_log_file)
+        output, source = LoggedOutput(output, transcript), LoggedSource(lines, transcript)
     if not keep_files(session, output):
         return UNUSABLE
     prompting = Prompting(output, PROMPT) if editor else None
@@ -223,7 +223,7 @@ def serve(
 
     storing: list[Job] = []
 
-    def converse(protocol: str, first: Item | None = None) -> int:
+    def converse(protocol: str, first: InputLine | None = None) -> int:
         notice.in_dialogue(prompting.free if prompting and protocol == "text" else None)
         notice.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
@@ -254,7 +254,7 @@ def serve(
         output.flush()
 
     def on_failure(message: str) -> None:
-        lines.fail(Item(0, None, message, UNUSABLE))
+        lines.fail(InputLine(0, None, message, UNUSABLE))
 
     def dialogue() -> int:
         listener = _listener(protocol, session.interrupt)
@@ -308,7 +308,7 @@ def store_finished_games(session: Session, storing: list[Job]) -> None:
     session.on_game_over = on_game_over
 
 
-def keep_files(session: Session, output: Output) -> bool:
+def keep_files(session: Session, output: DialogueOutput) -> bool:
     """Begin the files that the options want searches and finished games in; False where a name is no good.
 
     Raises `OSError` for a file that cannot be opened.
@@ -330,7 +330,7 @@ def keep_files(session: Session, output: Output) -> bool:
     return True
 
 
-def solve(settings: Settings, engines: EngineSource, path: str) -> int:
+def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
     """Solve a file of problems and leave; returns the exit status."""
     from desdaemon.commands.problems import solve_file
 
@@ -358,7 +358,7 @@ def solve(settings: Settings, engines: EngineSource, path: str) -> int:
     return run_beside_signals(work, session, engines, output)
 
 
-def carry_out(settings: Settings, engines: EngineSource, line: str) -> int:
+def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
     """Carry out a line of the text protocol and leave; returns the exit status."""
     output = Counted(Descriptors(guard_stdout(), 2))
     session = Session(settings, engines)
@@ -377,7 +377,7 @@ def run_beside_signals(
     work: Callable[[], int],
     session: Session,
     engines: EngineSource,
-    output: Output,
+    output: DialogueOutput,
     *,
     gently: bool = True,
     at_end: Callable[[], None] = _nothing,

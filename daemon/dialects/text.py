@@ -1,4 +1,4 @@
-"""Edax's text protocol over a session: one line in, its answer to an `Output`.
+"""Edax's text protocol over a session: one line in, its answer to an `DialogueOutput`.
 
 `TextDialect.execute` carries out a line, `TextDialect.settle` makes the engine's own moves that may follow, and
 `TextDialect.run` is the whole dialogue with boards and prompts.
@@ -16,8 +16,8 @@ from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.session import Session
 
-from .dialogue import Item, Source
-from .output import Output
+from .dialogue import InputLine, LineSource
+from .output import DialogueOutput
 
 PROMPT = ">"
 GAME_OVER = "*** Game Over ***"
@@ -31,12 +31,12 @@ class TextDialect:
     ``successor`` names the protocol that takes over at the line ``last``, or is empty.
     """
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         self.session = session
         self.output = output
         self.leaving: int | None = None
         self.successor = ""
-        self.last: Item | None = None
+        self.last: InputLine | None = None
         self._played_on = False
         self._games_left = session.settings.repeat
 
@@ -207,7 +207,7 @@ class TextDialect:
 
     # The dialogue
 
-    def run(self, source: Source, on_prompt: Callable[[], None]) -> int:
+    def run(self, source: LineSource, on_prompt: Callable[[], None]) -> int:
         """Boards, prompts and answers until the dialogue ends; returns the exit status.
 
         ``on_prompt`` is called once, after the first prompt has been written.

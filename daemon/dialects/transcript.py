@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .dialogue import Item, Source
-from .output import Output
+from .dialogue import InputLine, LineSource
+from .output import DialogueOutput
 
 
-class Transcript:
+class DialogueLog:
     """The file. Raises `OSError` when it cannot be opened; one that cannot be written any more is given up."""
 
     def __init__(self, path: str) -> None:
@@ -21,41 +21,41 @@ class Transcript:
             self._file.close()
 
 
-class WrittenOutput:
-    """An `Output` whose text is written down."""
+class LoggedOutput:
+    """An `DialogueOutput` whose text is written down."""
 
-    def __init__(self, output: Output, transcript: Transcript) -> None:
+    def __init__(self, output: DialogueOutput, transcript: DialogueLog) -> None:
         self._output = output
         self._transcript = transcript
 
     def write(self, text: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._transcript.note(">", text)
         self._output.write(text)
 
     def error(self, line: str) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._transcript.note("!", line)
         self._output.error(line)
 
     def flush(self) -> None:
-        """See `Output`."""
+        """See `DialogueOutput`."""
         self._output.flush()
 
 
-class WrittenSource:
-    """A `Source` whose lines are written down as they are taken."""
+class LoggedSource:
+    """A `LineSource` whose lines are written down as they are taken."""
 
-    def __init__(self, source: Source, transcript: Transcript) -> None:
+    def __init__(self, source: LineSource, transcript: DialogueLog) -> None:
         self._source = source
         self._transcript = transcript
 
-    def get(self) -> Item:
-        """See `Source`."""
+    def get(self) -> InputLine:
+        """See `LineSource`."""
         item = self._source.get()
         self._transcript.note("<", item.text or item.error)
         return item
 
-    def peek(self) -> Item | None:
-        """See `Source`."""
+    def peek(self) -> InputLine | None:
+        """See `LineSource`."""
         return self._source.peek()

@@ -20,9 +20,9 @@ from desdaemon.protocol.othello.notation import START, illegal_move
 from desdaemon.search.loader import Abandoned, EngineFailure, TooLate
 from desdaemon.session.session import Session, unlimited
 
-from .dialogue import Item, LineDialect, Source
-from .interrupt_listener import Listener
-from .output import Output
+from .dialogue import InputLine, LineDialect, LineSource
+from .interrupt_listener import InputListener
+from .output import DialogueOutput
 from .protocols import Spoken
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ _POLL_S = 0.05
 _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "variant", "analyze", "quit"))
 
 
-class XBoardListener(Listener):
+class XBoardListener(InputListener):
     """XBoard: ``?`` ends a search and has its move, others end it for good."""
 
     strict = False
     scripted = False
 
     def hear(self, number: int, line: str) -> bool:
-        """See `Listener`."""
+        """See `InputListener`."""
         word = xboard.split_line(line)[0]
         if word == "?":
             self.interrupt.stop(number)
@@ -57,13 +57,13 @@ class XBoardListener(Listener):
 class XBoardDialect(LineDialect):
     """A dialogue in XBoard's language. ``_mine`` is whether the engine plays Black, None for neither side."""
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._mine: bool | None = None
         self._post = False
         self._analyzing = False
-        self._analysis = _Analysis()
-        self._source: Source | None = None
+        self._analysis = _XBoardAnalysis()
+        self._source: LineSource | None = None
         self._handlers: dict[str, Callable[[str], None]] = {
             "protover": self._protover,
             "variant": self._variant,
@@ -98,7 +98,7 @@ class XBoardDialect(LineDialect):
 
     # The dialogue
 
-    def run(self, source: Source, first: Item | None = None) -> int:
+    def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `Dialect`."""
         self._source = source
         return super().run(source, first)
@@ -343,7 +343,7 @@ class _Thinking:
         self._say(xboard.thinking_line(line.depth, line.score, ms, self.nodes, line.pv))
 
 
-class _Analysis:
+class _XBoardAnalysis:
     """The endless search of the position on the board; lines interrupt it, and it goes on after them."""
 
     def __init__(self) -> None:

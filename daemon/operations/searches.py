@@ -20,7 +20,7 @@ from .answers import answer, line_data, move_name
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line, Result
-    from desdaemon.search.loader import Engine, EngineFailure
+    from desdaemon.search.loader import EngineFailure, LoadedEngine
     from desdaemon.server.metrics import Health
     from desdaemon.session.interrupt import Stoppable
 
@@ -144,7 +144,7 @@ class ResumableSearch:
     def _no_engine(self, error: EngineFailure) -> None:
         self._asker.failed(RequestError("internal", str(error)))
 
-    def _run(self, engine: Engine) -> None:
+    def _run(self, engine: LoadedEngine) -> None:
         try:
             self._again = not self._asker.cancelled and self._search(engine)
         except Exception:
@@ -155,7 +155,7 @@ class ResumableSearch:
         again, self._again = self._again, False
         self._tools.scheduler.release(self._item, again=again)
 
-    def _search(self, engine: Engine) -> bool:
+    def _search(self, engine: LoadedEngine) -> bool:
         """Search, and answer unless the search was interrupted for something better; then True."""
         self._engine = id(engine.searcher)
         question = self.question

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from .loader import Abandoned, Engine, EngineConfig, EngineSource
+from .loader import Abandoned, EngineConfig, EngineSource, LoadedEngine
 from .scheduler import Item, Purpose, Scheduler
 from .workers import Engines
 
@@ -42,13 +42,13 @@ class LentEngines(EngineSource):
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
         """Nothing: the engine is made when it is used."""
 
-    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
         """See `EngineSource.get`."""
         threads = min(config.threads, self._scheduler.slots)
         # Whether there is an engine at all has to be known now. One to search with is lent with the turn: there would
         # be more of them than turns otherwise, each with a table of its own.
         self._engines.assure(threads)
-        return Engine(LentSearcher(self._engines, self._scheduler, self._whose, threads), LentControl)
+        return LoadedEngine(LentSearcher(self._engines, self._scheduler, self._whose, threads), LentControl)
 
     @property
     def busy(self) -> bool:
@@ -56,7 +56,7 @@ class LentEngines(EngineSource):
         return False
 
 
-def _never(config: EngineConfig) -> Engine:
+def _never(config: EngineConfig) -> LoadedEngine:
     raise AssertionError
 
 
@@ -106,7 +106,7 @@ class LentSearcher:
         progress: Progress | None = None,
         **options: Any,
     ) -> Result:
-        """See `loader.Searcher`; ``control`` is a `LentControl`. Raises `Abandoned` when stopped before any turn."""
+        """See `SearchProtocol`; ``control`` is a `LentControl`. Raises `Abandoned` when stopped before any turn."""
         attempt = _Attempt(limits, control, progress)
         item = Item(
             Purpose.INTERACTIVE, self._key, self._client, lambda: None, attempt.interrupt, threads=self._threads
@@ -137,7 +137,7 @@ class LentSearcher:
                 return attempt.found
 
     def evaluate(self, player: int, opponent: int) -> float:
-        """See `loader.Searcher`."""
+        """See `loader.SearchProtocol`."""
         with self._scheduler.lease(Purpose.INTERACTIVE, key=self._key, client=self._client):
             engine = self._engines.borrow()
             try:
@@ -177,7 +177,7 @@ class _Attempt:
         if inner is not None:
             inner.stop()
 
-    def run(self, engine: Engine, player: int, opponent: int, options: dict[str, Any]) -> bool:
+    def run(self, engine: LoadedEngine, player: int, opponent: int, options: dict[str, Any]) -> bool:
         """Search for a turn; False when it was interrupted and has to go on."""
         inner = engine.new_control()
         with self._lock:

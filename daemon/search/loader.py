@@ -24,7 +24,7 @@ class EngineConfig(NamedTuple):
     eval_file: str
 
 
-class Searcher(Protocol):
+class SearchProtocol(Protocol):
     """The search as a session uses it; `desdaemon.engine.search.Searcher` says what everything means."""
 
     def search(
@@ -50,13 +50,13 @@ class Searcher(Protocol):
         """Forget all positions."""
 
 
-class Engine(NamedTuple):
+class LoadedEngine(NamedTuple):
     """A search, and the maker of the controls that end it.
 
     ``short_searches`` runs many short ones at once on the same tables; None where the engine cannot.
     """
 
-    searcher: Searcher
+    searcher: SearchProtocol
     new_control: Callable[[], Stoppable]
     short_searches: ShortSearches | None = None
 
@@ -76,21 +76,21 @@ class TooLate(Exception):
 class EngineSource:
     """Makes the engine of a configuration once, on a thread of its own, and hands it out."""
 
-    def __init__(self, build: Callable[[EngineConfig], Engine]) -> None:
+    def __init__(self, build: Callable[[EngineConfig], LoadedEngine]) -> None:
         """``build`` loads whatever it needs and makes the engine; it may raise `EngineFailure`."""
         self._build = build
         self._lock = threading.Lock()
         self._config: EngineConfig | None = None
-        self._job: _Job | None = None
+        self._job: _EngineBuild | None = None
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
         """Begin to make the engine, if it is not made already; returns at once."""
         with self._lock:
             if self._job is None or self._config != config:
                 self._config = config
-                self._job = _Job(self._build, config, on_failure)
+                self._job = _EngineBuild(self._build, config, on_failure)
 
-    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
         """The engine, as soon as it is there.
 
         Raises `EngineFailure`, or `Abandoned` as soon as ``abandoned`` says so.
@@ -115,12 +115,15 @@ class EngineSource:
         return job is not None and not job.done.is_set()
 
 
-class _Job:
+class _EngineBuild:
     def __init__(
-        self, build: Callable[[EngineConfig], Engine], config: EngineConfig, on_failure: Callable[[str], None] | None
+        self,
+        build: Callable[[EngineConfig], LoadedEngine],
+        config: EngineConfig,
+        on_failure: Callable[[str], None] | None,
     ) -> None:
         self.done = threading.Event()
-        self.engine: Engine | None = None
+        self.engine: LoadedEngine | None = None
         self.failure = ""
         self._build = build
         self._config = config
@@ -141,7 +144,7 @@ class _Job:
             self._on_failure(self.failure)
 
 
-def build_engine(config: EngineConfig) -> Engine:
+def build_engine(config: EngineConfig) -> LoadedEngine:
     """The real engine: loads the compiled search and the weights."""
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
     from desdaemon.engine.search import Control, Searcher
@@ -153,4 +156,4 @@ def build_engine(config: EngineConfig) -> Engine:
         raise EngineFailure(str(error)) from None
     threads = min(config.threads, os.cpu_count() or 1)
     searcher = Searcher(threads=threads, hash_bits=config.hash_bits, weights=weights)
-    return Engine(searcher, Control, ShortSearches(searcher))
+    return LoadedEngine(searcher, Control, ShortSearches(searcher))

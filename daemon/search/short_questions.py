@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Result
 
-    from .loader import Engine
+    from .loader import LoadedEngine
 
 LONGEST_TURN_US = 3000
 """Estimated work of one turn in microseconds, unless a single question takes more."""
@@ -221,7 +221,7 @@ class _SearchTurn:
         self._owner = owner
         self._scheduler = scheduler
         self._workers = workers
-        self._engine: Engine | None = None
+        self._engine: LoadedEngine | None = None
         self._item = Item(owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority)
 
     def wait(self) -> None:
@@ -241,7 +241,7 @@ class _SearchTurn:
     def _done(self) -> None:
         self._scheduler.release(self._item)
 
-    def _run(self, engine: Engine) -> None:
+    def _run(self, engine: LoadedEngine) -> None:
         questions = self._turns.begin(self._owner)
         if not questions:
             return

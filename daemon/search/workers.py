@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .loader import Engine, EngineConfig, EngineFailure
+from .loader import EngineConfig, EngineFailure, LoadedEngine
 
 NICENESS = 19
 """Of search threads: they take what processor time is left, so that requests are answered at once."""
@@ -20,7 +20,7 @@ class Work(NamedTuple):
     ``failed`` is called instead of ``run`` where there is no engine. None of them may raise.
     """
 
-    run: Callable[[Engine], None]
+    run: Callable[[LoadedEngine], None]
     done: Callable[[], None]
     failed: Callable[[EngineFailure], None]
     prefer: int = 0
@@ -38,7 +38,9 @@ def step_back() -> None:
 class Engines:
     """Searches that are lent out; a returned one is lent again. All calls from any thread."""
 
-    def __init__(self, build: Callable[[EngineConfig], Engine], most: int, hash_bits: int, eval_file: str = "") -> None:
+    def __init__(
+        self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
+    ) -> None:
         """``build`` as for `EngineSource`; ``hash_bits`` sizes the table of each search.
 
         ``most`` are kept, as many as can search at a time: idle ones make room for those with other numbers of threads.
@@ -47,7 +49,7 @@ class Engines:
         self._build = build
         self._hash_bits = hash_bits
         self._eval_file = eval_file
-        self._idle: dict[int, list[Engine]] = {}
+        self._idle: dict[int, list[LoadedEngine]] = {}
         self._number = 0
         self._lock = threading.Lock()
         self._made: set[int] = set()
@@ -60,7 +62,7 @@ class Engines:
                 self.give_back(self.borrow(threads), threads)
                 self._made.add(threads)
 
-    def borrow(self, threads: int = 1, prefer: int = 0) -> Engine:
+    def borrow(self, threads: int = 1, prefer: int = 0) -> LoadedEngine:
         """A search with so many threads, made where none is idle; raises `EngineFailure`.
 
         If it can be, the one whose searcher has the ``id`` ``prefer``.
@@ -91,7 +93,7 @@ class Engines:
                 self._number -= 1
                 return
 
-    def give_back(self, engine: Engine, threads: int = 1) -> None:
+    def give_back(self, engine: LoadedEngine, threads: int = 1) -> None:
         """The end of a `borrow`. Beyond those that are kept it is dropped, and its table's memory with it."""
         with self._lock:
             if self._number > self._most:

@@ -14,10 +14,10 @@ from desdaemon.operations.analysis import Analyses
 from desdaemon.operations.analysis_cache import Cache
 from desdaemon.operations.batches import Batches
 from desdaemon.operations.registry import Operations, ServerLimits
-from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.search.workers import Engines, Workers
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 from desdaemon.system.logs import Log
 from desdaemon.system.paths import Hidden, confined
 
@@ -32,7 +32,7 @@ BATCHES_FOLDER = "batches"
 class Services(NamedTuple):
     """The rooms that the carriers of requests need to know."""
 
-    settings: Settings
+    settings: SessionSettings
     health: Health
     scheduler: Scheduler
     books: Books
@@ -43,8 +43,8 @@ class Services(NamedTuple):
 
 
 def furnish(
-    settings: Settings,
-    build: Callable[[EngineConfig], Engine],
+    settings: SessionSettings,
+    build: Callable[[EngineConfig], LoadedEngine],
     *,
     scheduler: Scheduler,
     books: Books,

@@ -11,7 +11,7 @@ from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.connection import default_endpoint
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 from desdaemon.system.logs import LEVELS
 from desdaemon.system.paths import data_folder, keys_folder
 
@@ -74,7 +74,7 @@ class ServeOptions(NamedTuple):
     metrics: tuple[str, int] | None = None
 
 
-def read_options(arguments: list[str]) -> tuple[Settings, ServeOptions]:
+def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
     """The settings and how to serve; raises `BadInput`."""
     given, insecure, rest = split_options(arguments)
     try:

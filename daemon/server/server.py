@@ -27,7 +27,7 @@ from desdaemon.protocol.wire.connection import Connection, connection_path, runt
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 from desdaemon.system.lifeline import ALIVE, READY, Lifeline
 from desdaemon.system.logs import Log
 from desdaemon.system.paths import made_folder, private_folder
@@ -62,7 +62,9 @@ _SWITCH_S = 0.0005
 class Server:
     """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
 
-    def __init__(self, settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> None:
+    def __init__(
+        self, settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
+    ) -> None:
         self._log = log
         self._jobs = books.jobs
         self._books = books
@@ -92,7 +94,7 @@ class Server:
         self._watched = self._alive = 0.0
         self._saving: threading.Thread | None = None
 
-    def _furnish(self, settings: Settings, options: ServeOptions, scheduler: Scheduler) -> Services:
+    def _furnish(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
         services = furnish(
             settings,
             loader.build_engine,
@@ -283,7 +285,7 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
     return end
 
 
-def _opened(settings: Settings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> Server:
+def _opened(settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> Server:
     """A server, in a process that suits it; raises `BadInput` and `OSError`."""
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()

@@ -24,7 +24,7 @@ from desdaemon.protocol.wire.messages import ADMIN, EDITOR, READER, RequestError
 from desdaemon.search.engine_leases import LentEngines
 from desdaemon.search.workers import Engines, step_back
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden, confined
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class Texts:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SessionSettings,
         engines: Engines,
         scheduler: Scheduler,
         books: Books,
@@ -174,7 +174,7 @@ class Texts:
         request.outlives = _is_about_the_book(line)
         request.cancel = self.put(request.client, line, done)
 
-    def settings_of(self, client: Client) -> Settings:
+    def settings_of(self, client: Client) -> SessionSettings:
         """The options of a client's own dialogue."""
         with self._lock:
             return self._room_of(client).dialect.session.settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from desdaemon.engine.limits import Limits, level_limits
 
 from .move_overhead import Lateness
-from .settings import Settings
+from .settings import SessionSettings
 
 RESERVE_MS = 30
 """Kept back of every move's time for what comes after the search was told to end."""
@@ -68,11 +68,11 @@ class Clock:
         if not self.left_stones:
             self._new_period()
 
-    def move_ms(self, settings: Settings, empties: int, lateness: Lateness) -> int:
+    def move_ms(self, settings: SessionSettings, empties: int, lateness: Lateness) -> int:
         """The time for the next move, at least 1."""
         return _after_lag(lateness.less(self._share(settings, empties, lateness)))
 
-    def _share(self, settings: Settings, empties: int, lateness: Lateness) -> float:
+    def _share(self, settings: SessionSettings, empties: int, lateness: Lateness) -> float:
         left = max(0.0, self.left)
         if self.left_stones:
             return left / self.left_stones
@@ -83,7 +83,7 @@ class Clock:
 
 
 def move_limits(
-    settings: Settings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None = None
+    settings: SessionSettings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None = None
 ) -> Limits:
     """The limits of a search with ``empties`` squares left.
 
@@ -106,7 +106,9 @@ def is_bounded(limits: Limits) -> bool:
     return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
 
 
-def _move_time(settings: Settings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None) -> int:
+def _move_time(
+    settings: SessionSettings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None
+) -> int:
     """Milliseconds for this move, 0 without a clock."""
     times = [clock.move_ms(settings, empties, lateness)] if clock else []
     if settings.move_time:
@@ -117,7 +119,7 @@ def _move_time(settings: Settings, empties: int, remaining_ms: float, lateness: 
     return min(times, default=0)
 
 
-def _share_of_game(settings: Settings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
+def _share_of_game(settings: SessionSettings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
     """A move's part of the ms left for a game; half of it or less where the cushion is touched: it is to come back."""
     share = left / _moves_to_share(settings, empties, left) + increment
     spare = left - lateness.cushion
@@ -132,7 +134,7 @@ def _after_reserve(ms: float) -> int:
     return max(1, int(ms - RESERVE_MS), int(ms / 3))
 
 
-def _moves_to_share(settings: Settings, empties: int, remaining_ms: float) -> float:
+def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:
     """The own moves the clock has to last for: those before the end can be read out in a tenth of the time.
 
     A tree of k empties is taken to cost 2^k nodes, the iterations before it included; never less than two moves,

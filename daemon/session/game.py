@@ -6,7 +6,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 
 
-class Game:
+class PlayedGame:
     """The state of a game. ``moves`` holds passes too; times are milliseconds of the engine's own thinking."""
 
     def __init__(self) -> None:

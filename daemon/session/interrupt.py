@@ -33,7 +33,7 @@ class Stoppable(Protocol):
 C = TypeVar("C", bound=Stoppable)
 
 
-class Search:
+class StoppableSearch:
     """One search, or a run of searches that one stop ends together.
 
     An ``idle`` one only passes the time until the next line comes.
@@ -90,7 +90,7 @@ class Interrupt:
         self._busy = True
         self._heard = 0
         self._stops: list[_Stop] = []
-        self._search: Search | None = None
+        self._search: StoppableSearch | None = None
         self._closing = False
         self._expired = False
         self._timer: threading.Timer | None = None
@@ -121,14 +121,14 @@ class Interrupt:
             search.stop(abandon=True)
 
     @contextmanager
-    def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[Search]:
+    def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
         """The time in which a stop ends this search; nested uses share the outermost one.
 
         An ``idle`` search is over as soon as a line comes, or no more lines can.
         """
         with self._lock:
             outer = self._search
-            search = outer or Search(bounded, idle)
+            search = outer or StoppableSearch(bounded, idle)
             if outer is None and idle:
                 self._search = search
                 search.stopped = search.abandoned = self._closing or self._heard > self._command
@@ -218,7 +218,7 @@ class Interrupt:
         if search:
             search.stop(abandon=True)
 
-    def _end_later(self, search: Search) -> None:
+    def _end_later(self, search: StoppableSearch) -> None:
         self._timer = threading.Timer(UNBOUNDED_GRACE_S, search.stop)
         self._timer.daemon = True
         self._timer.start()

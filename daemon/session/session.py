@@ -12,12 +12,12 @@ from desdaemon.protocol.commands.options import Option
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, board_doubts, illegal_move, parse_board, play_moves
-from desdaemon.search.loader import Abandoned, Engine, EngineConfig, EngineFailure, EngineSource, TooLate
+from desdaemon.search.loader import Abandoned, EngineConfig, EngineFailure, EngineSource, LoadedEngine, TooLate
 
-from .game import Game
-from .interrupt import Interrupt, Search
+from .game import PlayedGame
+from .interrupt import Interrupt, StoppableSearch
 from .move_overhead import Lateness
-from .settings import Settings
+from .settings import SessionSettings
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books, Look
@@ -76,7 +76,7 @@ class Session:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SessionSettings,
         engines: EngineSource,
         *,
         books: Books | None = None,
@@ -91,7 +91,7 @@ class Session:
         """Whether they sit elsewhere: then the files they name are inside the data folder."""
         self.books = books
         self.scheduler = scheduler
-        self.game = Game()
+        self.game = PlayedGame()
         self.interrupt = Interrupt()
         self.engine_ready = False
         self.on_game_over: Callable[[], None] = lambda: None
@@ -217,7 +217,7 @@ class Session:
         """Begin to load the engine."""
         self.engines.prepare(self.config, on_failure)
 
-    def engine(self, search: Search | None = None, until: float = math.inf) -> Engine:
+    def engine(self, search: StoppableSearch | None = None, until: float = math.inf) -> LoadedEngine:
         """The engine, once it is loaded.
 
         Raises `EngineFailure`, `Abandoned` when ``search`` was, and `TooLate` at ``until``, a monotonic time.
@@ -228,7 +228,7 @@ class Session:
         return engine
 
     @contextmanager
-    def _slots(self, search: Search, until: float) -> Iterator[None]:
+    def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
         """The time in which a search has the scheduler's leave to run; raises as `engine` does."""
         with ExitStack() as stack:
             if self.scheduler:
@@ -452,7 +452,7 @@ class Session:
 
 
 @contextmanager
-def _given_up_at(search: Search | None, until: float) -> Iterator[Callable[[], bool]]:
+def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
     """Whether to go on waiting for something; an `Abandoned` that only the time is to blame for becomes `TooLate`."""
 
     def given_up() -> bool:

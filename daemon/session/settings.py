@@ -9,7 +9,7 @@ from desdaemon.protocol.spelling import did_you_mean
 _UNSET = -1
 
 
-class Settings:
+class SessionSettings:
     """The current value of every option of `desdaemon.protocol.commands.options`; durations in ms, 0 meaning none.
 
     ``depth`` and ``selectivity`` (percent) of -1 leave the choice to the level. ``level_chosen`` tells whether
@@ -101,7 +101,7 @@ class Settings:
         return [(option, self.text(option)) for option in OPTIONS if not option.idle and option.name not in ("q", "vv")]
 
 
-def read_option_file(settings: Settings, path: str) -> tuple[set[str], list[str]]:
+def read_option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
     """Set the options of a file: ``name = value`` or ``name value`` a line, ``#`` or ``%`` begin a comment.
 
     Returns the names that were set, and warnings (unknown names). Raises `BadInput` for a bad value and

@@ -37,7 +37,7 @@ BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
 """What does not wait for the search that runs."""
 
 
-class Task(NamedTuple):
+class CassioTask(NamedTuple):
     """A search: its window in discs for the side to move, plies (None: to the end), and percent."""
 
     position: Position
@@ -67,13 +67,13 @@ def _names() -> str:
     return " ".join(command.name for command in COMMANDS)
 
 
-def parse_midgame(text: str) -> Task:
+def parse_midgame(text: str) -> CassioTask:
     """``<64 squares><side> alpha beta depth precision``; raises `BadInput`."""
     fields = _fields("midgame-search", text, 5)
     return _task("midgame-search", fields, number_within("midgame-search", fields[3], 0, 60), fields[4])
 
 
-def parse_endgame(text: str) -> Task:
+def parse_endgame(text: str) -> CassioTask:
     """``<64 squares><side> alpha beta precision``; raises `BadInput`."""
     fields = _fields("endgame-search", text, 4)
     return _task("endgame-search", fields, None, fields[3])
@@ -88,7 +88,7 @@ def check_feed(text: str) -> None:
     parse_moves(" ".join(fields[5:]))
 
 
-def _task(command: str, fields: list[str], depth: int | None, precision: str) -> Task:
+def _task(command: str, fields: list[str], depth: int | None, precision: str) -> CassioTask:
     lower, upper = (_value(command, field) for field in fields[1:3])
     if lower >= upper:
         raise BadInput(f"{command}: a window from {fields[1]} to {fields[2]}: expected the lower end first")
@@ -96,7 +96,7 @@ def _task(command: str, fields: list[str], depth: int | None, precision: str) ->
     alpha, beta = math.floor(lower), math.ceil(upper)
     percent = number_within(command, precision, 0, 100)
     selectivity = next(known for known in SELECTIVITY_PERCENT if known >= percent)
-    return Task(parse_board(fields[0]), alpha, beta, depth, selectivity)
+    return CassioTask(parse_board(fields[0]), alpha, beta, depth, selectivity)
 
 
 def _value(command: str, text: str) -> float:

@@ -29,7 +29,7 @@ _PV_COLUMN = 52
 _FILES = "  A B C D E F G H"
 
 
-class Row(NamedTuple):
+class SearchRow(NamedTuple):
     """A line of the search table; ``bound`` is one of the four marks above, ``pv`` moves of alternating sides."""
 
     depth: int
@@ -65,7 +65,7 @@ def line_text(pv: tuple[int, ...], black_to_move: bool) -> list[str]:
     return words
 
 
-def table_line(row: Row, width: int = 80) -> str:
+def table_line(row: SearchRow, width: int = 80) -> str:
     """A line of the search table, ``width`` - 1 columns long (but never less than the columns before the moves)."""
     shown = max(0, width - _PV_COLUMN) // 3
     return _table_columns(row, shown)
@@ -78,17 +78,17 @@ def book_line(score: int, pv: tuple[int, ...], black_to_move: bool, width: int =
     return f"book    {score:+d}{'':42}" + "".join(f"{word} " for word in words)
 
 
-def solve_line(number: int, row: Row, width: int = 80) -> str:
+def solve_line(number: int, row: SearchRow, width: int = 80) -> str:
     """A line of the table of `solve`: as `detailed_line` behind the number of the problem."""
     return f"{number:3d}|{detailed_line(row, width)}"
 
 
-def detailed_line(row: Row, width: int = 80) -> str:
+def detailed_line(row: SearchRow, width: int = 80) -> str:
     """A line of the search of a problem: as `table_line`, two moves shorter."""
     return _table_columns(row, max(1, max(0, width - _PV_COLUMN) // 3 - 2))
 
 
-def _table_columns(row: Row, shown: int) -> str:
+def _table_columns(row: SearchRow, shown: int) -> str:
     depth = f"{row.depth:2d}@{row.selectivity:2d}% " if row.selectivity < 100 else f"   {row.depth:2d}  "
     if row.nodes:
         speed = f"{round(row.nodes * 1000 / row.time_ms):10d}" if row.time_ms >= 1 else " " * 10
@@ -186,7 +186,7 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
     return ["|" + "|".join(cells[8 * rank : 8 * rank + 8]) + "|" for rank in range(8)]
 
 
-class Verdict(NamedTuple):
+class MoveVerdict(NamedTuple):
     """What the analysis says of a move: ``exact`` when both scores are proved, ``full`` when read to the end.
 
     ``alternative`` is the best other move, None when there is none.
@@ -210,7 +210,7 @@ class Verdict(NamedTuple):
         return 0 if self.alternative is None else max(0, self.alternative_score - self.score)
 
 
-def analysis_line(verdict: Verdict, engine: str) -> str:
+def analysis_line(verdict: MoveVerdict, engine: str) -> str:
     """A line of the analysis; ``engine`` is the name that disagrees."""
     depth = f"  {verdict.depth:2d}   "
     if verdict.selectivity < 100:
@@ -229,7 +229,7 @@ def _coloured(move: int, black: bool) -> str:
     return move_text(move) if black else move_text(move).lower()
 
 
-def _remark(verdict: Verdict, engine: str) -> str:
+def _remark(verdict: MoveVerdict, engine: str) -> str:
     if not verdict.loss:
         return ""
     if verdict.exact:
@@ -239,7 +239,7 @@ def _remark(verdict: Verdict, engine: str) -> str:
     return f"<- {engine} disagrees" + (" strongly" if verdict.loss > 4 else "")
 
 
-def analysis_summary(verdicts: list[Verdict]) -> str:
+def analysis_summary(verdicts: list[MoveVerdict]) -> str:
     """Rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs an exact ply."""
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
@@ -253,7 +253,7 @@ def analysis_summary(verdicts: list[Verdict]) -> str:
     return "\n".join(lines)
 
 
-def _tally(verdicts: list[Verdict]) -> tuple[int, int, int]:
+def _tally(verdicts: list[MoveVerdict]) -> tuple[int, int, int]:
     """How many moves had a better alternative, how many there are, and the discs lost in all."""
     losses = [verdict.loss for verdict in verdicts if verdict.loss]
     return len(losses), len(verdicts), sum(losses)

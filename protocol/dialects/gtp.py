@@ -81,7 +81,7 @@ ANALYZE_COMMANDS = (
 MOST_SECONDS = 10**9
 
 
-class Request(NamedTuple):
+class GtpRequest(NamedTuple):
     """A command line: its id or "", the command in lower case, what follows it."""
 
     id: str
@@ -93,15 +93,15 @@ class GtpError(ValueError):
     """A command that fails; the message begins with the standard words where GTP has some."""
 
 
-def parse_request(line: str) -> Request | None:
+def parse_request(line: str) -> GtpRequest | None:
     """The request in a line without its control characters; None where there is none."""
     words = line.split("#", 1)[0].split()
     id = ""
     if words and words[0].isascii() and words[0].isdecimal():
         id = words.pop(0)
     if not words:
-        return Request(id, "", []) if id else None
-    return Request(id, words[0].lower(), words[1:])
+        return GtpRequest(id, "", []) if id else None
+    return GtpRequest(id, words[0].lower(), words[1:])
 
 
 def response(id: str, text: str, failed: bool = False) -> str:
@@ -203,7 +203,7 @@ def result_text(position: Position) -> str:
 # Analysis
 
 
-class Candidate(NamedTuple):
+class AnalyzedMove(NamedTuple):
     """A move of an analysis: discs for the side to move, whether that is proved, nodes behind it, and its line."""
 
     move: int
@@ -213,7 +213,7 @@ class Candidate(NamedTuple):
     pv: tuple[int, ...]
 
 
-class Analysis(NamedTuple):
+class AnalysisOrder(NamedTuple):
     """What is wanted of an analysis: the side to move or None, ms between lines, the most moves, and which ones."""
 
     black: bool | None
@@ -222,7 +222,7 @@ class Analysis(NamedTuple):
     allowed: int
 
 
-AnalysisForm = Callable[[list[Candidate]], str]
+AnalysisForm = Callable[[list[AnalyzedMove]], str]
 """Makes a line of the moves of an analysis, best first."""
 
 INTERVAL_MS = 500
@@ -235,7 +235,7 @@ _IGNORED = ("minmoves", "rootInfo", "ownership", "ownershipStdev", "movesOwnersh
 _VALUES = (*_IGNORED, "pvEdgeVisits", "noResultValue")
 
 
-def parse_analysis(arguments: list[str]) -> Analysis:
+def parse_analysis(arguments: list[str]) -> AnalysisOrder:
     """``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises `GtpError`.
 
     What is said of things that this program does not know (``ownership true``) is passed over.
@@ -262,17 +262,17 @@ def parse_analysis(arguments: list[str]) -> Analysis:
             squares = sum({1 << move for move in map(parse_vertex, values[1].split(",")) if move != PASS})
             parse_count(values[2], 1, 10**6)
             allowed &= squares if key == "allow" else ~squares
-    return Analysis(black, max(LEAST_INTERVAL_MS, 10 * interval), min(64, most), allowed & rules.FULL)
+    return AnalysisOrder(black, max(LEAST_INTERVAL_MS, 10 * interval), min(64, most), allowed & rules.FULL)
 
 
-def win_rate(candidate: Candidate) -> float:
+def win_rate(candidate: AnalyzedMove) -> float:
     """The chance to win from a score in discs, 0 to 1: proved ones leave none, others are a logistic function."""
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
     return 1 / (1 + math.exp(-candidate.score / _PER_DISC))
 
 
-def _priors(candidates: list[Candidate]) -> list[float]:
+def _priors(candidates: list[AnalyzedMove]) -> list[float]:
     """A share of 1 for each move by its score: this program has no expectation before a search."""
     weights = [math.exp((candidate.score - candidates[0].score) / _PER_DISC) for candidate in candidates]
     return [weight / sum(weights) for weight in weights]
@@ -282,7 +282,7 @@ def _line_of_play(pv: tuple[int, ...]) -> str:
     return " ".join(map(vertex_text, pv))
 
 
-def lz_info(candidates: list[Candidate]) -> str:
+def lz_info(candidates: list[AnalyzedMove]) -> str:
     """A line as ``lz-analyze`` has it: rates in hundredths of a percent."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
@@ -294,7 +294,7 @@ def lz_info(candidates: list[Candidate]) -> str:
     return " ".join(parts)
 
 
-def kata_info(candidates: list[Candidate]) -> str:
+def kata_info(candidates: list[AnalyzedMove]) -> str:
     """A line as ``kata-analyze`` has it: rates from 0 to 1, and the score in discs."""
     parts = []
     for order, (candidate, prior) in enumerate(zip(candidates, _priors(candidates), strict=True)):
@@ -330,7 +330,7 @@ def live_graphics(pv: tuple[int, ...], black_to_move: bool, scores: dict[int, in
     return "\n".join([*rows, f"TEXT {best}, depth {reached}", f"PROGRESS {min(100, done)}", ""])
 
 
-class Parameter(NamedTuple):
+class GtpParameter(NamedTuple):
     """A row of ``gogui-param``: its key, the option behind it, and GoGui's type of its value."""
 
     key: str
@@ -339,15 +339,15 @@ class Parameter(NamedTuple):
 
 
 PARAMETERS = (
-    Parameter("level", "level", "string"),
-    Parameter("depth", "depth", "string"),
-    Parameter("threads", "n-tasks", "string"),
-    Parameter("hash_table_bits", "hash-table-size", "string"),
-    Parameter("time_per_move", "move-time", "string"),
-    Parameter("time_per_game", "game-time", "string"),
-    Parameter("use_book", "book-usage", "bool"),
-    Parameter("book_randomness", "book-randomness", "string"),
-    Parameter("ponder", "ponder", "bool"),
+    GtpParameter("level", "level", "string"),
+    GtpParameter("depth", "depth", "string"),
+    GtpParameter("threads", "n-tasks", "string"),
+    GtpParameter("hash_table_bits", "hash-table-size", "string"),
+    GtpParameter("time_per_move", "move-time", "string"),
+    GtpParameter("time_per_game", "game-time", "string"),
+    GtpParameter("use_book", "book-usage", "bool"),
+    GtpParameter("book_randomness", "book-randomness", "string"),
+    GtpParameter("ponder", "ponder", "bool"),
 )
 
 LIVE_GRAPHICS = "live_graphics"

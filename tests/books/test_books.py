@@ -16,9 +16,9 @@ from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
 from desdaemon.search.scheduler import Item, Purpose
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
-ME = Caller("me", Settings())
+ME = Caller("me", SessionSettings())
 
 
 def start(books: Books, line: str, caller: Caller = ME) -> Job:

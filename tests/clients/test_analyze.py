@@ -21,7 +21,7 @@ from random_games import random_game, with_pass
 from desdaemon.clients.analysis import command
 from desdaemon.clients.analysis.game import GameAnalysis, analyze_game, as_json
 from desdaemon.clients.analysis.page import page
-from desdaemon.clients.analysis.source import OwnDaemon
+from desdaemon.clients.analysis.source import ChildDaemon
 from desdaemon.clients.analysis.table import table
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.match import engine_process
@@ -320,7 +320,7 @@ def test_a_daemon_that_does_not_start(base: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(engine_process, "OWN_COMMAND", [sys.executable, "-c", "raise SystemExit(7)"])
     assert command.main([base]) == 1
     with pytest.raises(DaemonError, match="it has ended with status 7"):
-        OwnDaemon()
+        ChildDaemon()
 
 
 # A browser

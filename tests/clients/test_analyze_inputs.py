@@ -23,7 +23,7 @@ from test_analyze import NASTY, ExactSource, Page, analysed, base, games, late_g
 
 from desdaemon.clients.analysis import command
 from desdaemon.clients.analysis.collection import Collection
-from desdaemon.clients.analysis.game import Step, analyze_game, as_json
+from desdaemon.clients.analysis.game import AnalyzedPly, analyze_game, as_json
 from desdaemon.clients.analysis.notes import with_notes
 from desdaemon.clients.analysis.page import page
 from desdaemon.clients.analysis.table import table
@@ -195,7 +195,7 @@ def test_moves_that_are_the_same_are_no_mistakes() -> None:
 
 def test_accuracy() -> None:
     """100 % for best moves, half of it for four discs, a quarter for eight."""
-    step = Step(1, START, 37, 37, 6, 6, "8", "f5", "f5")
+    step = AnalyzedPly(1, START, 37, 37, 6, 6, "8", "f5", "f5")
     assert [step._replace(played=6 - lost).accuracy for lost in (0, 4, 8)] == [100, 50, 25]
     assert step._replace(played=9).accuracy == 100
     for analysis in map(analysed, games()):

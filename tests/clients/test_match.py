@@ -24,9 +24,9 @@ from random_games import OTHER_START
 
 from desdaemon.clients.match import command, workers
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
-from desdaemon.clients.match.engine_protocols import PLAYERS, GtpPlayer, Player, detected_protocol, start_player
+from desdaemon.clients.match.engine_protocols import PLAYERS, EngineClient, GtpPlayer, detected_protocol, start_player
 from desdaemon.clients.match.openings import listed_openings
-from desdaemon.clients.match.referee import Finished, Terms, play_game, solve
+from desdaemon.clients.match.referee import Finished, MatchTerms, play_game, solve
 from desdaemon.clients.match.results import statistics
 from desdaemon.clients.match.results.journal import Journal
 from desdaemon.clients.match.results.report import outcome, report
@@ -56,10 +56,10 @@ def played(
     **terms: float,
 ) -> Finished:
     """A game between two of them."""
-    players: list[Player] = []
+    players: list[EngineClient] = []
     try:
         players = [start_player(command_of(fake(*side)), str(side[0])) for side in (first, second)]
-        wanted = Terms(patience=500, lateness=300)._replace(**terms)
+        wanted = MatchTerms(patience=500, lateness=300)._replace(**terms)
         return play_game((players[0], players[1]), opening or GameRecord(START, ()), controls, wanted)
     finally:
         for player in players:
@@ -491,7 +491,7 @@ def test_a_program_that_says_nothing_at_its_start_is_mentioned(
 ) -> None:
     mentioned = threading.Event()
 
-    def start(*arguments: object) -> Player:
+    def start(*arguments: object) -> EngineClient:
         assert mentioned.wait(60)
         raise EngineFault("hang", "no answer within 300 s")
 

@@ -20,7 +20,7 @@ from processes import alive, gone
 from desdaemon.clients.match import command
 from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, command_of
 from desdaemon.clients.match.engine_protocols import NBoardPlayer, start_player
-from desdaemon.clients.match.process_groups import ProcessGroups, Stopped
+from desdaemon.clients.match.process_groups import MatchStopped, ProcessGroups
 from desdaemon.clients.match.time_control import TimeControl
 from desdaemon.protocol.othello.notation import START
 
@@ -92,7 +92,7 @@ def test_no_program_is_started_after_a_stop() -> None:
     with pytest.raises(EngineFault, match="SIGKILL"):
         process.until(re.compile(b"never"), 20)
     process.kill()
-    with pytest.raises(Stopped):
+    with pytest.raises(MatchStopped):
         groups.start(["true"], None)
     with pytest.raises(EngineFault, match="being stopped"):
         EngineProcess(["true"], groups=groups)

@@ -139,9 +139,9 @@ def test_ends_of_games_are_checked_corrected_and_completed(three: Path, tmp_path
     from desdaemon.dialects.text import TextDialect
     from desdaemon.search.loader import EngineSource, build_engine
     from desdaemon.session.session import Session
-    from desdaemon.session.settings import Settings
+    from desdaemon.session.settings import SessionSettings
 
-    settings = Settings()
+    settings = SessionSettings()
     settings.level = 4
     output = Collected()
     text = TextDialect(Session(settings, EngineSource(build_engine)), output)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.dialects.text import TextDialect
-from desdaemon.search.loader import Engine, EngineConfig, EngineFailure, EngineSource
+from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.session.session import Session
 
 OPENING = "---------------------------OX------XO--------------------------- X"
@@ -136,7 +136,7 @@ def test_files_of_problems_with_bad_lines(tmp_path: Path) -> None:
 
 
 def test_weights_that_cannot_be_loaded_leave_the_old_ones() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         if config.eval_file:
             raise EngineFailure(f"{config.eval_file}: not a weights file")
         from fake_engine import build_fake
@@ -151,7 +151,7 @@ def test_weights_that_cannot_be_loaded_leave_the_old_ones() -> None:
 
 
 def test_an_engine_that_cannot_be_had_ends_the_dialogue() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         raise EngineFailure("no engine today")
 
     dialogue = Dialogue()
@@ -162,7 +162,7 @@ def test_an_engine_that_cannot_be_had_ends_the_dialogue() -> None:
 
 
 def test_a_table_too_large_for_the_machine_is_refused_until_it_is_smaller() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         if config.hash_bits > 30:
             raise MemoryError
         from fake_engine import build_fake

@@ -17,9 +17,9 @@ from desdaemon.dialects.output import Collected
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.cassio import COMMANDS
-from desdaemon.search.loader import Engine, EngineSource
+from desdaemon.search.loader import EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 START = "---------------------------OX------XO---------------------------X"
 RESULT = re.compile(
@@ -33,7 +33,7 @@ class Talk:
 
     def __init__(self) -> None:
         self.searcher = FakeSearcher()
-        self.session = Session(Settings(), EngineSource(lambda config: Engine(self.searcher, FakeControl)))
+        self.session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
         self.output = Collected()
         self.cassio = CassioDialect(self.session, self.output)
 

@@ -16,7 +16,7 @@ from live import Live, converse
 from transcripts import read
 
 from desdaemon.books.service import BookMove
-from desdaemon.dialects.nboard import NBoardDialect, _Stream
+from desdaemon.dialects.nboard import NBoardDialect, _HintStream
 from desdaemon.dialects.output import Collected
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
@@ -24,9 +24,9 @@ from desdaemon.protocol.dialects.nboard import COMMANDS
 from desdaemon.protocol.games.records import parse_ggf
 from desdaemon.protocol.othello.notation import board_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.search.loader import Engine, EngineConfig, EngineFailure, EngineSource
+from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 SQUARE = "(?:[A-H][1-8]|PA)"
 LINES = re.compile(
@@ -46,13 +46,13 @@ class Talk:
     """A dialogue in this process."""
 
     def __init__(self, searcher: FakeSearcher | None = None, **values: object) -> None:
-        made = Settings()
+        made = SessionSettings()
         made.level, made.level_chosen = 4, True
         for name, value in values.items():
             assert hasattr(made, name)
             setattr(made, name, value)
         self.searcher = searcher or FakeSearcher()
-        self.session = Session(made, EngineSource(lambda config: Engine(self.searcher, FakeControl)))
+        self.session = Session(made, EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
         self.output = Collected()
         self.nboard = NBoardDialect(self.session, self.output)
 
@@ -284,11 +284,11 @@ def test_learning_says_that_there_is_no_book() -> None:
 
 
 def test_without_an_engine() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         raise EngineFailure("no engine today")
 
     talk = Talk()
-    talk.session = Session(Settings(), EngineSource(build))
+    talk.session = Session(SessionSettings(), EngineSource(build))
     talk.nboard = NBoardDialect(talk.session, talk.output)
     assert talk.say("go")[-1] == "warning go: cannot search: no engine today"
     assert talk.say("ping 3") == ["pong 3"]
@@ -487,7 +487,7 @@ def test_a_dialogue_that_ends_before_the_book_is_open_says_nothing_of_it() -> No
 
 def test_a_hint_that_found_nothing_out_says_nothing() -> None:
     said: list[str] = []
-    stream = _Stream(said.append, 1)
+    stream = _HintStream(said.append, 1)
     line = Line(19, 0, -64, 64, 0, 73, (19,), 1, 0.0, 60)
     stream.finish(Result((line,), 1, 0.0, False))
     assert [text.split()[0] for text in said] == ["nodestats"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.dialects.edax import Row, Verdict
+from desdaemon.protocol.dialects.edax import MoveVerdict, SearchRow
 from desdaemon.protocol.othello.notation import START, parse_board, parse_move, parse_moves
 
 EXACT = edax.EXACT
@@ -17,25 +17,25 @@ def pv(moves: str) -> tuple[int, ...]:
 
 
 def test_search_lines() -> None:
-    row = Row(12, 73, EXACT, 1, 7, 37664, pv("d3c5e6d2c2f5d6e3f4c3"), True)
+    row = SearchRow(12, 73, EXACT, 1, 7, 37664, pv("d3c5e6d2c2f5d6e3f4c3"), True)
     expected = "12@73%  +01        0:00.007         37664    5380571 d3 C5 e6 D2 c2 F5 d6 E3 f4"
     assert edax.table_line(row) == expected
-    row = Row(8, 100, EXACT, -3, 0.4, 718, pv("f6e6f4g4e7d7"), False)
+    row = SearchRow(8, 100, EXACT, -3, 0.4, 718, pv("f6e6f4g4e7d7"), False)
     expected = "    8   -03        0:00.000           718            F6 e6 F4 g4 E7 d7         "
     assert edax.table_line(row) == expected
     assert len(expected) == 79
 
 
 def test_lines_without_nodes_and_with_passes() -> None:
-    row = Row(2, 100, edax.UNFINISHED, 0, 0, 0, pv("pag8"), True)
+    row = SearchRow(2, 100, edax.UNFINISHED, 0, 0, 0, pv("pag8"), True)
     assert edax.table_line(row) == f"    2  ?+00        0:00.000{'':26}pa G8{'':21}"
 
 
 def test_problem_lines() -> None:
-    row = Row(14, 100, EXACT, 18, 3, 59517, pv("g8h7a8a6a4a7b6a2h8"), True)
+    row = SearchRow(14, 100, EXACT, 18, 3, 59517, pv("g8h7a8a6a4a7b6a2h8"), True)
     expected = "  1|   14   +18        0:00.003         59517   19839000 g8 H7 a8 A6 a4 A7 b6"
     assert edax.solve_line(1, row) == expected
-    row = Row(4, 100, EXACT, 10, 0.2, 2651, pv("h1g2"), True)
+    row = SearchRow(4, 100, EXACT, 10, 0.2, 2651, pv("h1g2"), True)
     expected = "  1|    4   +10        0:00.000          2651            h1 G2                "
     assert edax.solve_line(1, row) + " " == expected
 
@@ -52,7 +52,7 @@ def test_problem_lines() -> None:
 def test_the_columns_hold_what_wrappers_cut_out(
     depth: int, percent: int, bound: str, score: int, time_ms: float, nodes: int, width: int
 ) -> None:
-    line = edax.table_line(Row(depth, percent, bound, score, time_ms, nodes, pv("f5d6c3") * 30, True), width)
+    line = edax.table_line(SearchRow(depth, percent, bound, score, time_ms, nodes, pv("f5d6c3") * 30, True), width)
     assert line[:6].strip() == (f"{depth}@{percent}%" if percent < 100 else str(depth))
     assert line[7] == bound
     assert int(line[8:11]) == score
@@ -97,8 +97,8 @@ def test_board_at_the_end() -> None:
         assert lines[5][19:42].strip() == verdict
 
 
-def verdict(move: str, score: int, other: str, other_score: int, **more: bool) -> Verdict:
-    return Verdict(
+def verdict(move: str, score: int, other: str, other_score: int, **more: bool) -> MoveVerdict:
+    return MoveVerdict(
         ply=13,
         depth=10,
         selectivity=100,

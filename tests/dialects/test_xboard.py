@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.dialects.dialogue import Item
+from desdaemon.dialects.dialogue import InputLine
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.xboard import XBoardDialect
 from desdaemon.engine.layout import ENTRY_BYTES
@@ -25,9 +25,9 @@ from desdaemon.protocol.dialects.xboard import COMMANDS, SETUP, drop_text, parse
 from desdaemon.protocol.othello.notation import START as START_POSITION
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.rules import PASS, squares
-from desdaemon.search.loader import Engine, EngineConfig, EngineFailure, EngineSource
+from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 START = "---------------------------OX------XO--------------------------- X"
 DROP = r"(?:P@[a-h][1-8]|@@@@)"
@@ -42,10 +42,10 @@ class Talk:
     """A dialogue in this process."""
 
     def __init__(self, searcher: FakeSearcher | None = None) -> None:
-        values = Settings()
+        values = SessionSettings()
         values.level, values.level_chosen = 4, True
         self.searcher = searcher or FakeSearcher()
-        self.session = Session(values, EngineSource(lambda config: Engine(self.searcher, FakeControl)))
+        self.session = Session(values, EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
         self.output = Collected()
         self.xboard = XBoardDialect(self.session, self.output)
 
@@ -97,11 +97,11 @@ def test_nobody_waits_for_the_engine_after_a_quit() -> None:
 
 
 def test_no_engine_is_told_to_the_user() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         raise EngineFailure("no engine today")
 
     output = Collected()
-    dialect = XBoardDialect(Session(Settings(), EngineSource(build)), output)
+    dialect = XBoardDialect(Session(SessionSettings(), EngineSource(build)), output)
     dialect.execute("protover 2")
     assert output.take()[0].splitlines()[-2:] == ["feature done=1", "tellusererror cannot search: no engine today"]
 
@@ -377,6 +377,6 @@ def test_every_command_of_the_table_is_known() -> None:
 def test_a_line_that_cannot_be_read() -> None:
     talk = Talk()
     source = Script("ping 1")
-    source.items.insert(0, Item(1, "", "a line of 70000 bytes: expected at most 65536"))
+    source.items.insert(0, InputLine(1, "", "a line of 70000 bytes: expected at most 65536"))
     assert talk.xboard.run(source) == 0
     assert talk.output.take()[0].splitlines() == ["Error (a line of 70000 bytes: expected at most 65536)", "pong 1"]

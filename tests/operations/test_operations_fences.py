@@ -19,7 +19,7 @@ from desdaemon.books.service import Books, Caller
 from desdaemon.dialects import text
 from desdaemon.operations.registry import Client, ServerLimits
 from desdaemon.protocol.commands.book import BY_NAME
-from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.run_queue import RunQueue
 from desdaemon.search.shares import Purpose, Task
 from desdaemon.search.workers import Engines
@@ -174,7 +174,7 @@ def test_a_line_that_needs_no_search_is_carried_out_though_all_threads_search(
 def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() -> None:
     made: weakref.WeakSet[FakeSearcher] = weakref.WeakSet()
 
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         engine = build_fake(config)
         assert isinstance(engine.searcher, FakeSearcher)
         made.add(engine.searcher)

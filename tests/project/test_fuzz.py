@@ -20,11 +20,11 @@ from live import converse
 
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.protocols import spoken
-from desdaemon.dialects.stdio import Lines, _Reader
+from desdaemon.dialects.stdio import LineQueue, _Reader
 from desdaemon.search import loader
-from desdaemon.search.loader import Engine, EngineSource
+from desdaemon.search.loader import EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 LINES = 25
 """A dialogue."""
@@ -74,8 +74,8 @@ def talk_json(seed: int) -> None:
     said = [line("json", r) for _ in range(LINES)]
     output = Collected()
     made = spoken("json")
-    source = Lines()
-    session = Session(Settings(), EngineSource(lambda config: Engine(Quick(), FakeControl)))
+    source = LineQueue()
+    session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(Quick(), FakeControl)))
     reader = _Reader(source, made.listener(session.interrupt))
     for data in said:
         reader.feed(data + b"\n")
@@ -91,7 +91,7 @@ def talk_json(seed: int) -> None:
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "build_engine", lambda config: Engine(Quick(), FakeControl))
+    monkeypatch.setattr(loader, "build_engine", lambda config: LoadedEngine(Quick(), FakeControl))
 
 
 @settings(max_examples=40, **QUIET)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from desdaemon.search.loader import Engine, EngineConfig, EngineFailure
+from desdaemon.search.loader import EngineConfig, EngineFailure, LoadedEngine
 from desdaemon.search.workers import Engines
 
 
@@ -17,9 +17,9 @@ class Nothing:
 def test_no_search_is_made_only_to_see_that_there_are_any() -> None:
     made: list[EngineConfig] = []
 
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         made.append(config)
-        return Engine(Nothing(), Nothing)  # type: ignore[arg-type]
+        return LoadedEngine(Nothing(), Nothing)  # type: ignore[arg-type]
 
     engines = Engines(build, 2, 16)
     engines.assure(1)
@@ -34,7 +34,7 @@ def test_no_search_is_made_only_to_see_that_there_are_any() -> None:
 
 
 def test_what_cannot_be_made_is_tried_again() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         raise EngineFailure("no weights")
 
     engines = Engines(build, 2, 16)
@@ -44,7 +44,7 @@ def test_what_cannot_be_made_is_tried_again() -> None:
 
 
 def test_no_more_searches_are_kept_than_can_search_at_a_time() -> None:
-    engines = Engines(lambda config: Engine(Nothing(), Nothing), 2, 16)  # type: ignore[arg-type]
+    engines = Engines(lambda config: LoadedEngine(Nothing(), Nothing), 2, 16)  # type: ignore[arg-type]
     first, second, third = (engines.borrow() for _ in range(3))
     wide = engines.borrow(2)
     for lent in (first, second, third):

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from desdaemon.engine.limits import Limits
 from desdaemon.session.clock import RESERVE_MS, Clock, is_bounded, move_limits
 from desdaemon.session.move_overhead import CUSHION_MS, MOST_LATE_MS, Lateness
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 LATENESS_MS = 20
 """What a search may take to notice that its time is over."""
 
 
-def settings(**values: int) -> Settings:
-    made = Settings()
+def settings(**values: int) -> SessionSettings:
+    made = SessionSettings()
     for name, value in values.items():
         setattr(made, name, value)
     return made

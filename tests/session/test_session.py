@@ -15,11 +15,11 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.othello.notation import START
-from desdaemon.search.loader import Abandoned, Engine, EngineConfig, EngineSource, TooLate
+from desdaemon.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
 from desdaemon.search.shares import Purpose
 from desdaemon.session.clock import Clock
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 
 class Turnstile:
@@ -52,7 +52,7 @@ class Turnstile:
 
 
 def session(turnstile: Turnstile, **options: str) -> Session:
-    made = Session(Settings(), EngineSource(build_fake), scheduler=turnstile)
+    made = Session(SessionSettings(), EngineSource(build_fake), scheduler=turnstile)
     for name, value in options.items():
         option = find_option(name.replace("_", "-"))
         assert option
@@ -95,7 +95,7 @@ class Slow(EngineSource):
         super().__init__(build_fake)
         self.waits: list[float] = []
 
-    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> Engine:
+    def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
         begun = time.monotonic()
         while not abandoned():
             time.sleep(0.001)
@@ -105,7 +105,7 @@ class Slow(EngineSource):
 
 def test_only_slow_games_wait_for_the_engine() -> None:
     engines = Slow()
-    asking = Session(Settings(), engines)
+    asking = Session(SessionSettings(), engines)
     for main, increment in ((1_000, 50), (10_000, 1_000)):
         asking.clocks[True] = Clock(main, increment=increment)
         assert asking.choose()[1] is None
@@ -119,7 +119,7 @@ def test_only_slow_games_wait_for_the_engine() -> None:
 
 def test_the_opponents_time_is_used_for_the_reply_that_is_expected() -> None:
     searcher = FakeSearcher()
-    asking = Session(Settings(), EngineSource(lambda config: Engine(searcher, FakeControl)))
+    asking = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(searcher, FakeControl)))
     asking.settings.level, asking.settings.level_chosen = 4, True
     move, _ = asking.choose()
     asking.play_move(move)
@@ -173,7 +173,7 @@ class _Late(FakeSearcher):
 
 def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     searcher = _Late()
-    session = Session(Settings(), EngineSource(lambda config: Engine(searcher, FakeControl)))
+    session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(searcher, FakeControl)))
     session.settings.game_time = 10_000
     session.engine()
     first = session.limits(START).time_ms
@@ -198,6 +198,6 @@ class _Stopped(FakeSearcher):
 
 def test_a_search_that_found_nothing_out_is_no_reason_for_a_move() -> None:
     """A corner is taken without any search, though other squares come before it."""
-    session = Session(Settings(), EngineSource(lambda config: Engine(_Stopped(), FakeControl)))
+    session = Session(SessionSettings(), EngineSource(lambda config: LoadedEngine(_Stopped(), FakeControl)))
     session.set_board(CORNER)
     assert session.choose() == (63, None)

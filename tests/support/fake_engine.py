@@ -9,7 +9,7 @@ from typing import Any
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import PASS, Line, Result
 from desdaemon.protocol.othello import rules
-from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.loader import EngineConfig, LoadedEngine
 
 ENDLESS_DEPTH = 37
 
@@ -78,6 +78,6 @@ class FakeSearcher:
         self.cleared += 1
 
 
-def build_fake(config: EngineConfig) -> Engine:
+def build_fake(config: EngineConfig) -> LoadedEngine:
     """What `desdaemon.search.loader.build_engine` does, without an engine."""
-    return Engine(FakeSearcher(), FakeControl)
+    return LoadedEngine(FakeSearcher(), FakeControl)

@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 from .ratings import Ratings
-from .report import Outcome
-from .scores import Standing, Tally
+from .report import MatchOutcome
+from .scores import PairingScore, Standing
 from .statistics import Elo
 
 FORMAT = 2
 """Raised when a key changes its meaning or goes."""
 
 
-def account(found: Outcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
+def account(found: MatchOutcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
     """The account; ``about`` and ``programs`` are what the match was told, ``programs`` one for each."""
     described = [
         {"name": name, **program, **_standing(one)}
@@ -50,7 +50,7 @@ def _standing(one: Standing) -> dict[str, Any]:
     }
 
 
-def _pairing(one: Tally, elo: Elo | None) -> dict[str, Any]:
+def _pairing(one: PairingScore, elo: Elo | None) -> dict[str, Any]:
     return {
         "games": one.games,
         "different_games": one.different,

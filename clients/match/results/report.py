@@ -11,10 +11,10 @@ from desdaemon.clients.match.schedule import Schedule
 
 from . import statistics
 from .ratings import Pairing, Ratings, ratings
-from .scores import Standing, Tally, pairing_tallies, standings
+from .scores import PairingScore, Standing, pairing_tallies, standings
 
 
-class Outcome(NamedTuple):
+class MatchOutcome(NamedTuple):
     """A match, reckoned: its accounts, and what follows from them where no program has failed (``failed`` is -1).
 
     ``tallies`` are those of the schedule's pairings, ``standings`` and ``names`` those of the programs.
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
     games: Mapping[int, Finished]
     schedule: Schedule
     names: list[str]
-    tallies: list[Tally]
+    tallies: list[PairingScore]
     standings: list[Standing]
     failed: int
     elo: list[statistics.Elo | None]
@@ -42,7 +42,7 @@ def outcome(
     names: list[str],
     failed: int,
     sprt: tuple[float, float] | None,
-) -> Outcome:
+) -> MatchOutcome:
     """The games reckoned up; Elo, ratings and the test of hypotheses only where every program has played."""
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
@@ -52,10 +52,10 @@ def outcome(
         met = [Pairing(*pair, one.clusters) for pair, one in zip(schedule.pairings, tallies, strict=True)]
         rated = ratings(schedule.programs, met) if schedule.programs > 2 else None
         test = statistics.sequential(tallies[0].paired_sample, *sprt) if sprt else None
-    return Outcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test)
+    return MatchOutcome(games, schedule, names, tallies, standings(tallies, schedule), failed, elo, rated, test)
 
 
-def report(found: Outcome, heading: str) -> str:
+def report(found: MatchOutcome, heading: str) -> str:
     """The table, lines with their ends."""
     lines = [heading, "", *(_two(found) if len(found.names) == 2 else _many(found))]
     if found.different < len(found.games):
@@ -80,7 +80,7 @@ def report(found: Outcome, heading: str) -> str:
 # Two programs
 
 
-def _two(found: Outcome) -> list[str]:
+def _two(found: MatchOutcome) -> list[str]:
     (account,) = found.tallies
     width = max(12, *map(len, found.names))
     lines = [f"{'':{width}}  games   won drawn  lost   score  as Black   as White   discs   s/move  longest"]
@@ -106,7 +106,7 @@ def _two(found: Outcome) -> list[str]:
 # More of them
 
 
-def _many(found: Outcome) -> list[str]:
+def _many(found: MatchOutcome) -> list[str]:
     """The programs, the best first: their ratings and standings, then the points of each against each."""
     order = ranking(found)
     width = max(12, *map(len, found.names))
@@ -134,7 +134,7 @@ def _many(found: Outcome) -> list[str]:
     return lines
 
 
-def ranking(found: Outcome) -> list[int]:
+def ranking(found: MatchOutcome) -> list[int]:
     """The programs from the best on, by rating or else by score."""
 
     def worth(at: int) -> tuple[float, int]:
@@ -144,7 +144,7 @@ def ranking(found: Outcome) -> list[int]:
     return sorted(range(len(found.names)), key=worth, reverse=True)
 
 
-def _cells(found: Outcome) -> dict[tuple[int, int], str]:
+def _cells(found: MatchOutcome) -> dict[tuple[int, int], str]:
     """The points of each program against each other."""
     cells = {}
     for (first, second), one in zip(found.schedule.pairings, found.tallies, strict=True):

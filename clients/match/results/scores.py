@@ -21,7 +21,7 @@ FAILED_GAMES = 4
 _LAST_MOVES = 10
 
 
-class Tally(NamedTuple):
+class PairingScore(NamedTuple):
     """The games of one pairing, seen from its first program. Game n was begun by program n % 2 with Black.
 
     ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of the games that
@@ -76,7 +76,7 @@ class Tally(NamedTuple):
         """The complete pairs, for `statistics.sequential`."""
         return statistics.sample([result for result in cluster if result[1] == 1.0] for cluster in self.clusters)
 
-    def seen_from_second(self) -> Tally:
+    def seen_from_second(self) -> PairingScore:
         """The same from the other program's side."""
         return self._replace(
             black=_reversed(self.white),
@@ -96,7 +96,7 @@ def _reversed(results: tuple[int, int, int]) -> tuple[int, int, int]:
     return results[2], results[1], results[0]
 
 
-def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> Tally:
+def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lambda number: number // 2) -> PairingScore:
     """The account of a pairing's games by number; ``opening_of`` gives the opening of a game's number."""
     by_colour = ([0, 0, 0], [0, 0, 0])
     points: dict[int, float] = {}
@@ -126,7 +126,7 @@ def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lamb
         elif number ^ 1 not in points:
             singles.append(point)
     finals = {number: (number % 2, _final(game.record)) for number, game in games.items()}
-    return Tally(
+    return PairingScore(
         len(games),
         (by_colour[0][0], by_colour[0][1], by_colour[0][2]),
         (by_colour[1][0], by_colour[1][1], by_colour[1][2]),
@@ -176,7 +176,7 @@ def _clusters(
     return [cluster for cluster in found.values() if cluster]
 
 
-def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[Tally]:
+def pairing_tallies(games: Mapping[int, Finished], schedule: Schedule) -> list[PairingScore]:
     """The accounts of the schedule's pairings, in their order."""
     parts: list[dict[int, Finished]] = [{} for _ in schedule.pairings]
     for number, game in games.items():
@@ -209,7 +209,7 @@ class Standing(NamedTuple):
         return self.games > 0 and faults == self.games
 
 
-def standings(tallies: list[Tally], schedule: Schedule) -> list[Standing]:
+def standings(tallies: list[PairingScore], schedule: Schedule) -> list[Standing]:
     """The programs' standings, in their order."""
     found = []
     for program in range(schedule.programs):

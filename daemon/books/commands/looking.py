@@ -13,7 +13,7 @@ from desdaemon.book.reports import check, report
 from desdaemon.books.jobs import Result
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.dialects.edax import Verdict
+from desdaemon.protocol.dialects.edax import MoveVerdict
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
@@ -91,7 +91,7 @@ def _stats(run: Run) -> Result:
     return {"scores": {str(score): count for score, count in found.scores.items()}, "text": lines}
 
 
-def _verdict(book: Book, before: Position, move: int, ply: int) -> Verdict | None:
+def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict | None:
     """What the book says of a move that was played; None where it does not know both position and move."""
     known = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
     if move not in known:
@@ -103,7 +103,7 @@ def _verdict(book: Book, before: Position, move: int, ply: int) -> Verdict | Non
         if other < rules.PASS and rules.canonical(*rules.play(before.player, before.opponent, other)) != reached
     ]
     best = max(others, key=lambda found: found[0], default=None)
-    return Verdict(
+    return MoveVerdict(
         ply=ply,
         depth=0,
         selectivity=100,
@@ -118,7 +118,7 @@ def _verdict(book: Book, before: Position, move: int, ply: int) -> Verdict | Non
     )
 
 
-def _verdicts(run: Run) -> Iterator[Verdict]:
+def _verdicts(run: Run) -> Iterator[MoveVerdict]:
     positions, moves = run.caller.positions, run.caller.moves
     wanted = run.values["n"]
     first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0

@@ -10,16 +10,18 @@ from desdaemon.protocol.dialects import gtp
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line
-    from desdaemon.session.interrupt import Search
+    from desdaemon.session.interrupt import StoppableSearch
 
 
-class Stream:
+class AnalysisStream:
     """Sends what is known of the moves, at most once an interval, and only what is new.
 
     `progress` is called by the thread that searches; a thread of its own keeps the interval.
     """
 
-    def __init__(self, say: Callable[[str], None], form: gtp.AnalysisForm, wanted: gtp.Analysis, moves: int) -> None:
+    def __init__(
+        self, say: Callable[[str], None], form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder, moves: int
+    ) -> None:
         """``moves`` are searched; ``say`` sends a line, from any thread."""
         self._say = say
         self._form = form
@@ -33,7 +35,7 @@ class Stream:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._keep_interval, name="gtp-analysis", daemon=True)
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> AnalysisStream:
         self._thread.start()
         return self
 
@@ -63,7 +65,7 @@ class Stream:
         with self._lock:
             lines = sorted(self._known.values(), key=lambda line: -line.score)[: self._last + 1]
             found = [
-                gtp.Candidate(line.move, line.score, line.exact, self._nodes[line.move], line.pv) for line in lines
+                gtp.AnalyzedMove(line.move, line.score, line.exact, self._nodes[line.move], line.pv) for line in lines
             ]
         text = self._form(found) if found else ""
         if text and text != self._sent:
@@ -86,7 +88,7 @@ class _Wait:
         self._over.wait()
 
 
-def wait_for_a_line(search: Search) -> None:
+def wait_for_a_line(search: StoppableSearch) -> None:
     """Return when the search was stopped: a program that has asked for a stream takes its end for an answer."""
     with search.control(_Wait()) as wait:
         wait.wait()

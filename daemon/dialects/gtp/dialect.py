@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.dialects.dialogue import LineDialect
-from desdaemon.dialects.interrupt_listener import Listener
-from desdaemon.dialects.output import Output
+from desdaemon.dialects.interrupt_listener import InputListener
+from desdaemon.dialects.output import DialogueOutput
 from desdaemon.dialects.protocols import Spoken
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.dialects import gtp
@@ -27,7 +27,7 @@ from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Progress, Session, unlimited
 
-from .analysis import Stream, wait_for_a_line
+from .analysis import AnalysisStream, wait_for_a_line
 from .graphics import LiveGraphics
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "reg_genmove", "genmove")
 
 
-class GtpListener(Listener):
+class GtpListener(InputListener):
     """GTP: ``quit``, GoGui's comment ``# interrupt``, and any line after a command that goes on until one comes."""
 
     strict = False
@@ -48,7 +48,7 @@ class GtpListener(Listener):
         self._open_ended = 0
 
     def hear(self, number: int, line: str) -> bool:
-        """See `Listener`."""
+        """See `InputListener`."""
         if self._open_ended:
             self.interrupt.stop(number, only=self._open_ended)
             self._open_ended = 0
@@ -65,7 +65,7 @@ class GtpListener(Listener):
 class GtpDialect(LineDialect):
     """A dialogue in GTP."""
 
-    def __init__(self, session: Session, output: Output) -> None:
+    def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._implied: set[int] = set()
         self._graphics = LiveGraphics(output)
@@ -396,7 +396,7 @@ class GtpDialect(LineDialect):
         self.session.prepare()
         return ""
 
-    def _parameter(self, row: gtp.Parameter) -> str:
+    def _parameter(self, row: gtp.GtpParameter) -> str:
         option = find_option(row.option)
         assert option is not None
         text = self.session.settings.text(option)
@@ -404,7 +404,7 @@ class GtpDialect(LineDialect):
 
     # Analysis
 
-    def _stream(self, request: gtp.Request) -> None:
+    def _stream(self, request: gtp.GtpRequest) -> None:
         """Carry out a command whose answer goes on while a search runs."""
         wanted = gtp.parse_analysis(request.arguments)
         black = self.position.black_to_move if wanted.black is None else wanted.black
@@ -416,7 +416,7 @@ class GtpDialect(LineDialect):
         form = gtp.STREAMS[request.command]
         try:
             if generating:
-                with Stream(self._say_line, form, wanted, 1) as stream:
+                with AnalysisStream(self._say_line, form, wanted, 1) as stream:
                     move = self._generated(black, stream.progress)
                 self._say_line(f"play {move}")
             else:
@@ -434,7 +434,7 @@ class GtpDialect(LineDialect):
     def _say_line(self, line: str) -> None:
         self._say(f"{line}\n")
 
-    def _analyze(self, black: bool, form: gtp.AnalysisForm, wanted: gtp.Analysis) -> None:
+    def _analyze(self, black: bool, form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder) -> None:
         position = self.position
         if not position.over and black != position.black_to_move:
             position = position.after(PASS)
@@ -442,7 +442,7 @@ class GtpDialect(LineDialect):
             allowed = position.moves & wanted.allowed
             if allowed or position.must_pass:
                 moves = min(wanted.most, max(1, allowed.bit_count()))
-                with Stream(self._say_line, form, wanted, moves) as stream:
+                with AnalysisStream(self._say_line, form, wanted, moves) as stream:
                     self.session.search(
                         position,
                         unlimited(position),

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.dialects import gtp
 
 if TYPE_CHECKING:
-    from desdaemon.dialects.output import Output
+    from desdaemon.dialects.output import DialogueOutput
     from desdaemon.engine.result import Line
 
 
 class LiveGraphics:
     """Draws the searches of one dialogue while ``on``."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: DialogueOutput) -> None:
         self.on = False
         self._output = output
 

@@ -24,9 +24,9 @@ from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.gtp import COMMANDS, STREAMS
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
-from desdaemon.search.loader import Engine, EngineConfig, EngineFailure, EngineSource
+from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 SHORT_GAME = "E6F4E3F6G5D6E7F5C5"  # Black leaves White no disc with its fifth move
 
@@ -327,12 +327,12 @@ def test_the_clock_runs_without_being_told() -> None:
 
 
 def test_a_move_in_time_without_an_engine() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         time.sleep(5)
         return build_fake(config)
 
     talk = Talk()
-    talk.session = Session(Settings(), EngineSource(build))
+    talk.session = Session(SessionSettings(), EngineSource(build))
     talk.gtp = GtpDialect(talk.session, talk.output)
     talk.say("time_settings 0 0.2 1")
     assert talk.say("genmove b") in ("D3", "C4", "F5", "E6")
@@ -340,11 +340,11 @@ def test_a_move_in_time_without_an_engine() -> None:
 
 
 def test_without_any_engine_the_rules_still_work() -> None:
-    def build(config: EngineConfig) -> Engine:
+    def build(config: EngineConfig) -> LoadedEngine:
         raise EngineFailure("no engine today")
 
     talk = Talk()
-    talk.session = Session(Settings(), EngineSource(build))
+    talk.session = Session(SessionSettings(), EngineSource(build))
     talk.gtp = GtpDialect(talk.session, talk.output)
     assert talk.fails("genmove b") == "cannot search: no engine today"
     assert talk.say("play b F5") == ""

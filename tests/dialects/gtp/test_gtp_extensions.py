@@ -11,7 +11,7 @@ from live import Live, converse
 from test_gtp import ANSWER, Talk, finished, passing
 
 from desdaemon.protocol.dialects import gtp
-from desdaemon.protocol.dialects.gtp import Candidate
+from desdaemon.protocol.dialects.gtp import AnalyzedMove
 from desdaemon.protocol.othello.notation import move_text
 
 # Parameters
@@ -168,7 +168,7 @@ def test_moves_are_allowed_and_avoided() -> None:
 
 @given(st.lists(st.tuples(st.integers(-64, 64), st.booleans()), min_size=1, max_size=20))
 def test_winning_rates(scores: list[tuple[int, bool]]) -> None:
-    candidates = [Candidate(at, score, exact, 5, (at,)) for at, (score, exact) in enumerate(sorted(scores)[::-1])]
+    candidates = [AnalyzedMove(at, score, exact, 5, (at,)) for at, (score, exact) in enumerate(sorted(scores)[::-1])]
     for candidate in candidates:
         rate = gtp.win_rate(candidate)
         assert 0 <= rate <= 1

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from fake_engine import FakeSearcher, build_fake
 
-from desdaemon.dialects.dialogue import Item
+from desdaemon.dialects.dialogue import InputLine
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.text import TextDialect
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.search.loader import EngineSource
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 
 class Script:
     """A source whose lines are all there from the beginning."""
 
     def __init__(self, *lines: str) -> None:
-        self.items = [Item(number, line) for number, line in enumerate(lines, 1)]
+        self.items = [InputLine(number, line) for number, line in enumerate(lines, 1)]
 
-    def get(self) -> Item:
-        return self.items.pop(0) if self.items else Item(0, None)
+    def get(self) -> InputLine:
+        return self.items.pop(0) if self.items else InputLine(0, None)
 
-    def peek(self) -> Item | None:
-        return self.items[0] if self.items else Item(0, None)
+    def peek(self) -> InputLine | None:
+        return self.items[0] if self.items else InputLine(0, None)
 
 
 class Dialogue:
     """A session without prompts: `say` a line, get what it answered."""
 
     def __init__(self, **settings: object) -> None:
-        values = Settings()
+        values = SessionSettings()
         values.verbose = 0
         for name, value in settings.items():
             assert hasattr(values, name)

@@ -11,14 +11,14 @@ from fake_engine import FakeControl, FakeSearcher
 from desdaemon.dialects.dialogue import LineDialect
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.protocols import spoken
-from desdaemon.dialects.stdio import Lines, _Reader
+from desdaemon.dialects.stdio import LineQueue, _Reader
 from desdaemon.dialects.text import TextDialect
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.protocol.othello.notation import Position
-from desdaemon.search.loader import Engine, EngineSource
+from desdaemon.search.loader import EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 BOARD = "---------------------------OX------XO---------------------------"
 GGF = (
@@ -133,12 +133,12 @@ class Fuzz:
     """A dialogue fed through the reader, a line at a time."""
 
     def __init__(self, protocol: str) -> None:
-        settings = Settings()
+        settings = SessionSettings()
         settings.verbose, settings.level, settings.level_chosen = 0, 2, True
         self.protocol = protocol
-        self.session = Session(settings, EngineSource(lambda config: Engine(Quick(), FakeControl)))
+        self.session = Session(settings, EngineSource(lambda config: LoadedEngine(Quick(), FakeControl)))
         self.output = Collected()
-        self.lines = Lines()
+        self.lines = LineQueue()
         if protocol == "text":
             from desdaemon.dialects.interrupt_listener import TextListener
 

@@ -9,9 +9,9 @@ from fake_engine import FakeControl, FakeSearcher
 from desdaemon.dialects.gtp import GtpDialect
 from desdaemon.dialects.output import Collected
 from desdaemon.protocol.othello.notation import board_text
-from desdaemon.search.loader import Engine, EngineSource
+from desdaemon.search.loader import EngineSource, LoadedEngine
 from desdaemon.session.session import Session
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 ANSWER = re.compile(r"[=?][0-9]*(?: [^\n]+|)(?:\n[^\n]+)*\n\n")
 
@@ -20,12 +20,12 @@ class Talk:
     """A GTP dialogue in this process."""
 
     def __init__(self, searcher: FakeSearcher | None = None, **values: object) -> None:
-        made = Settings()
+        made = SessionSettings()
         for name, value in values.items():
             assert hasattr(made, name)
             setattr(made, name, value)
         self.searcher = searcher or FakeSearcher()
-        self.session = Session(made, EngineSource(lambda config: Engine(self.searcher, FakeControl)))
+        self.session = Session(made, EngineSource(lambda config: LoadedEngine(self.searcher, FakeControl)))
         self.output = Collected()
         self.gtp = GtpDialect(self.session, self.output)
 

@@ -19,7 +19,7 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import OPTIONS, Option
 from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.dialects import cassio, gtp, nboard, xboard
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 
 DOCS = ROOT / "docs"
 
@@ -51,7 +51,7 @@ def command_table(table: tuple[Command, ...]) -> Callable[[], str]:
 def option_table() -> str:
     """The options that do something."""
     body = []
-    settings = Settings()
+    settings = SessionSettings()
     for option in OPTIONS:
         if not option.idle:
             also = " ".join(f"`{alias}`" for alias in option.aliases)

@@ -15,10 +15,10 @@ from desdaemon.operations.registry import Client, ServerLimits
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import find_operation
 from desdaemon.protocol.wire.replies import reply_faults
-from desdaemon.search.loader import Engine, EngineConfig
+from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.server.composition import furnish
-from desdaemon.session.settings import Settings
+from desdaemon.session.settings import SessionSettings
 from desdaemon.system.logs import Log
 
 PATIENCE_S = 60
@@ -39,7 +39,7 @@ class Operated:
         self.folder = folder
         self.searchers: list[FakeSearcher] = []
         self.ended = threading.Event()
-        settings = Settings()
+        settings = SessionSettings()
         settings.level = 4
         settings.book_file = book_file
         scheduler = Scheduler(slots)
@@ -61,7 +61,7 @@ class Operated:
         self._news = threading.Condition()
         self._last = 0
 
-    def _build(self, config: EngineConfig) -> Engine:
+    def _build(self, config: EngineConfig) -> LoadedEngine:
         engine = build_fake(config)
         assert isinstance(engine.searcher, FakeSearcher)
         self.searchers.append(engine.searcher)
