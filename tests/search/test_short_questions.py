@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.short_searches import MOST_AT_ONCE
-from desdaemon.search.loader import Engine, EngineConfig, EngineFailure
+from desdaemon.search.loader import EngineConfig, EngineFailure, LoadedEngine
 from desdaemon.search.scheduler import Purpose, Scheduler
 from desdaemon.search.short_questions import (
     LONGEST_TURN_US,
@@ -127,11 +127,11 @@ class Asked:
         self.turns = QuestionTurns(self.scheduler, Workers(Engines(self._build, 1, 16)), self._mistake)
         self._news = threading.Condition()
 
-    def _build(self, config: EngineConfig) -> Engine:
+    def _build(self, config: EngineConfig) -> LoadedEngine:
         if self.failure is not None:
             raise self.failure
         nothing: Any = None
-        return Engine(nothing, nothing, self.searches)  # type: ignore[arg-type]
+        return LoadedEngine(nothing, nothing, self.searches)  # type: ignore[arg-type]
 
     def _mistake(self) -> None:
         self.mistakes += 1

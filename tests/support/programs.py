@@ -33,7 +33,6 @@ PACKAGES = {
     "import": "imagemagick",
     "node": "nodejs",
     "npm": "npm",
-    "chromium": "chromium",
     "zsh": "zsh",
     "fish": "fish",
 }
