@@ -8,7 +8,6 @@ of arguments, and every reply is a line of JSON.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.text import COMMANDS, find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import folders, logs
 
 from .arguments import Parser, add_daemon, connected
 from .blocking import Client, Handle
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
             shell = Shell(client, named.json)
             return shell.run(iter(named.lines) if named.lines else shell.typed_lines())
     except DaemonError as error:
-        sys.stderr.write(f"desdaemon shell: {error}\n")
+        logs.message(str(error), "desdaemon shell", level="error")
         return 1
 
 
@@ -73,19 +73,19 @@ class Shell:
         try:
             done = self._execute(line)
         except (DaemonError, BadInput) as error:
-            sys.stderr.write(f"{error}\n")
+            logs.echo(str(error))
             done = False
         if self.client.connections != self._connections:
             self._connections = self.client.connections
-            sys.stderr.write("The daemon was reached anew: board, game and options are as at the beginning.\n")
+            logs.echo("The daemon was reached anew: board, game and options are as at the beginning.")
         sys.stdout.flush()
         return done
 
     def _text(self, line: str) -> bool:
         data = self._finish(self.client.start("text", {"line": line}))
-        for stream, name in ((sys.stdout, "out"), (sys.stderr, "err")):
-            text = str(data.get(name) or "")
-            stream.write(text if text.endswith("\n") or not text else text + "\n")
+        text = str(data.get("out") or "")
+        sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
+        logs.echo(str(data.get("err") or ""))
         return not data.get("err")
 
     def _finish(self, handle: Handle[Data, Data]) -> Data:
@@ -114,7 +114,7 @@ class Shell:
             return False
         finally:
             for warning in handle.warnings:
-                sys.stderr.write(f"{warning}\n")
+                logs.echo(warning)
         return True
 
     def _tell(self, kind: str, data: Data) -> None:
@@ -180,8 +180,7 @@ def _operation_of(line: str) -> tuple[str, dict[str, Any]]:
 
 
 def _history_file() -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "desdaemon" / "shell_history"
+    return Path(folders.state()) / "shell_history"
 
 
 def _recall(readline: Any, history: Path) -> None:

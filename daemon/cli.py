@@ -15,6 +15,7 @@ from desdaemon.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option, whole_number
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean, nearest
+from desdaemon.protocol.system import logs
 from desdaemon.session.settings import SessionSettings, read_option_file
 
 if TYPE_CHECKING:
@@ -352,5 +353,5 @@ def _option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[s
 
 
 def _refuse(message: str, status: int) -> int:
-    sys.stderr.write(f"desdaemon: {message}\n")
+    logs.message(message, level="error")
     return status

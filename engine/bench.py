@@ -27,6 +27,7 @@ from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.system import logs
 
 from .exports import SPEC
 from .limits import Limits, level_limits
@@ -453,7 +454,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         weights = Weights.load(arguments.eval_file)
     except WeightsError as error:
-        print(f"desdaemon: {error}", file=sys.stderr)
+        logs.message(str(error), level="error")
         return 1
     problems = arguments.problems if arguments.problems.is_dir() else None
     prototype = None
@@ -461,7 +462,7 @@ def main(argv: Sequence[str]) -> int:
         try:
             prototype = Prototype(arguments.prototypes, weights)
         except ImportError as error:
-            print(f"desdaemon: {arguments.prototypes}: no prototype solver: {error}", file=sys.stderr)
+            logs.message(f"{arguments.prototypes}: no prototype solver: {error}", level="error")
             return 1
     bench = Bench(weights, problems, arguments.repeat, prototype)
     report: dict[str, Any] = {"machine": _machine(), "rows": []}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights, WeightsError
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.system import logs
 
 from .exports import SPEC
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
             try:
                 library.compile_library(spec)
             except library.LibraryError as error:
-                print(f"desdaemon: {error}", file=sys.stderr)
+                logs.message(str(error), level="error")
                 return 1
             state = "compiled"
         print(f"{spec.name + ' library':24} {state:10} {time.perf_counter() - begun:8.2f}", flush=True)
@@ -50,7 +50,8 @@ def main(argv: Sequence[str], specs: Sequence[library.Spec] = (SPEC,)) -> int:
         try:
             Weights.load()
         except WeightsError as error:
-            print(f"\ndesdaemon: {error}", file=sys.stderr)
+            print()
+            logs.message(str(error), level="error")
             return 1
         print(f"{'ready':10} {time.perf_counter() - begun:8.2f}")
     # Says so where there is none.

@@ -1,11 +1,10 @@
-"""Replacing a file so that a crash leaves the old one or the new one, whole."""
+"""A book's files: read whole or mapped, replaced with backups, large ones brought to the disk in parts."""
 
 from __future__ import annotations
 
 import contextlib
 import mmap
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.progress import Going, silent
+from desdaemon.protocol.system import files
 
 from .arena import ARENA
 
@@ -63,18 +63,9 @@ def content(path: Path, going: Going = silent) -> npt.NDArray[np.uint8]:
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def keep_backups(path: Path, count: int = BACKUPS) -> None:
     """Give the file at ``path`` the name ``path.1`` too, after moving ``path.1`` to ``path.2`` and so on."""
-    if not path.exists():
+    if not count or not path.exists():
         return
     for number in range(count - 1, 0, -1):
         older = path.with_name(f"{path.name}.{number}")
@@ -87,29 +78,13 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, backups: int = 0) -> Iterator[Output]:
-    """A stream beside ``path`` that, at the end of the block, is synced and takes the place of ``path``.
+    """A stream that replaces ``path`` at the end of the block, as `files.replacing` does, with backups if wanted.
 
     With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
     """
     path = path.resolve()
-    if path.exists() and not path.is_file():
-        raise WriteFailed(f"{path}: is a {'folder' if path.is_dir() else 'device'}: expected the name of a file")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
-    except OSError as error:
-        raise WriteFailed(f"{path}: {error.strerror}") from error
-    new = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
+        with files.replacing(path, before=lambda: keep_backups(path, backups)) as stream:
             yield Output(stream)
-            stream.flush()
-            os.fchmod(stream.fileno(), path.stat().st_mode & 0o777 if path.exists() else 0o644)
-            os.fsync(stream.fileno())
-        if backups:
-            keep_backups(path, backups)
-        new.replace(path)
-        sync_folder(path.parent)
     except OSError as error:
         raise WriteFailed(f"{path}: {error.strerror or error}") from error
-    finally:
-        new.unlink(missing_ok=True)

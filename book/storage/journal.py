@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.progress import Going, silent
+from desdaemon.protocol.system.files import replace, sync_folder
 
-from .files import content, sync_folder
+from .files import content
 
 MAGIC = b"DESJRNL\n"
 VERSION = 1
@@ -208,17 +209,9 @@ def set_aside(path: Path, found: Scan) -> Path:
 
 def create(path: Path, book: int, base: int) -> None:
     """Put an empty journal in place, for the file of ``book`` that includes everything up to ``base``."""
-    new = path.with_name(f".{path.name}.new")
     try:
-        with new.open("wb") as stream:
-            stream.write(_header(book, base))
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.replace(path)
-        sync_folder(path.parent)
+        replace(path, _header(book, base))
     except OSError as error:
-        with contextlib.suppress(OSError):
-            new.unlink(missing_ok=True)
         raise WriteFailed(f"{path}: {error.strerror}") from error
 
 

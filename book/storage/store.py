@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import os
 import secrets
 import threading
 import time
+import traceback
 from pathlib import Path
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import Going, silent
+from desdaemon.protocol.system.locks import FileLock
+from desdaemon.protocol.system.logs import message
 
 from . import journal, snapshot
 from .blocks import Blocks
 from .files import BACKUPS
-from .lock import Lock
+from .lock import lock_book
 from .observers import Journalist, Recorder, Refuser
 from .replay import replay
-
-_log = logging.getLogger(__name__)
 
 GROUP_SECONDS = 0.2
 """Changes are synced to the disk together, this often."""
@@ -63,7 +63,7 @@ def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
 class Store:
     """An open book file. Use `open_store` or `create_store`."""
 
-    def __init__(self, path: Path, book: Book, mapped: snapshot.Mapped, lock: Lock | None) -> None:
+    def __init__(self, path: Path, book: Book, mapped: snapshot.Mapped, lock: FileLock | None) -> None:
         self.path = path
         self.book = book
         self.notes: list[str] = []
@@ -160,7 +160,7 @@ class Store:
             done = blocks.check_some(done)
             spent = time.monotonic() - begun
         if blocks.damage is not None:
-            _log.error("%s", blocks.damage)
+            message(str(blocks.damage), level="error", event="book")
         elif done == blocks.size and table.guard is blocks:
             table.watch(None)
 
@@ -191,11 +191,12 @@ class Store:
             try:
                 self.commit()
                 if failed:
-                    _log.warning("%s: written again", journal_path(self.path))
+                    message(f"{journal_path(self.path)}: written again", event="book")
             except BookError as error:
                 next_retry = time.monotonic() + RETRY_SECONDS
                 if not failed:
-                    _log.error("%s", error, exc_info=error if not isinstance(recorder.refuse, WriteFailed) else None)
+                    trace = "" if isinstance(recorder.refuse, WriteFailed) else f"\n{traceback.format_exc()}"
+                    message(f"{error}{trace}", level="error", event="book")
 
     def commit(self) -> None:
         """Return when everything done so far is on the disk. Raises WriteFailed; until a later commit succeeds, changes
@@ -297,7 +298,7 @@ def create_store(path: Path, book: Book) -> Store:
     path = path.resolve()
     if path.exists() or journal_path(path).exists():
         raise WriteFailed(f"{path}: already exists; choose another name or move it away")
-    lock = Lock(lock_path(path))
+    lock = lock_book(lock_path(path))
     try:
         identity = secrets.randbits(64)
         snapshot.write(path, book, identity, 0, backups=0)
@@ -338,12 +339,12 @@ def open_store(path: Path, *, read_only: bool | None = False, going: Going = sil
     path = path.resolve()
     if not path.exists():
         raise Unreadable(path, None, "no such file")
-    lock: Lock | None = None
+    lock: FileLock | None = None
     holder = 0
     reason = ""
     if read_only is not True:
         try:
-            lock = Lock(lock_path(path))
+            lock = lock_book(lock_path(path))
         except Locked as error:
             if read_only is False:
                 raise

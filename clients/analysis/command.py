@@ -17,6 +17,8 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import ProgressLine
 
 from .game import GameAnalysis, analyze_game, as_json
 from .inputs import games_of
@@ -138,7 +140,7 @@ def _source(options: argparse.Namespace, groups: ProcessGroups) -> ChildDaemon |
 
 
 def _mention(line: str) -> None:
-    sys.stderr.write(f"desdaemon analyze: {line}\n")
+    logs.message(line, "desdaemon analyze")
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
@@ -201,8 +203,10 @@ def _analyzed(
 ) -> GameAnalysis:
     """The analysis of a game, or of its first moves where a signal has come."""
 
+    line = ProgressLine()
+
     def show(done: int, total: int) -> None:
-        _show(f"{what}{done} of {total} positions")
+        line.show(f"{what}{done} of {total} positions")
 
     if isinstance(source, RemoteDaemon):
         # Of a daemon that is started here the end of its process wakes whoever waits.
@@ -211,7 +215,7 @@ def _analyzed(
         return analyze_game(game, source, source.engine, _effort(options), show, lambda: signals.number != 0)
     finally:
         signals.stop = lambda: None
-        _show("")
+        line.clear()
 
 
 def _one(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedBySignals) -> None:
@@ -287,10 +291,3 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
-
-
-def _show(text: str) -> None:
-    """The line of progress, for terminals only."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()

@@ -22,6 +22,7 @@ import zmq
 
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
+from desdaemon.protocol.system import logs
 
 from .daemon import BenchDaemon, Peer, random_line
 from .figures import Figure, percentile
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
     try:
         figures, samples = _measure(named)
     except DaemonError as error:
-        sys.stderr.write(f"desdaemon bench server: {error}\n")
+        logs.message(str(error), "desdaemon bench server", level="error")
         return 1
     if named.json:
         content = {"machine": machine(), "figures": [figure._asdict() for figure in figures], "memory": samples}
@@ -73,7 +74,7 @@ def _measure(named: argparse.Namespace) -> tuple[list[Figure], list[tuple[float,
             with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
                 figures += measure(daemon, 10 if named.quick else 1)
                 if not named.json:
-                    sys.stderr.write(f"{name}: done\n")
+                    logs.echo(f"{name}: done")
     samples: list[tuple[float, float]] = []
     if named.minutes:
         with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import ConnectionLost, DaemonError
+from desdaemon.protocol.system import logs
 
 from .daemon import PROGRAM, random_line
 
@@ -175,7 +176,7 @@ def main(arguments: list[str]) -> int:
     try:
         outcome, log = asyncio.run(_measure(60 * named.minutes, named.interval))
     except DaemonError as error:
-        sys.stderr.write(f"desdaemon bench restarts: {error}\n")
+        logs.message(str(error), "desdaemon bench restarts", level="error")
         return 1
     gaps = sorted(outcome.gaps)
     for title, counts in (("done", outcome.done), ("lost, and said so", outcome.lost)):
@@ -189,6 +190,6 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(f"failed: {problem}\n")
     if "mistake" in log or len(gaps) > log.count("daemon died"):
         sys.stdout.write("failed: the daemon's log does not tell of kills alone\n")
-        sys.stderr.write(log[-4000:])
+        logs.echo(log[-4000:])
         return 1
     return int(bool(outcome.problems))

@@ -22,6 +22,7 @@ from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, move_text, parse_moves, play_moves
+from desdaemon.protocol.system import logs
 
 from . import hostile
 from .daemon import BenchDaemon, random_line
@@ -91,7 +92,7 @@ class _Polite:
 
     def _fault(self, what: str) -> None:
         self.faults.append(what)
-        sys.stderr.write(f"desdaemon bench storm: {what}\n")
+        logs.message(what, "desdaemon bench storm", level="error")
 
     async def _check(self, client: AsyncClient, dice: random.Random) -> None:
         kind = dice.choice((self._ping, self._legal, self._legal, self._look, self._look, self._text, self._analyse))
@@ -242,7 +243,7 @@ def main(arguments: list[str]) -> int:
                     foe.kill()
             log = (Path(folder) / "log").read_text(errors="replace")
     except DaemonError as error:
-        sys.stderr.write(f"desdaemon bench storm: {error}\n")
+        logs.message(str(error), "desdaemon bench storm", level="error")
         return 1
     mistakes = log.count("mistake")
     problems = [*polite.faults, *(["the daemon logged mistakes"] if mistakes else []), *_growth(minutes)]
@@ -251,7 +252,7 @@ def main(arguments: list[str]) -> int:
     for problem in sorted(set(problems)):
         sys.stdout.write(f"failed: {problem}\n")
     if mistakes:
-        sys.stderr.write(log[-4000:])
+        logs.echo(log[-4000:])
     return int(bool(problems))
 
 

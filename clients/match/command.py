@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import platform
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_write, write_games
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import board_text, moves_text
+from desdaemon.protocol.system import logs
 
 from .adjudicator import MOST_EMPTIES, Adjudicator
 from .engine_process import OWN_COMMAND, EngineFault, command_of, program_name
@@ -341,7 +341,7 @@ def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings:
 
 
 def _mention(line: str) -> None:
-    sys.stderr.write(f"desdaemon match: {line}\n")
+    logs.message(line, "desdaemon match")
 
 
 def _identities(setting: Setting) -> list[dict[str, Any]]:

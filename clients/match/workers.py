@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 import time
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import ProgressLine
 
 from .engine_process import EngineFault, command_text
 from .engine_protocols import START_S, EngineClient, start_player
@@ -78,6 +79,7 @@ class Match:
         self._remarked: set[str] = set()
         self._lock = threading.Lock()
         self._begun = time.monotonic()
+        self._line = ProgressLine()
         self._workers: list[threading.Thread] = []
         self._names: dict[int, str] = {}
         self._tallies: list[PairingScore] = []
@@ -107,7 +109,7 @@ class Match:
             self._groups.stop()
             for worker in self._workers:
                 worker.join(_GOING_S)
-            self._show("")
+            self._line.clear()
 
     def stop(self) -> None:
         """End it, with what has been played so far; for signal handlers."""
@@ -118,7 +120,7 @@ class Match:
     def _collect(self, games: int, working: int) -> Ending:
         """Take finished games until there are no more or the match has been decided."""
         while games and working:
-            self._show(self._progress())
+            self._line.show(self._progress())
             result = self._next()
             if self._stopping.is_set():
                 return Ending("stopped")
@@ -233,7 +235,7 @@ class Match:
         with self._lock:
             if text not in self._remarked and not self._stopping.is_set():
                 self._remarked.add(text)
-                sys.stderr.write(f"desdaemon match: {text}\n")
+                logs.message(text, "desdaemon match")
 
     def _progress(self) -> str:
         setting = self._setting
@@ -246,9 +248,3 @@ class Match:
         if test:
             parts.append(f"LLR {test.ratio:+.2f} ({test.lower:+.2f}, {test.upper:+.2f})")
         return "  ".join([*parts, f"{seconds // 60}:{seconds % 60:02}"])
-
-    def _show(self, text: str) -> None:
-        """The line of progress, for terminals only."""
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()

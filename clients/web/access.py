@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.protocol.system import files
+
 COOKIE_AGE_S = 30 * 86_400
 """Seconds that a cookie is good for."""
 
@@ -98,10 +100,7 @@ def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:
         elif path.exists() and len(kept := path.read_bytes()) == _KEY_BYTES:
             return kept
         key = secrets.token_bytes(_KEY_BYTES)
-        new = folder / f"{path.name}.{os.getpid()}"
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(key)
-        new.replace(path)
+        files.replace(path, key, mode=files.PRIVATE)
         return key
     except OSError:
         return secrets.token_bytes(_KEY_BYTES)

@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import ssl
-import sys
 import tempfile
 import webbrowser
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING
 from desdaemon.clients.arguments import Parser, print_text, whole
 from desdaemon.clients.errors import DaemonError, NoDaemon
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.wire.connection import runtime_folder
+from desdaemon.protocol.system import folders, logs
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
@@ -74,7 +73,7 @@ def main(arguments: list[str]) -> int:
     try:
         import tornado  # noqa: F401
     except ImportError:
-        sys.stderr.write(f"{WITHOUT_TORNADO}\n")
+        logs.echo(WITHOUT_TORNADO)
         return 1
     ours = ("book", "threads", "eval_file")
     for name in ours if named.endpoint else ("key", "server_key"):
@@ -87,7 +86,7 @@ def main(arguments: list[str]) -> int:
         with _daemon(named) as endpoint:
             return asyncio.run(_serve(named, endpoint))
     except (BadInput, DaemonError) as error:
-        sys.stderr.write(f"desdaemon web: {error}\n")
+        logs.message(str(error), "desdaemon web", level="error")
         return 1
 
 
@@ -134,7 +133,7 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
     for place in _places(host, port, named.host_name, "https" if tls else "http"):
-        key = lasting_key(Path(runtime_folder()), place.port, renew=named.revoke)
+        key = lasting_key(Path(folders.runtime()), place.port, renew=named.revoke)
         gateway = Gateway(Settings(place, Access(key), role, connect))
         addresses = [host] if host else list(_LOOPBACK)
         try:
@@ -145,9 +144,10 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> int:
     else:
         raise BadInput(f"--listen {quoted(named.listen or _LOOPBACK[0])}: {reason}: expected a free address")
     if away and not tls:
-        sys.stderr.write(
-            f"desdaemon web: {host}: other machines can connect, and nothing is encrypted: "
-            "--tls-certificate, or a proxy with TLS before it, changes that\n"
+        logs.message(
+            f"{host}: other machines can connect, and nothing is encrypted: "
+            "--tls-certificate, or a proxy with TLS before it, changes that",
+            "desdaemon web",
         )
     gateway.watch()
     address = f"{place.address}?token={gateway.settings.access.token}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
+import traceback
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Executor
 from typing import Any
@@ -17,6 +17,7 @@ from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 from desdaemon.clients.handle import Handle
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system import logs
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.protocol.wire.messages import ROLES, RequestError, is_id, readable_id
 
@@ -30,7 +31,6 @@ MOST_IN_FLIGHT = 64
 MOST_MALFORMED = 100
 """Frames that are no requests before the tab is dropped."""
 
-LOG = logging.getLogger("desdaemon.web")
 
 FOLLOW = "web.follow"
 COMMANDS = "web.commands"
@@ -141,7 +141,7 @@ class Tab:
             found = {"data": error.found} if isinstance(error.found, dict) else {}
             self._put({**reply, "type": "error", "error": told, **found})
         except Exception:
-            LOG.exception("%s", op)
+            logs.message(f"{op}\n{traceback.format_exc()}", "desdaemon web", level="error")
             self._put({**reply, "type": "error", "error": {"code": "internal", "message": "a mistake in the gateway"}})
         finally:
             self._handles.pop(number, None)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import ProgressLine
 
 from .board import Board
 from .results import Analysis, BookEntry, BookMove, MoveLine, Score
@@ -386,18 +388,16 @@ def _opened(path: str | Path) -> Book:
 
 def _told() -> Any:
     """What shows how far a first compilation is, on standard error."""
-    import sys
+    line = ProgressLine()
 
-    live = sys.stderr.isatty()
-
-    def tell(line: str) -> None:
-        place = line.partition(" ")[0]
+    def tell(progress: str) -> None:
+        place = progress.partition(" ")[0]
         done, _, total = place.partition("/")
-        if live:
-            end = "\n" if done == total else ""
-            sys.stderr.write(f"\rcompiling the engine for this machine: {place}{end}")
+        if done == total:
+            line.clear()
+        elif line.live:
+            line.show(f"compiling the engine for this machine: {place}")
         elif done == "1":
-            sys.stderr.write("compiling the engine for this machine, which takes about a minute\n")
-        sys.stderr.flush()
+            logs.message("compiling the engine for this machine, which takes about a minute")
 
     return tell

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.commands.book import parse_line
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system.terminal import ProgressLine
 
 from .service import Caller
 
@@ -128,7 +128,7 @@ class _Watch:
         self._text = text
         self._job = job
         self._shown = shown
-        self._bar = sys.stderr.isatty()
+        self._line = ProgressLine()
 
     def show(self) -> None:
         """Pass on what there is to be shown."""
@@ -137,19 +137,16 @@ class _Watch:
 
     def follow(self) -> None:
         """Return when the job is over."""
-        while not self._job.wait(BAR_S if self._bar else LINE_S):
+        while not self._job.wait(BAR_S if self._line.live else LINE_S):
             self.show()
             line = progress_line(self._job)
-            if not self._bar:
+            if not self._line.live:
                 self._text.say(line)
                 continue
             found = self._job.told
             filled = _BAR * found.done // found.total if found.total else 0
-            sys.stderr.write(f"\r[{'#' * filled}{'.' * (_BAR - filled)}] {line[:90]:90}")
-            sys.stderr.flush()
-        if self._bar:
-            sys.stderr.write("\r" + " " * (_BAR + 93) + "\r")
-            sys.stderr.flush()
+            self._line.show(f"[{'#' * filled}{'.' * (_BAR - filled)}] {line}")
+        self._line.clear()
 
 
 def progress_line(job: Job) -> str:

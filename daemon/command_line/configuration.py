@@ -20,6 +20,7 @@ from desdaemon.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import OPTIONS, find_option
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
+from desdaemon.protocol.system import folders
 from desdaemon.session.settings import SessionSettings
 
 SECTIONS = (*PROTOCOLS, "serve")
@@ -29,8 +30,7 @@ SECTIONS = (*PROTOCOLS, "serve")
 
 def configuration_path() -> str:
     """Where the file is unless the command line names another one; it need not exist."""
-    parent = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
-    return os.path.join(parent, "desdaemon", "config.toml")  # noqa: PTH118
+    return os.path.join(folders.configuration(), "config.toml")  # noqa: PTH118
 
 
 def shown_path() -> str:

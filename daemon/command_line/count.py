@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser, whole
+from desdaemon.protocol.system import logs
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +59,7 @@ def main(arguments: list[str]) -> int:
     try:
         return run(asked)
     except LibraryError as error:
-        sys.stderr.write(f"desdaemon count: {error}\n")
+        logs.message(str(error), "desdaemon count", level="error")
         return 1
 
 
@@ -84,7 +85,7 @@ def _positions(asked: argparse.Namespace) -> int:
                 sys.stdout.write(f"{count}\n")
                 sys.stdout.flush()
     except MemoryError as error:
-        sys.stderr.write(f"desdaemon count: positions {asked.depth}: {error}\n")
+        logs.message(f"positions {asked.depth}: {error}", "desdaemon count", level="error")
         return 1
     return 0
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from desdaemon.protocol.othello.notation import moves_text
 
-from .progress import ProgressLine
+from .progress import StepProgress
 
 
 def flips(games: int, seed: int) -> int:
     """Print the table of discs turned by a move."""
     from desdaemon.engine.studies.flips import count_flips, mean_of_plies
 
-    with ProgressLine() as progress:
+    with StepProgress() as progress:
         found = count_flips(games, seed, progress)
     lines = ["ply     games  a legal move turns  deviation  the move played"]
     lines += [f"{ply.ply:3} {ply.games:9} {ply.mean:19.3f} {ply.deviation:10.3f} {ply.played:16.3f}" for ply in found]
@@ -27,7 +27,7 @@ def draws(most: int) -> int:
     """Print the shortest drawn games."""
     from desdaemon.engine.studies.draws import shortest_draws
 
-    with ProgressLine() as progress:
+    with StepProgress() as progress:
         found = shortest_draws(most, progress)
     if not found.games:
         return _print([f"no drawn game of up to {most} plies"])
@@ -39,7 +39,7 @@ def stoner(most: int, every: bool) -> int:
     """Print a shortest Stoner, or all of them."""
     from desdaemon.engine.studies.stoner import shortest_stoners
 
-    with ProgressLine() as progress:
+    with StepProgress() as progress:
         found = shortest_stoners(most, progress)
     if not found.lines:
         return _print([f"no Stoner within {most} plies"])

@@ -14,13 +14,13 @@ from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 from desdaemon.operations.registry import Client, Data, ServerLimits, refusal
 from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import ADMIN, RequestError
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.server.composition import Services, furnish
 from desdaemon.session.interrupt import UNBOUNDED_GRACE_S
-from desdaemon.system.logs import Log
 
 from .dialogue import InputLine, LineSource
 from .interrupt_listener import InputListener

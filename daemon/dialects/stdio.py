@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import threading
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.service import Books
 from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import logs
 from desdaemon.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
@@ -225,7 +225,7 @@ def serve(
 
     def converse(protocol: str, first: InputLine | None = None) -> int:
         notice.in_dialogue(prompting.free if prompting and protocol == "text" else None)
-        notice.redirect(on_compiler if protocol == "nboard" else None)
+        logs.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
             if first is None:
                 session.open_book(on_note)
@@ -430,5 +430,5 @@ def run_beside_signals(
 
 def leave(status: int) -> NoReturn:
     """End the process at once."""
-    sys.stderr.flush()
+    logs.flush()
     os._exit(status)

@@ -1,6 +1,6 @@
 """What analyses have found, by position: shared by all clients, bounded, kept in a file over restarts.
 
-A position stands for its eight mirror images. The file is written beside and renamed, and ends with a checksum; one
+A position stands for its eight mirror images. The file ends with a checksum; one
 that is damaged, or was made with other weights, is begun anew.
 """
 
@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.system.files import PRIVATE, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,12 +123,10 @@ class Cache:
         with self._lock:
             keys = list(self._entries)
             self.changed = False
-        beside = f"{path}.{os.getpid()}.new"
         digest = blake2b(digest_size=16)
         squeeze = zlib.compressobj(1)
         try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
+            with replacing(path, mode=PRIVATE) as file:
 
                 def write(data: bytes) -> None:
                     digest.update(data)
@@ -138,13 +137,8 @@ class Cache:
                     write(squeeze.compress(self._block(keys[at : at + _BLOCK])))
                 write(squeeze.flush())
                 file.write(digest.digest())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)  # noqa: PTH105
         except OSError:
             self.changed = True
-            with contextlib.suppress(OSError):
-                os.unlink(beside)  # noqa: PTH108
             raise
 
     def _block(self, keys: list[bytes]) -> bytes:

@@ -15,6 +15,8 @@ from array import array
 from pathlib import Path
 from typing import Any
 
+from desdaemon.protocol.system import files
+
 _VERSION = 1
 SUFFIX = ".batch"
 
@@ -61,20 +63,14 @@ class BatchFile:
         """Write a new batch; it is on the disk when this returns. Raises `OSError`, leaving nothing."""
         batch = cls(folder / f"{job}{SUFFIX}")
         head = {"version": _VERSION, "job": job, "owner": owner, "created": created, "args": args, "items": len(items)}
-        beside = batch.path.with_suffix(".new")
         try:
-            with open(beside, "wb", opener=_private) as file:
+            with files.replacing(batch.path, mode=files.PRIVATE) as file:
                 file.write(_line(head))
                 for item in items:
                     file.write(_line(item))
-                file.flush()
-                os.fsync(file.fileno())
-            beside.rename(batch.path)
-            _sync_folder(folder)
         except OSError:
-            for path in (beside, batch.path):
-                with contextlib.suppress(OSError):
-                    path.unlink()
+            with contextlib.suppress(OSError):
+                batch.path.unlink()
             raise
         batch.open()
         return batch
@@ -165,7 +161,7 @@ class BatchFile:
         """Delete it. Raises `OSError`."""
         self.close()
         self.path.unlink(missing_ok=True)
-        _sync_folder(self.path.parent)
+        files.sync_folder(self.path.parent)
 
     def _read(self, at: int) -> Data:
         line, length = b"", 1 << 12
@@ -202,11 +198,3 @@ def _content(line: bytes) -> Data | None:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,7 +8,6 @@ batch is forgotten.
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, Job, Jobs
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.constants import MOST_RESULTS
 from desdaemon.protocol.wire.messages import RequestError
@@ -120,7 +120,7 @@ class Batches:
         self._confine = confine
         self._batches: dict[int, _Batch] = {}
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._lock = -1
+        self._lock: FileLock | None = None
         self._last = 0
         self._closing = False
         self._submitted = 0
@@ -213,8 +213,8 @@ class Batches:
             batch.retry = 0.0
             self._guarded(lambda batch=batch: self._sync(batch))  # type: ignore[misc]
             batch.file.close()
-        if self._lock >= 0:
-            os.close(self._lock)
+        if self._lock is not None:
+            self._lock.release()
 
     def _guarded(self, call: Callable[[], None]) -> None:
         try:
@@ -227,21 +227,16 @@ class Batches:
 
     def _hold(self) -> None:
         """Take the folder and what is in it, unless that was done. Raises `RequestError` and `OSError`."""
-        import fcntl
-
         if self._folder is None:
             raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
-        if self._lock >= 0:
+        if self._lock is not None:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = _opened(self._folder / "lock")
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
+            self._lock = FileLock(self._folder / "lock", or_read=True)
+        except Held:
             self._health.problem("batches", _HELD)
             raise RequestError("busy", _HELD) from None
-        self._lock = lock
         self._health.problem("batches")
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             file = BatchFile(path)
@@ -431,11 +426,3 @@ def _result_bytes(args: Data) -> int:
     """What the result of an item takes on the disk, about."""
     lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
     return (_RESULT_BYTES + _LINE_BYTES * lines) * plies
-
-
-def _opened(lock: Path) -> int:
-    """The file of the lock; on a file system for reading alone one that is there already."""
-    try:
-        return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return os.open(lock, os.O_RDONLY | os.O_CLOEXEC)

@@ -14,6 +14,7 @@ from desdaemon.operations.analysis import Analyses
 from desdaemon.operations.analysis_cache import Cache
 from desdaemon.operations.batches import Batches
 from desdaemon.operations.registry import Operations, ServerLimits
+from desdaemon.protocol.system.logs import Log
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.search.workers import Engines, Workers

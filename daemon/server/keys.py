@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import files, logs
 from desdaemon.protocol.wire.messages import READER, ROLES
 from desdaemon.system.paths import keys_folder, private_folder
 
@@ -124,11 +125,9 @@ class Keys:
             raise BadInput(f"{quoted(name)}: there is a key of that name; revoke it first")
 
     def _write(self, clients: list[Allowed]) -> None:
-        beside = self.folder / f"{_ALLOWED}.new"
-        beside.unlink(missing_ok=True)
         lines = [f"{client.name} {client.role} {client.public}\n" for client in clients]
-        _write_secret(beside, "# name role public-key\n" + "".join(lines))
-        beside.replace(self.folder / _ALLOWED)
+        text = "# name role public-key\n" + "".join(lines)
+        files.replace(self.folder / _ALLOWED, text.encode(), mode=files.PRIVATE)
         self._stamp = None
 
 
@@ -190,10 +189,10 @@ def main(arguments: list[str]) -> int:
         elif words[:1] == ["revoke"] and len(words) == 2:
             keys.revoke(words[1])
         else:
-            sys.stderr.write(USAGE)
+            logs.echo(USAGE)
             return 2
     except (BadInput, OSError) as error:
-        sys.stderr.write(f"desdaemon keys: {error}\n")
+        logs.message(str(error), "desdaemon keys", level="error")
         return 1
     return 0
 

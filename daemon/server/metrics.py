@@ -8,7 +8,7 @@ import traceback
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.system.logs import Log
+from desdaemon.protocol.system.logs import Log
 
 if TYPE_CHECKING:
     from desdaemon.search.scheduler import Scheduler

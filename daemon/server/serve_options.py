@@ -10,6 +10,7 @@ from desdaemon.cli import UnusableFile, UsageError, configured
 from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.wire.connection import default_endpoint
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.logs import LEVELS

@@ -23,13 +23,16 @@ from desdaemon.books.service import Books, processors
 from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.wire.connection import Connection, connection_path, runtime_folder
+from desdaemon.protocol.system import folders, logs
+from desdaemon.protocol.system.files import PRIVATE, replace
+from desdaemon.protocol.system.locks import FileLock, Held
+from desdaemon.protocol.system.logs import Log
+from desdaemon.protocol.wire.connection import Connection, connection_path
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.lifeline import ALIVE, READY, Lifeline
-from desdaemon.system.logs import Log
 from desdaemon.system.paths import made_folder, private_folder
 from desdaemon.system.service_manager import notify, watchdog_s
 
@@ -72,7 +75,7 @@ class Server:
         self._ending = threading.Lock()
         self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
         self._lifeline = Lifeline()
-        self._lock = _hold(private_folder(runtime_folder()))
+        self._lock = _hold(private_folder(folders.runtime()))
         self._services = self._furnish(settings, options, scheduler)
         keys = Keys(options.keys_folder) if options.encrypted else None
         old = os.umask(0o077)
@@ -119,7 +122,7 @@ class Server:
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
         events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
         connection = Connection(VERSION, os.getpid(), __version__, tuple(endpoints), tuple(events), self._public_key)
-        _write_private(connection_path(), connection.text())
+        replace(connection_path(), connection.text().encode(), mode=PRIVATE)
         if self._scrape is not None:
             self._log.info("metrics", port=self._scrape.port)
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)
@@ -219,9 +222,10 @@ def main(arguments: list[str]) -> int:
     try:
         settings, options = read_options(arguments)
     except BadInput as error:
-        sys.stderr.write(f"desdaemon serve: {error}\n")
+        logs.message(str(error), "desdaemon serve", level="error")
         return 1 if isinstance(error, Unservable) else 2
     log = Log(options.log_level, options.log_format)
+    logs.install(log)
     ending = _Signals()
     # Messages about clients' files name them as the clients do.
     settings.book_file = settings.book_file and os.path.abspath(settings.book_file)  # noqa: PTH100
@@ -236,7 +240,7 @@ def main(arguments: list[str]) -> int:
         if settings.book_file:
             books.prepare(settings.book_file, settings, lambda note: log.warning("book", note=note))
     except (BadInput, OSError) as error:
-        sys.stderr.write(f"desdaemon serve: {error}\n")
+        logs.message(str(error), "desdaemon serve", level="error")
         return 1
     ending.server = server
     server.start()
@@ -257,6 +261,7 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
 
     options = serve_options(given, insecure, max(session.settings.n_tasks, processors()))
     log = Log(options.log_level, options.log_format)
+    logs.install(log)
     ending = _Signals()
     scheduler = Scheduler(options.slots, options.limits.key_share)
     settings = copy.deepcopy(session.settings)
@@ -346,33 +351,15 @@ def spare_memory() -> None:
         mallopt(trim_threshold, 16 << 20)
 
 
-def _hold(folder: str) -> int:
+def _hold(folder: str) -> FileLock:
     """The lock of the runtime folder, held as long as the process lives; raises `BadInput` naming who has it."""
-    import fcntl
-
-    path = os.path.join(folder, "daemon.lock")  # noqa: PTH118
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.read(descriptor, 64).decode("ascii", "replace").strip() or "unknown"
-        os.close(descriptor)
+        return FileLock(os.path.join(folder, "daemon.lock"))  # noqa: PTH118
+    except Held as held:
         raise BadInput(
-            f"{folder}: the daemon of process {holder} listens there already: expected another DESDAEMON_RUNTIME_DIR, "
-            "or that one to have ended"
+            f"{folder}: the daemon of process {held.holder or 'unknown'} listens there already: expected "
+            "another DESDAEMON_RUNTIME_DIR, or that one to have ended"
         ) from None
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
-    return descriptor
-
-
-def _write_private(path: str, text: str) -> None:
-    """A file that only this user can read, there whole or not at all."""
-    beside = f"{path}.{os.getpid()}"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(beside, path)  # noqa: PTH105
 
 
 def _check_weights(eval_file: str) -> None:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from desdaemon.protocol.system import folders
+
 LONGEST_HISTORY = 1000
 
 
@@ -70,8 +72,7 @@ class LineEditor:
 
 def history_file() -> str:
     """Where the lines of dialogues are kept."""
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
-    return os.path.join(state, "desdaemon", "history")  # noqa: PTH118
+    return os.path.join(folders.state(), "history")  # noqa: PTH118
 
 
 def command_candidates(line: str, word: str) -> list[str]:

@@ -7,18 +7,17 @@ import stat
 from pathlib import Path
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import folders
 
 
 def data_folder() -> str:
     """Where remote clients' files are unless an option says otherwise; it may not exist yet."""
-    parent = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return str(Path(parent).expanduser() / "desdaemon")
+    return folders.data()
 
 
 def keys_folder() -> str:
     """Where the keys are unless an option says otherwise; it may not exist yet."""
-    parent = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return str(Path(parent).expanduser() / "desdaemon" / "keys")
+    return str(Path(folders.configuration()) / "keys")
 
 
 def made_folder(path: str) -> str:

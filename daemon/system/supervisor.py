@@ -15,8 +15,9 @@ import sys
 import time
 from typing import NamedTuple
 
+from desdaemon.protocol.system.logs import Log
+
 from .lifeline import ALIVE, READY, VARIABLE
-from .logs import Log
 from .service_manager import notify
 
 SILENCE_S = 30.0

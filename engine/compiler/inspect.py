@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from desdaemon.protocol.system import logs
+
 if TYPE_CHECKING:
     from .jit import Kernel
 
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.writelines(f"{line}\n" for line in listing(jit.kernels(), entries))
         return 0
     if options.name not in jit.kernels():
-        sys.stderr.write(f"desdaemon: no kernel is called {options.name}: `desdaemon kernels` lists them\n")
+        logs.message(f"no kernel is called {options.name}: `desdaemon kernels` lists them", level="error")
         return 1
     if not options.ir and not options.asm:
         text, _ = jit.kernels()[options.name].lower()
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     text = jit.assembly(optimised) if options.asm else str(optimised)
     found = (assembly_of if options.asm else code_of)(text, jit.kernels()[options.name].symbol)
     if not found:
-        sys.stderr.write(f"desdaemon: {options.name} is inlined into all its callers: look at one of them\n")
+        logs.message(f"{options.name} is inlined into all its callers: look at one of them", level="error")
         return 1
     sys.stdout.write(found)
     return 0

@@ -15,9 +15,12 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
+
+from desdaemon.protocol.system import files, folders
+from desdaemon.protocol.system.logs import message
 
 from . import INTERPRETED, notice
 
@@ -157,7 +160,7 @@ def cache_folder() -> Path | None:
     DESDAEMON_CACHE_DIR, else the platform's cache folder (XDG_CACHE_HOME or ~/.cache), else a folder of this
     user's own in the temporary directory.
     """
-    for folder in _cache_candidates():
+    for folder in map(Path, folders.caches()):
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             status = folder.stat()
@@ -170,39 +173,6 @@ def cache_folder() -> Path | None:
             continue
     notice.say_once(f"there is no folder to keep what is compiled in: {_EACH_TIME}")
     return None
-
-
-def _cache_candidates() -> Iterator[Path]:
-    explicit = os.environ.get("DESDAEMON_CACHE_DIR")
-    if explicit:
-        yield Path(explicit)
-        return
-    base = os.environ.get("XDG_CACHE_HOME")
-    if base:
-        yield Path(base) / "desdaemon"
-    elif os.environ.get("HOME"):
-        home = Path(os.environ["HOME"])
-        yield (home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache") / "desdaemon"
-    import tempfile
-
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    yield Path(tempfile.gettempdir()) / f"desdaemon-{user}"
-
-
-def write_beside(path: Path, content: bytes | memoryview) -> None:
-    """Replace ``path`` by ``content`` so that a reader or a crash sees the old file or the new one, whole."""
-    import tempfile
-
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _seal(code: bytes) -> bytes:
@@ -234,7 +204,7 @@ def read_cached(spec: Spec) -> bytes | None:
         return None
     code = _unseal(content)
     if code is None:
-        notice.say(f"{path} is damaged: compiling again")
+        message(f"{path} is damaged: compiling again")
     return code
 
 
@@ -307,7 +277,7 @@ def _compile(spec: Spec, tell: Tell) -> bytes:
     path = cached_path(spec)
     if path is not None:
         try:
-            write_beside(path, content)
+            files.replace(path, content, mode=files.PRIVATE)
             forget_old(path, f"{spec.name}-*.o", f".{spec.name}-*")
         except OSError as error:
             not_kept(path.parent, error)

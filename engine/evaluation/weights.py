@@ -17,6 +17,7 @@ from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC
 from desdaemon.engine.layout import PLIES, WEIGHTS_ROW_BYTES, WEIGHTS_TABLE_BYTES
 from desdaemon.engine.memory import Block, MappedFile
+from desdaemon.protocol.system import files
 
 from . import weights_metadata
 from .weights_file import PACKED_BYTES, WeightsError, read_packed
@@ -67,7 +68,7 @@ class Weights:
             try:
                 # No copy: making one would hold up every other thread for as long as it takes.
                 table = memoryview((ctypes.c_ubyte * memory.size).from_address(memory.address))
-                library.write_beside(kept, table)
+                files.replace(kept, table, mode=files.PRIVATE)
                 library.forget_old(kept, "weights*-*.bin", ".weights*-*")
             except OSError as error:
                 library.not_kept(kept.parent, error)

@@ -30,6 +30,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from desdaemon.protocol.system import files
+
 from . import weights_metadata
 
 PLIES = 61
@@ -103,7 +105,7 @@ def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str,
     preset = 9 | lzma.PRESET_EXTREME if small else 1
     filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 0, "lp": 1, "pb": 1}]
     data = lzma.compress(header + text + packed, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, filters=filters)
-    _replace(Path(path), data)
+    files.replace(Path(path), data)
 
 
 def write_edax(
@@ -129,7 +131,7 @@ def write_edax(
                 f"knows {EDAX_SET!r} only; weights fitted with `fit --patterns edax` can be written"
             )
     table = b"".join(row[: 2 * EDAX_WEIGHTS_PER_PLY] for row in rows)
-    _replace(Path(path), _EDAX_HEADER.pack(EDAX_MAGIC, 3, 2, 5, date) + table)
+    files.replace(Path(path), _EDAX_HEADER.pack(EDAX_MAGIC, 3, 2, 5, date) + table)
 
 
 def widened(table: bytes | memoryview) -> bytes:
@@ -197,13 +199,3 @@ def _check_size(name: str, found: int, expected: int) -> None:
         raise WeightsError(f"{name}: truncated: {found} bytes, expected {expected}")
     if found > expected:
         raise WeightsError(f"{name}: too long: more than the {expected} bytes its header asks for")
-
-
-def _replace(path: Path, data: bytes) -> None:
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

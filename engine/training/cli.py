@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from desdaemon.engine.limits import SELECTIVITIES
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.system import logs
 
 from .compiled import cores
 from .store import TrainingError
@@ -435,6 +435,6 @@ def main(argv: list[str]) -> int:
     try:
         options.run(options, command)
     except (TrainingError, WeightsError, OSError) as error:
-        sys.stderr.write(f"{PROGRAM}: {error}\n")
+        logs.message(str(error), PROGRAM, level="error")
         return 1
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from hashlib import blake2b
@@ -12,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from desdaemon.protocol.system import files, logs
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -23,26 +24,15 @@ class TrainingError(ValueError):
 def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool = False) -> None:
     """Write the arrays and the record of how they were made, beside and renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.stem}.{os.getpid()}.tmp.npz")
     text = np.frombuffer(json.dumps(record, sort_keys=True).encode(), np.uint8)
-    try:
-        write = np.savez_compressed if compress else np.savez
-        write(beside, allow_pickle=False, record=text, **arrays)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    write = np.savez_compressed if compress else np.savez
+    with files.replacing(path) as stream:
+        write(stream, allow_pickle=False, record=text, **arrays)
 
 
 def save_json(path: Path, told: dict[str, Any], *, indent: int | None = None) -> None:
     """Write a JSON object, beside and renamed."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        beside.write_text(json.dumps(told, indent=indent) + "\n")
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    files.replace(path, (json.dumps(told, indent=indent) + "\n").encode())
 
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
@@ -80,8 +70,7 @@ class Progress:
     def say(self, text: str) -> None:
         """Write one line."""
         self._last = self.seconds
-        sys.stderr.write(f"{self._stage} {self._last:7.1f} s  {text}\n")
-        sys.stderr.flush()
+        logs.echo(f"{self._stage} {self._last:7.1f} s  {text}")
 
     def now_and_then(self, text: str) -> None:
         """Write one line unless the last is less than two seconds old."""

@@ -16,6 +16,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, illegal_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.system import files
 
 from . import edx, wthor
 from .formats import game_text, parse_game
@@ -332,14 +333,10 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
 
 
 def _replace(path: str, data: bytes) -> None:
-    place = os.path.realpath(path)
-    new = f"{place}.new"
     try:
-        if os.path.exists(place) and not os.path.isfile(place):  # noqa: PTH110 PTH113
-            raise BadInput(f"{quoted(path)}: expected a regular file")
-        with open(new, "wb") as file:  # noqa: PTH123
-            file.write(data)
-        os.replace(new, place)  # noqa: PTH105
+        files.replace(path, data)
+    except files.NotAFile:
+        raise BadInput(f"{quoted(path)}: expected a regular file") from None
     except OSError as error:
         raise BadInput(f"{quoted(path)}: {error.strerror}: expected a file that can be written") from None
 

@@ -6,10 +6,10 @@ The daemon writes it, mode 0600, after it has bound its sockets; it holds one JS
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import folders
 
 EVENTS_SUFFIX = "-events"
 _LONGEST_FILE = 65_536
@@ -36,25 +36,14 @@ class Connection(NamedTuple):
         return json.dumps(self._asdict(), indent=1) + "\n"
 
 
-def runtime_folder() -> str:
-    """The folder of sockets and of the connection file; it may not exist yet."""
-    named = os.environ.get("DESDAEMON_RUNTIME_DIR")
-    if named:
-        return named
-    parent = os.environ.get("XDG_RUNTIME_DIR")
-    if parent:
-        return os.path.join(parent, "desdaemon")  # noqa: PTH118  pathlib is slow to load
-    return os.path.join(tempfile.gettempdir(), f"desdaemon-{os.getuid()}")  # noqa: PTH118
-
-
 def connection_path() -> str:
     """Where the connection file is."""
-    return os.path.join(runtime_folder(), "connection.json")  # noqa: PTH118
+    return os.path.join(folders.runtime(), "connection.json")  # noqa: PTH118
 
 
 def default_endpoint() -> str:
     """The ipc endpoint for requests."""
-    return "ipc://" + os.path.join(runtime_folder(), "desdaemon.sock")  # noqa: PTH118
+    return "ipc://" + os.path.join(folders.runtime(), "desdaemon.sock")  # noqa: PTH118
 
 
 def events_endpoint(requests: str) -> str:

@@ -351,10 +351,10 @@ def test_without_a_cache_folder(small: Small, tmp_path: Path, compilations: Comp
 def test_a_cache_that_cannot_be_written(
     small: Small, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full(path: Path, content: bytes) -> None:
+    def full(path: Path, content: bytes, **more: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(library, "write_beside", full)
+    monkeypatch.setattr(library.files, "replace", full)
     monkeypatch.setattr(notice, "_said", set())
     assert small.answer() == 5
     assert small.answer() == 5
@@ -389,7 +389,7 @@ def in_dialogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(notice, "_sparse", False)
     monkeypatch.setattr(notice, "_free", None)
     yield
-    assert not notice._shown
+    assert notice._line is None or not notice._line._shown
 
 
 @pytest.mark.usefixtures("in_dialogue")
@@ -416,7 +416,7 @@ def test_progress_at_a_terminal_keeps_off_lines_that_are_typed_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line, rewritten only while the terminal is free, and gone before anything else is written."""
-    monkeypatch.setattr(notice, "_at_terminal", lambda: True)
+    monkeypatch.setattr("desdaemon.protocol.system.terminal.watched", lambda: True)
     free = threading.Event()
     notice.in_dialogue(free.is_set)
     with notice.Compiling("small") as tell:
@@ -426,27 +426,16 @@ def test_progress_at_a_terminal_keeps_off_lines_that_are_typed_on(
         free.set()
         shown = ""
         until = time.monotonic() + 60
-        while "\rcompiling the small: 3 of 7" not in shown:
+        while "\r\x1b[Kcompiling the small: 3 of 7" not in shown:
             assert time.monotonic() < until
             shown += capsys.readouterr().err
             time.sleep(0.01)
         free.clear()
         notice.wipe()
-        assert capsys.readouterr().err.endswith(f"\r{'':78}\r")
+        assert capsys.readouterr().err.endswith("\r\x1b[K")
         time.sleep(0.1)
         assert capsys.readouterr().err == ""
     assert capsys.readouterr().err.startswith("desdaemon: compiled the small")
-
-
-def test_notices_go_where_a_dialogue_wants_them(capsys: pytest.CaptureFixture[str]) -> None:
-    said: list[str] = []
-    notice.redirect(said.append)
-    try:
-        notice.say("a line")
-    finally:
-        notice.redirect(None)
-    assert said == ["a line"]
-    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_ends_a_compilation_without_a_traceback(tmp_path: Path) -> None:
@@ -469,21 +458,6 @@ def test_ctrl_c_ends_a_compilation_without_a_traceback(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert list(tmp_path.glob("*.o")) == []
-
-
-def test_writing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    library.write_beside(path, b"first")
-
-    def failing(source: Path, target: Path) -> None:
-        raise OSError("no renaming today")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", failing)
-        with pytest.raises(OSError, match="no renaming"):
-            library.write_beside(path, b"second")
-    assert path.read_bytes() == b"first"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 # ------------------------------------------------------------------------------------------------ whole starts

@@ -15,12 +15,13 @@ from checkout import ROOT
 
 # A package may import itself and these. The root package `desdaemon` is `daemon`.
 RULES = "desdaemon.protocol.othello"
+SYSTEM = "desdaemon.protocol.system"
 COMMAND_LINES = {"desdaemon.protocol.command_line", "desdaemon.protocol.spelling"}
 LAYERS = {
     "daemon": {"protocol", "engine", "book", "clients"},
     "clients": {"protocol"},
-    "book": {"engine", RULES, *COMMAND_LINES},
-    "engine": {RULES, *COMMAND_LINES},
+    "book": {"engine", RULES, SYSTEM, *COMMAND_LINES},
+    "engine": {RULES, SYSTEM, *COMMAND_LINES},
     "protocol": set(),
 }
 MOST_MODULES = 12

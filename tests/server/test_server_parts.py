@@ -21,12 +21,12 @@ from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import Keys
 from desdaemon.server.keys import main as keys_main
 from desdaemon.server.serve_options import read_options
 from desdaemon.server.server import _hold
-from desdaemon.system.logs import MOST_A_SECOND, Log
 from desdaemon.system.paths import confined, private_folder
 from desdaemon.system.service_manager import notify, watchdog_s
 
@@ -357,5 +357,5 @@ def test_a_second_daemon_is_told_who_holds_the_folder(tmp_path: Path) -> None:
     lock = _hold(str(tmp_path))
     with pytest.raises(BadInput, match=str(os.getpid())):
         _hold(str(tmp_path))
-    os.close(lock)
-    os.close(_hold(str(tmp_path)))
+    lock.release()
+    _hold(str(tmp_path)).release()

@@ -20,9 +20,9 @@ def build(config: object) -> object:
     from desdaemon.search.loader import EngineFailure
 
     if os.environ.get("COMPILES"):
-        from desdaemon.engine.compiler import notice
+        from desdaemon.protocol.system import logs
 
-        notice.say(f"compiling {os.environ['COMPILES']}")
+        logs.message(f"compiling {os.environ['COMPILES']}")
     time.sleep(float(os.environ.get("DELAY", "0")))
     if os.environ.get("FAIL"):
         raise EngineFailure("no engine today")

@@ -12,6 +12,7 @@ from fake_engine import FakeSearcher, build_fake
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import find_operation
 from desdaemon.protocol.wire.replies import reply_faults

@@ -1,0 +1,1 @@
+"""What every package asks of the operating system, each in one place: files, folders, locks, messages, progress."""

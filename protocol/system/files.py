@@ -1,0 +1,92 @@
+"""Replacing a file: whatever happens, its name means the old content or the new one, whole and on the disk.
+
+The one implementation, for every package. What it guarantees:
+
+- The new content is written to a file beside the old one, which nobody else has or will have the name of.
+- It is on the disk before it takes the name, and the name is on the disk when the block has ended.
+- Where anything fails, the old file is as it was, and nothing is left beside it.
+- A link is followed, the file's permissions are kept; a new file gets those of ``mode``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+# `pathlib` is slow to load, and a start may replace the connection file.
+# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120
+
+PRIVATE = 0o600
+"""The permissions of what only this user may read."""
+
+READABLE = 0o644
+_numbers = itertools.count(1)
+
+
+class NotAFile(OSError):
+    """There is something of that name that cannot be replaced: a folder, a pipe, a device."""
+
+
+@contextlib.contextmanager
+def replacing(
+    path: str | os.PathLike[str], *, mode: int = READABLE, before: Callable[[], None] | None = None
+) -> Iterator[BinaryIO]:
+    """A stream whose content takes the place of ``path`` at the end of the block; see the module.
+
+    ``before`` is called when the content is on the disk and the name still is the old file's. Raises `OSError`.
+    """
+    place = os.path.realpath(path)
+    kept = _mode_of(place)
+    descriptor, new = _beside(place)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fchmod(stream.fileno(), mode if kept is None else kept)
+            os.fsync(stream.fileno())
+        if before is not None:
+            before()
+        os.replace(new, place)
+        sync_folder(os.path.dirname(place))
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+
+
+def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: int = READABLE) -> None:
+    """Let ``path`` have this content; see the module. Raises `OSError`."""
+    with replacing(path, mode=mode) as stream:
+        stream.write(content)
+
+
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Bring the names in a folder to the disk. Raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _mode_of(place: str) -> int | None:
+    """The permissions of the file that is there; None where there is none. Raises `NotAFile`."""
+    try:
+        found = os.stat(place)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise NotAFile(0, f"is a {'folder' if stat.S_ISDIR(found.st_mode) else 'device'}: expected the name of a file")
+    return stat.S_IMODE(found.st_mode)
+
+
+def _beside(place: str) -> tuple[int, str]:
+    """A new file of a name that nobody has, which only this user can read."""
+    folder, name = os.path.split(place)
+    while True:
+        new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")
+        with contextlib.suppress(FileExistsError):
+            return os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE), new

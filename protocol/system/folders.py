@@ -1,0 +1,57 @@
+"""The folders of this user and program, after the XDG base directory specification. None has to exist."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+
+# `pathlib` is slow to load, and a start asks for some of these.
+# ruff: noqa: PTH111, PTH118
+
+_NAME = "desdaemon"
+
+
+def _folder(variable: str, otherwise: str) -> str:
+    return os.path.join(os.environ.get(variable) or os.path.expanduser(otherwise), _NAME)
+
+
+def configuration() -> str:
+    """What the user sets: options, keys."""
+    return _folder("XDG_CONFIG_HOME", "~/.config")
+
+
+def data() -> str:
+    """What a server keeps for its clients unless an option names another folder."""
+    return _folder("XDG_DATA_HOME", "~/.local/share")
+
+
+def state() -> str:
+    """What outlives a process and could be lost: the lines of dialogues."""
+    return _folder("XDG_STATE_HOME", "~/.local/state")
+
+
+def runtime() -> str:
+    """Sockets and the connection file of this user's daemon: `DESDAEMON_RUNTIME_DIR`, or one of the session."""
+    named = os.environ.get("DESDAEMON_RUNTIME_DIR")
+    if named:
+        return named
+    parent = os.environ.get("XDG_RUNTIME_DIR")
+    return os.path.join(parent, _NAME) if parent else _temporary()
+
+
+def caches() -> Iterator[str]:
+    """Where what can be made anew may be kept, the best first: `DESDAEMON_CACHE_DIR` alone where it is set."""
+    named = os.environ.get("DESDAEMON_CACHE_DIR")
+    if named:
+        yield named
+        return
+    if os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME"):
+        yield _folder("XDG_CACHE_HOME", "~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
+    yield _temporary()
+
+
+def _temporary() -> str:
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    return os.path.join(tempfile.gettempdir(), f"{_NAME}-{user}")

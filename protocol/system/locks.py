@@ -1,0 +1,48 @@
+"""A lock between processes: an advisory one on a small file that is never replaced or removed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+
+
+class Held(Exception):
+    """Another process has the lock: ``holder`` is its number, 0 where it has not said."""
+
+    def __init__(self, path: str, holder: int) -> None:
+        super().__init__(f"{path}: held by process {holder or 'unknown'}")
+        self.holder = holder
+
+
+class FileLock:
+    """Held from its making until `release` or the end of the process, which the system notes whatever ends it."""
+
+    def __init__(self, path: str | os.PathLike[str], *, mode: int = 0o600, or_read: bool = False) -> None:
+        """Take the lock, making the file with these permissions. Raises `Held` and `OSError` (not every disk can).
+
+        With ``or_read`` a file that cannot be written, as on a file system for reading alone, does as well.
+        """
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+        except OSError:
+            if not or_read:
+                raise
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = os.read(self._descriptor, 32).decode("ascii", "replace").strip()
+            os.close(self._descriptor)
+            raise Held(os.fspath(path), int(text) if text.isdecimal() else 0) from None
+        except OSError:
+            os.close(self._descriptor)
+            raise
+        with contextlib.suppress(OSError):
+            # The number is for people; a full disk must not keep anything closed.
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Give the lock back."""
+        os.close(self._descriptor)

@@ -1,0 +1,153 @@
+"""The one way to standard error: messages of programs and events of a daemon.
+
+A program tells the person who called it: ``desdaemon count: ...``, by `message`. A daemon tells those who run it: one
+line for each event, as words or as JSON, by a `Log`. Once a daemon has called `install`, its log gets everything:
+messages of the engine and the book, `warnings`, `logging`, and threads that an exception has ended. `terminal` has the
+lines of progress.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+
+LEVELS = ("debug", "info", "warning", "error")
+
+MOST_A_SECOND = 20
+"""Lines of one event; what comes beyond is counted and told with the next line of it."""
+
+
+class Log:
+    """Writes events with fields. Every method may be called from any thread."""
+
+    def __init__(self, level: str = "info", format: str = "text", descriptor: int = 2) -> None:
+        """``level`` of `LEVELS` is the least that is written; ``format`` is ``text`` or ``json``."""
+        self._least = LEVELS.index(level)
+        self._json = format == "json"
+        self._descriptor = descriptor
+        self._recent: dict[str, tuple[int, int, int]] = {}
+
+    def debug(self, event: str, **fields: object) -> None:
+        """For those who look for a mistake."""
+        self.write("debug", event, fields)
+
+    def info(self, event: str, **fields: object) -> None:
+        """What happens in a healthy daemon."""
+        self.write("info", event, fields)
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Something that somebody may want to change."""
+        self.write("warning", event, fields)
+
+    def error(self, event: str, **fields: object) -> None:
+        """Something that must not happen."""
+        self.write("error", event, fields)
+
+    def write(self, level: str, event: str, fields: dict[str, object]) -> None:
+        """An event of a level of `LEVELS`."""
+        if LEVELS.index(level) < self._least:
+            return
+        now = time.time()
+        second, number, left_out = self._recent.get(event, (0, 0, 0))
+        if second != int(now):
+            second, number = int(now), 0
+        if number >= MOST_A_SECOND:
+            self._recent[event] = second, number, left_out + 1
+            return
+        self._recent[event] = second, number + 1, 0
+        if left_out:
+            fields = {**fields, "left_out": left_out}
+        line = self._line(now, level, event, fields)
+        try:
+            os.write(self._descriptor, line.encode("utf-8", "backslashreplace"))
+        except OSError:
+            return
+
+    def _line(self, now: float, level: str, event: str, fields: dict[str, object]) -> str:
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
+        if self._json:
+            return json.dumps({"time": stamp, "level": level, "event": event, **fields}, default=str) + "\n"
+        words = "".join(f" {name}={_word(value)}" for name, value in fields.items())
+        return f"{stamp} {level} {event}{words}\n"
+
+
+def _word(value: object) -> str:
+    text = str(value)
+    plain = text.isprintable() and text and not any(c in text for c in ' "=')
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+_log: Log | None = None
+_sink: Callable[[str], None] | None = None
+
+
+def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
+    """A line for whoever runs this process, from any thread: ``PROGRAM: TEXT``, or an event of the log installed."""
+    if _sink is not None:
+        _sink(text)
+    elif _log is not None:
+        _log.write(level, event, {"program": program, "text": text} if event == "message" else {"reason": text})
+    else:
+        echo(f"{program}: {text}")
+
+
+def echo(text: str) -> None:
+    """A text as it is, such as what a remote command has written to standard error; ends with a new line."""
+    try:
+        sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):
+        return
+
+
+def flush() -> None:
+    """Write what standard error may have kept."""
+    sys.stderr.flush()
+
+
+def redirect(sink: Callable[[str], None] | None) -> None:
+    """Send the text of every `message` to ``sink``, which may be called from any thread; None: no longer.
+
+    For dialogues whose other end takes standard error for answers.
+    """
+    global _sink
+    _sink = sink
+
+
+def redirected() -> bool:
+    """Whether messages go to a sink."""
+    return _sink is not None
+
+
+def install(log: Log) -> None:
+    """Let everything that this process says go through ``log``: messages, warnings, `logging`, threads that failed."""
+    global _log
+    import logging
+    import threading
+    import traceback
+    import warnings
+
+    _log = log
+
+    def on_warning(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: object, **more: object
+    ) -> None:
+        log.warning("warning", reason=f"{category.__name__}: {message}", where=f"{filename}:{lineno}")
+
+    def on_thread(failed: threading.ExceptHookArgs) -> None:
+        trace = traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback)
+        log.error("thread ended", thread=failed.thread.name if failed.thread else "", trace="".join(trace))
+
+    class Handler(logging.Handler):
+        """Records of `logging` as events."""
+
+        def emit(self, record: logging.LogRecord) -> None:
+            level = "error" if record.levelno >= logging.ERROR else "warning"
+            log.write(level, record.name, {"reason": record.getMessage()})
+
+    warnings.showwarning = on_warning
+    threading.excepthook = on_thread
+    logging.getLogger().handlers[:] = [Handler(logging.WARNING)]

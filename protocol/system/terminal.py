@@ -1,0 +1,50 @@
+"""Progress for somebody who looks at a terminal: one line on standard error, written anew."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def watched() -> bool:
+    """Whether standard error is a terminal."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
+
+
+class ProgressLine:
+    """The line, where there is a terminal; elsewhere nothing. For one thread at a time."""
+
+    def __init__(self, *, wanted: bool = True) -> None:
+        self.live = wanted and watched()
+        """Whether the line is seen."""
+        self._shown = False
+
+    def show(self, text: str) -> None:
+        """Put a text in place of the last one, cut to the terminal's width."""
+        if self.live:
+            self._shown = True
+            self._write(f"\r\x1b[K{text[: max(1, _columns() - 1)]}")
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._shown = False
+            self._write("\r\x1b[K")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        try:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except (OSError, ValueError):
+        return 80

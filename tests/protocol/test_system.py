@@ -1,0 +1,284 @@
+"""The helpers of the operating system that every package uses: files, folders, locks, messages."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import logging
+import os
+import pty
+import stat
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from checkout import IMPORT, ROOT
+
+from desdaemon.protocol.games.bases import write_games
+from desdaemon.protocol.system import files, folders, locks, logs
+
+# --- files
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.replace(path, b"first")
+    path.chmod(0o640)
+    with contextlib.suppress(RuntimeError), files.replacing(path) as stream:
+        stream.write(b"sec")
+        raise RuntimeError
+    assert path.read_bytes() == b"first"
+    with files.replacing(path) as stream:
+        stream.write(b"second")
+        stream.flush()
+        assert path.read_bytes() == b"first"
+    assert path.read_bytes() == b"second"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    files.replace(tmp_path / "secret", b"", mode=files.PRIVATE)
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["file", "secret"]
+
+
+@pytest.mark.parametrize("failing", ["write", "fsync", "replace"])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"first")
+
+    def refused(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def write() -> None:
+        with files.replacing(path) as stream:
+            stream.write(b"second")
+            if failing == "write":
+                refused()
+
+    with monkeypatch.context() as patched:
+        if failing != "write":
+            patched.setattr(files.os, failing, refused)
+        with pytest.raises(OSError, match="No space left"):
+            write()
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_content_and_name_are_on_the_disk_in_this_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def renamed(old: str, new: str) -> None:
+        done.append("name")
+        replace(old, new)
+
+    monkeypatch.setattr(files.os, "fsync", synced)
+    monkeypatch.setattr(files.os, "replace", renamed)
+    with files.replacing(tmp_path / "file", before=lambda: done.append("before")) as stream:
+        stream.write(b"content")
+    assert done == ["file", "before", "name", "folder"]
+
+
+def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    files.replace(tmp_path / "link", b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        with pytest.raises(files.NotAFile):
+            files.replace(tmp_path / name, b"new")
+
+
+def test_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    contents = [bytes([65 + number]) * 100_000 for number in range(8)]
+    threads = [
+        threading.Thread(target=lambda content=content: [files.replace(path, content) for _ in range(10)])
+        for content in contents
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_saving_a_base_touches_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It used to be written to `FILE.new`, whatever was there, and was not on the disk when it took the name."""
+    synced: list[int] = []
+    fsync = os.fsync
+    monkeypatch.setattr(files.os, "fsync", lambda descriptor: (synced.append(descriptor), fsync(descriptor)))
+    other = tmp_path / "games.txt.new"
+    other.write_text("mine")
+    write_games(str(tmp_path / "games.txt"), [])
+    assert other.read_text() == "mine"
+    assert (tmp_path / "games.txt").exists()
+    assert synced
+
+
+# --- folders
+
+
+def test_folders_follow_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+    for name in names:
+        monkeypatch.delenv(f"XDG_{name}", raising=False)
+        monkeypatch.delenv(f"DESDAEMON_{name}", raising=False)
+    monkeypatch.delenv("DESDAEMON_CACHE_DIR", raising=False)
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert folders.configuration() == "/home/somebody/.config/desdaemon"
+    assert folders.data() == "/home/somebody/.local/share/desdaemon"
+    assert folders.state() == "/home/somebody/.local/state/desdaemon"
+    assert next(folders.caches()).startswith("/home/somebody/")
+    assert f"desdaemon-{os.getuid()}" in folders.runtime()
+    for name in names:
+        monkeypatch.setenv(f"XDG_{name}", f"/x/{name}")
+    found = [folders.configuration(), folders.data(), folders.state(), next(folders.caches()), folders.runtime()]
+    assert found == [
+        f"/x/{name}/desdaemon" for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+    ]
+    monkeypatch.setenv("DESDAEMON_CACHE_DIR", "/y")
+    monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", "/z")
+    assert (list(folders.caches()), folders.runtime()) == (["/y"], "/z")
+
+
+# --- locks
+
+
+def test_a_lock_tells_who_holds_it(tmp_path: Path) -> None:
+    lock = locks.FileLock(tmp_path / "lock")
+    with pytest.raises(locks.Held) as held:
+        locks.FileLock(tmp_path / "lock")
+    assert held.value.holder == os.getpid()
+    lock.release()
+    locks.FileLock(tmp_path / "lock").release()
+    code = IMPORT + (
+        "import sys, time\nfrom desdaemon.protocol.system.locks import FileLock\n"
+        "FileLock(sys.argv[1])\nprint(flush=True)\ntime.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "lock"], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        with pytest.raises(locks.Held) as held:
+            locks.FileLock(tmp_path / "lock")
+        assert held.value.holder == child.pid
+        child.kill()
+        child.wait()
+    locks.FileLock(tmp_path / "lock").release()
+
+
+# --- messages
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A log of JSON in a file, installed for the length of a test."""
+    monkeypatch.setattr(logs, "_log", None)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.setattr(logging.getLogger(), "handlers", logging.getLogger().handlers[:])
+    path = tmp_path / "log"
+    with path.open("wb") as stream:
+        logs.install(logs.Log(format="json", descriptor=stream.fileno()))
+        yield path
+
+
+def test_whatever_is_said_goes_through_the_log(log: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    logs.message("the book is full", level="error", event="book")
+    logs.message("no such file", "desdaemon serve")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning(UserWarning("old"), UserWarning, "x.py", 3)
+    logging.getLogger("library").warning("something %s", "odd")
+    thread = threading.Thread(target=lambda: [][0], name="unlucky")
+    thread.start()
+    thread.join()
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["level"], line["event"]) for line in told] == [
+        ("error", "book"),
+        ("warning", "message"),
+        ("warning", "warning"),
+        ("warning", "library"),
+        ("error", "thread ended"),
+    ]
+    assert told[0]["reason"] == "the book is full"
+    assert (told[1]["program"], told[1]["text"]) == ("desdaemon serve", "no such file")
+    assert told[2]["reason"] == "UserWarning: old"
+    assert told[3]["reason"] == "something odd"
+    assert told[4]["thread"] == "unlucky"
+    assert "IndexError" in told[4]["trace"]
+    assert capfd.readouterr().err == ""
+
+
+def test_without_a_daemon_a_message_is_a_line_of_its_program(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.message("no such file", "desdaemon count")
+    logs.message("a compiler is missing")
+    assert capsys.readouterr().err == "desdaemon count: no such file\ndesdaemon: a compiler is missing\n"
+
+
+def test_messages_go_where_a_dialogue_wants_them(capsys: pytest.CaptureFixture[str]) -> None:
+    said: list[str] = []
+    logs.redirect(said.append)
+    try:
+        logs.message("a line")
+    finally:
+        logs.redirect(None)
+    assert said == ["a line"]
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_for_terminals_only(capfd: pytest.CaptureFixture[str]) -> None:
+    code = IMPORT + (
+        "from desdaemon.protocol.system.terminal import ProgressLine\n"
+        "line = ProgressLine()\nline.show('x' * 500)\nline.show('half')\nline.clear()\nline.clear()"
+    )
+    master, slave = pty.openpty()
+    subprocess.run([sys.executable, "-c", code], stderr=slave, check=True)
+    os.close(slave)
+    seen = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert seen.count("\r\x1b[K") == 3
+    assert "\r\x1b[Khalf\r\x1b[K" in seen
+    assert max(map(len, seen.split("\r\x1b[K"))) < 500
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert capfd.readouterr().err == ""
+
+
+HOMES = {"protocol/system/logs.py", "protocol/system/terminal.py"}
+
+
+def uses_of_standard_error(path: Path) -> Iterator[int]:
+    """Lines that write to standard error by themselves, or log by other means."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if (node.value.id, node.attr) in {("sys", "stderr"), ("sys", "__stderr__"), ("warnings", "warn")}:
+                yield node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module == "sys":
+            if any(alias.name == "stderr" for alias in node.names):
+                yield node.lineno
+        elif isinstance(node, ast.Import) and any(alias.name == "logging" for alias in node.names):
+            yield node.lineno
+
+
+def test_standard_error_has_one_home() -> None:
+    found = [
+        f"{name}:{line}"
+        for package in ("daemon", "engine", "book", "clients", "protocol")
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if (name := path.relative_to(ROOT).as_posix()) not in HOMES
+        for line in uses_of_standard_error(path)
+    ]
+    assert found == []
