@@ -57,14 +57,14 @@ def test_the_role_comes_with_the_key(locked: Served) -> None:
         assert key_file(locked, role).stat().st_mode & 0o777 == 0o600
         with client(locked, role) as found:
             assert found.hello.role == role
-            assert found.ping() < 60_000
+            assert found.request("ping") == {}
             assert found.analyze(level=1).result().moves
 
 
 def test_a_reader_changes_nothing_and_ends_nothing(locked: Served) -> None:
     with client(locked, "reader") as reader:
         before = reader.status()["book"]["positions"]
-        assert reader.book_get(moves="f5").found in (True, False)
+        assert not reader.book_get(moves="f5d6").found
         for op, args in (("book.store", {"moves": "f5d6"}), ("shutdown", {}), ("cancel", {"job": 1})):
             with pytest.raises(DaemonError) as caught:
                 reader.request(op, args)
@@ -80,6 +80,7 @@ def test_a_reader_changes_nothing_and_ends_nothing(locked: Served) -> None:
                 reader.text(line)
             assert caught.value.code == "forbidden", line
         assert reader.status()["book"]["positions"] == before
+        assert not reader.book_get(moves="f5d6").found
 
 
 def test_an_editor_changes_the_book_and_names_no_files(locked: Served) -> None:
@@ -113,7 +114,7 @@ def test_no_key_a_strange_key_and_a_wrong_server_key_are_refused(locked: Served)
             Client.connect(locked.tcp, key=file, timeout_s=3)
         assert caught.value.code in ("forbidden", "no_daemon")
     with client(locked, "reader") as reader:
-        assert reader.ping() < 60_000
+        assert reader.request("ping") == {}
 
 
 def test_nothing_is_said_to_those_without_a_key(locked: Served) -> None:
