@@ -19,7 +19,6 @@ from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.search.workers import Engines, Workers
 from desdaemon.session.settings import SessionSettings
-from desdaemon.system.logs import Log
 from desdaemon.system.paths import Hidden, confined
 
 from .metrics import Health

@@ -13,7 +13,6 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.wire.connection import default_endpoint
 from desdaemon.session.settings import SessionSettings
-from desdaemon.system.logs import LEVELS
 from desdaemon.system.paths import data_folder, keys_folder
 
 from .endpoints import is_loopback

@@ -20,7 +20,6 @@ from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.server.composition import furnish
 from desdaemon.session.settings import SessionSettings
-from desdaemon.system.logs import Log
 
 PATIENCE_S = 60
 
