@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from desdaemon.book.formats.edax import Links
 from desdaemon.book.storage.observers import Recorder
+from desdaemon.protocol.othello.scores import MoverScore
 
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .compiled import kernels
@@ -83,7 +84,7 @@ class Move(NamedTuple):
     """
 
     move: int
-    score: int
+    score: MoverScore
     row: int
 
     @property
@@ -163,13 +164,13 @@ class Book:
         table = self.table
         with table.lock:
             found = [
-                Move(move, -table.entry(row).score, row)
+                Move(move, MoverScore(-table.entry(row).score), row)
                 for move, row in table.links(entry.player, entry.opponent)
                 if row >= 0
             ]
         linked = {known.move for known in found}
         if entry.has_leaf and entry.leaf_move not in linked:
-            found.append(Move(entry.leaf_move, entry.leaf_score, -1))
+            found.append(Move(entry.leaf_move, MoverScore(entry.leaf_score), -1))
         return best_first(found)
 
     def moves_on(self, player: int, opponent: int) -> list[Move]:

@@ -7,6 +7,8 @@ import math
 import random
 from typing import NamedTuple
 
+from desdaemon.protocol.othello.scores import MoverScore
+
 from .book import Book, Evaluate, Move
 from .errors import within
 from .record import MAX_LEVEL, PASS
@@ -114,7 +116,7 @@ def checked(book: Book, player: int, opponent: int, chosen: Move, evaluate: Eval
     if not any(row < 0 and move < PASS for move, row in links):
         return chosen
     answer = evaluate(player, opponent, level, excluded)
-    return Move(answer[0], answer[1], -1) if answer is not None and answer[1] > chosen.score else chosen
+    return Move(answer[0], MoverScore(answer[1]), -1) if answer and answer[1] > chosen.score else chosen
 
 
 def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:

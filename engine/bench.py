@@ -1,13 +1,12 @@
 """`desdaemon bench`: how fast the engine is on this machine, and whether its search is still the same.
 
 Times are medians of repeated runs, of processor time where one thread works (other programs disturb it least) and of
-wall time for threads and start-up. Problem files are read from ``--problems``; without them positions made by seeded
-random play stand in, which compare with nothing but themselves.
+wall time for threads and start-up. ``--problems`` names the folder of fforum-1-19.obf, fforum-20-39.obf,
+fforum-40-59.obf and midgame-8.obf; without it positions made by seeded random play take their place.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import platform
@@ -15,7 +14,6 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +23,10 @@ from typing import Any, NamedTuple
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.protocol.command_line import Parser
-from desdaemon.protocol.othello.rules import START
+from desdaemon.protocol.othello.notation import Position, board_text
+from desdaemon.protocol.othello.obf import Problem, parse_problem
+from desdaemon.protocol.othello.rules import START, squares
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
 
@@ -37,20 +38,7 @@ from .search import Control, Searcher
 _MAX = 64
 
 
-class Problem(NamedTuple):
-    """A position (mover first) and, where known, its exact score in discs and the squares of its best moves."""
-
-    player: int
-    opponent: int
-    score: int | None
-    best: int = 0
-
-    def contradicts(self, line: Line) -> bool:
-        """Whether a proved ``line`` has another score, or a move that is not among the best."""
-        return line.exact and self.score is not None and (line.score != self.score or not self.best >> line.move & 1)
-
-
-class Row(NamedTuple):
+class Measurement(NamedTuple):
     """One measurement: seconds (median), what was counted, and the count."""
 
     name: str
@@ -60,28 +48,13 @@ class Row(NamedTuple):
 
 
 def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
-    """The positions ``first`` to ``last`` (exclusive, from 0) of an OBF file."""
-    problems = []
-    for line in path.read_text().splitlines():
-        board, _, scores = line.partition(";")
-        squares = "".join(board.split())
-        if len(squares) != _MAX + 1:
-            continue
-        black = sum(1 << k for k, c in enumerate(squares[:_MAX]) if c in "Xx*")
-        white = sum(1 << k for k, c in enumerate(squares[:_MAX]) if c in "Oo")
-        pair = (black, white) if squares[_MAX] in "Xx*" else (white, black)
-        known = [part.strip().partition(":") for part in scores.split(";") if ":" in part]
-        if not known:
-            problems.append(Problem(*pair, None))
-            continue
-        score = max(int(value) for _, _, value in known)
-        best = sum(1 << "abcdefgh".index(m[0].lower()) + 8 * (int(m[1]) - 1) for m, _, v in known if int(v) == score)
-        problems.append(Problem(*pair, score, best))
-    return problems[first:last]
+    """The problems ``first`` to ``last`` (exclusive, from 0) of an OBF file. Raises OSError and BadInput."""
+    found = [parse_problem(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [problem for problem in found if problem is not None][first:last]
 
 
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
-    """Positions with a move and so many empties, reached by seeded random play."""
+    """Positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores unknown."""
     engine = library.load(SPEC)
     dice = random.Random(seed)
     problems: list[Problem] = []
@@ -94,75 +67,28 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
                 legal = engine.board_moves(player, opponent)
                 if not legal:
                     break
-            squares = [s for s in range(_MAX) if legal >> s & 1]
-            square = squares[int(dice.random() * len(squares))]
+            moves = squares(legal)
+            square = moves[int(dice.random() * len(moves))]
             flips = engine.board_flip(square, player, opponent)
             player, opponent = opponent ^ flips, player | flips | 1 << square
         if (player | opponent).bit_count() == _MAX - empties and engine.board_moves(player, opponent):
-            problems.append(Problem(player, opponent, None))
+            problems.append(Problem(Position(player, opponent, True), {}))
     return problems
 
 
-class Prototype:
-    """The laboratory's solver and perft, which measure the machine: their times against Edax's are on record.
-
-    ``folder`` holds its package `core` and the script `bench_perft`. They are compiled by numba in this process, which
-    takes half a minute.
-    """
-
-    def __init__(self, folder: Path, weights: Weights) -> None:
-        import numpy
-
-        from desdaemon.engine.evaluation.weights_file import read_packed, write_edax
-
-        before, words = sys.path.copy(), sys.argv
-        sys.path.insert(0, str(folder))
-        try:
-            self._solver: Any = importlib.import_module("core.solver2")
-            # A script that measures when imported, to the depth that its argument says.
-            sys.argv = ["bench_perft", "0"]
-            self._perft: Any = importlib.import_module("bench_perft").perft_soa
-        finally:
-            sys.path[:], sys.argv = before, words
-        with tempfile.TemporaryDirectory() as place:
-            plain = Path(place) / "eval.dat"
-            write_edax(plain, *read_packed(weights.source))
-            self._weights = self._solver.load_eval(plain)
-        self._board = numpy.uint64
-
-    def perft_seconds(self, depth: int) -> float:
-        """Processor time to count the lines of ``depth`` plies from the start, a pass being a ply."""
-        begun = time.process_time()
-        self._perft(*map(self._board, START), depth)
-        return time.process_time() - begun
-
-    def seconds(self, problems: Sequence[Problem], bits: int) -> float:
-        """Processor time to solve ``problems``, scores checked, with a table of 2^bits entries."""
-        context = self._solver.Ctx(bits - 1)
-        context.a[self._solver.C_EVAL // 8] = self._weights.ctypes.data
-        total = 0.0
-        for problem in problems:
-            context.clear()
-            empties = _MAX - (problem.player | problem.opponent).bit_count()
-            player, opponent = self._board(problem.player), self._board(problem.opponent)
-            begun = time.process_time()
-            score = self._solver.solve_exact(context.addr, player, opponent, min(10, empties - 6), 2)
-            total += time.process_time() - begun
-            if problem.score not in (None, score):
-                raise RuntimeError(f"the prototype finds {score} where {problem.score} is right")
-        return total
+def _contradicts(line: Line, problem: Problem) -> bool:
+    """Whether a proved line has another score than the problem's, or a move that is not among the best."""
+    return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)
 
 
-class Bench:
-    """The measurements, with what they share."""
+class EngineBench:
+    """The measurements: each method is one, named as on the command line. Used by one thread."""
 
-    def __init__(
-        self, weights: Weights, problems: Path | None, repeat: int, prototype: Prototype | None = None
-    ) -> None:
+    def __init__(self, weights: Weights, problems: Path | None, repeat: int) -> None:
+        """``problems`` is a folder of OBF files, ``repeat`` the number of runs whose median counts."""
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
-        self.prototype = prototype
 
     def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
         path = self.problems / file if self.problems else None
@@ -179,23 +105,23 @@ class Bench:
         bits: int = 21,
         threads: int = 1,
         clock: Callable[[], float] = time.process_time,
-    ) -> Row:
+    ) -> Measurement:
         searcher = Searcher(threads=threads, hash_bits=bits, weights=self.weights)
         seconds, nodes, wrong = [], 0, 0
         for _ in range(self.repeat):
             total, nodes, wrong = 0.0, 0, 0
             for problem in problems:
                 searcher.clear()
-                empties = _MAX - (problem.player | problem.opponent).bit_count()
+                player, opponent, _ = problem.position
                 begun = clock()
-                result = searcher.search(problem.player, problem.opponent, limits(empties))
+                result = searcher.search(player, opponent, limits(problem.position.empties))
                 total += clock() - begun
                 nodes += result.nodes
-                wrong += problem.contradicts(result.lines[0])
+                wrong += _contradicts(result.lines[0], problem)
             seconds.append(total)
-        return Row(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
+        return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
-    def perft(self) -> list[Row]:
+    def perft(self) -> list[Measurement]:
         """Perft 11, both modes, one thread."""
         from .counting import perft
 
@@ -206,14 +132,10 @@ class Bench:
                 begun = time.process_time()
                 leaves = perft(*START, 11, mode, threads=1)
                 seconds.append(time.process_time() - begun)
-            row = Row(f"perft 11 mode {mode}", statistics.median(seconds), leaves)
-            if self.prototype is not None and mode == 1:
-                others = statistics.median(self.prototype.perft_seconds(11) for _ in seconds)
-                row = row._replace(note=f"prototype {others:.3f} s, ratio {row.seconds / others:.2f}")
-            rows.append(row)
+            rows.append(Measurement(f"perft 11 mode {mode}", statistics.median(seconds), leaves))
         return rows
 
-    def solve(self) -> list[Row]:
+    def solve(self) -> list[Measurement]:
         """Exact scores, one thread."""
         rows = []
         for file, first, last, bits in (
@@ -223,18 +145,12 @@ class Bench:
             ("fforum-40-59.obf", 0, 10, 22),
         ):
             name, problems = self._set(file, first, last, 18)
-            row = self._searched(f"exact {name}", problems, lambda empties: Limits(empties), bits=bits)
-            if self.prototype is not None:
-                others = statistics.median(self.prototype.seconds(problems, bits) for _ in range(self.repeat))
-                row = row._replace(
-                    note=f"{row.note} prototype {others:.3f} s, ratio {row.seconds / others:.2f}".strip()
-                )
-            rows.append(row)
+            rows.append(self._searched(f"exact {name}", problems, lambda empties: Limits(empties), bits=bits))
             if name.startswith("random"):
                 break
         return rows
 
-    def midgame(self) -> list[Row]:
+    def midgame(self) -> list[Measurement]:
         """Levels 12, 16 and 21, one thread."""
         name, problems = self._set("midgame-8.obf", 0, 8, 36)
         levels = (12, 16, 21) if name.startswith("midgame") else (10, 12)
@@ -243,7 +159,7 @@ class Bench:
             for level in levels
         ]
 
-    def evaluation(self) -> list[Row]:
+    def evaluation(self) -> list[Measurement]:
         """Incremental evaluations: flips, update of the features and the sum of the weights."""
         searcher = Searcher(hash_bits=10, weights=self.weights)
         [problem] = random_problems(1, 30, 3)
@@ -251,11 +167,11 @@ class Bench:
         seconds = []
         for _ in range(max(5, self.repeat)):
             begun = time.process_time()
-            searcher.time_evaluations(problem.player, problem.opponent, number)
+            searcher.time_evaluations(*problem.position[:2], number)
             seconds.append(time.process_time() - begun)
-        return [Row("evaluation", statistics.median(seconds), number)]
+        return [Measurement("evaluation", statistics.median(seconds), number)]
 
-    def short(self) -> list[Row]:
+    def short(self) -> list[Measurement]:
         """Level 5, one thread, wall time: what short questions cost without a server."""
         number = 500
         problems = [found for empties in range(41, 53, 3) for found in random_problems(number, empties, empties)]
@@ -265,12 +181,14 @@ class Bench:
             searcher.clear()
             nodes, begun = 0, time.perf_counter()
             for problem in problems:
-                empties = _MAX - (problem.player | problem.opponent).bit_count()
-                nodes += searcher.search(problem.player, problem.opponent, level_limits(5, empties)).nodes
+                player, opponent, _ = problem.position
+                nodes += searcher.search(player, opponent, level_limits(5, problem.position.empties)).nodes
             seconds.append(time.perf_counter() - begun)
-        return [Row("level 5, random positions", statistics.median(seconds), nodes, f"{len(problems)} searches")]
+        return [
+            Measurement("level 5, random positions", statistics.median(seconds), nodes, f"{len(problems)} searches")
+        ]
 
-    def threads(self) -> list[Row]:
+    def threads(self) -> list[Measurement]:
         """The same exact solves with one thread and with all processors, wall time."""
         rows = []
         name, problems = self._set("fforum-40-59.obf", 0, 10, 20)
@@ -281,14 +199,21 @@ class Bench:
             )
         return rows
 
-    def startup(self) -> list[Row]:
+    def startup(self) -> list[Measurement]:
         """Fresh processes with a warm cache: to the first prompt, and to the answers of a hint and a solve."""
-        middle = random_problems(1, 36, 5)[0]
-        late = random_problems(1, 14, 6)[0]
+        middle, late = (board_text(random_problems(1, *of)[0].position) for of in ((36, 5), (14, 6)))
         return [
-            Row("start to prompt", self._until(""), 0),
-            Row("start to hint 1 at level 10", self._until(f"level 10\nsetboard {_text(middle)}\nhint 1\n"), 0),
-            Row("start to 14 empties solved", self._until(f"level 60\nsetboard {_text(late)}\nhint 1\n"), 0),
+            Measurement("start to prompt", self._until(""), 0),
+            Measurement(
+                "start to hint 1 at level 10",
+                self._until(f"level 10\nsetboard {middle}\nhint 1\n"),
+                0,
+            ),
+            Measurement(
+                "start to 14 empties solved",
+                self._until(f"level 60\nsetboard {late}\nhint 1\n"),
+                0,
+            ),
         ]
 
     def _until(self, lines: str) -> float:
@@ -316,7 +241,7 @@ class Bench:
                 process.stdout.read()
         return statistics.median(seconds)
 
-    def stop(self) -> list[Row]:
+    def stop(self) -> list[Measurement]:
         """From a stop to the end of the search, wall time, over searches stopped at random moments."""
         dice = random.Random(1)
         positions = random_problems(6, 30, 7) + random_problems(6, 40, 8)
@@ -329,7 +254,7 @@ class Bench:
                 control = Control()
                 search = threading.Thread(
                     target=searcher.search,
-                    args=(problem.player, problem.opponent, Limits(60)),
+                    args=(*problem.position[:2], Limits(60)),
                     kwargs={"control": control},
                 )
                 search.start()
@@ -341,35 +266,35 @@ class Bench:
                 search.join()
                 delays.append(time.perf_counter() - begun)
             note = f"median of {len(delays)} stops; greatest {1e3 * max(delays):.1f} ms"
-            rows.append(Row(f"stop, {threads} thread{'s' * (threads > 1)}", statistics.median(delays), 0, note))
+            rows.append(Measurement(f"stop, {threads} thread{'s' * (threads > 1)}", statistics.median(delays), 0, note))
         return rows
 
     def signature(self) -> tuple[int, list[int]]:
         """Nodes and scores of a fixed set of searches: the same on every machine, for the same code and weights."""
         searcher = Searcher(hash_bits=16, weights=self.weights)
         nodes = 0
-        scores = []
+        scores: list[int] = []
         for empties, number, limits in (
-            (44, 4, Limits(8, 73)),
-            (36, 4, Limits(10, 73)),
-            (30, 4, Limits(7, 100)),
-            (17, 6, Limits(17, 100)),
-            (18, 6, Limits(18, 87)),
+            (44, 4, Limits(8, Selectivity(73))),
+            (36, 4, Limits(10, Selectivity(73))),
+            (30, 4, Limits(7, Selectivity(100))),
+            (17, 6, Limits(17, Selectivity(100))),
+            (18, 6, Limits(18, Selectivity(87))),
         ):
             for problem in random_problems(number, empties, empties):
                 searcher.clear()
-                result = searcher.search(problem.player, problem.opponent, limits, multipv=2)
+                result = searcher.search(*problem.position[:2], limits, multipv=2)
                 nodes += result.nodes
                 scores += [line.score for line in result.lines]
         return nodes, scores
 
-    def selectivity(self) -> list[Row]:
+    def selectivity(self) -> list[Measurement]:
         """How often selective searches of many positions come within a disc of the score of the full one."""
         from . import selectivity_check
 
         return [
-            Row(
-                f"{share.percent} % {what}, {share.positions} positions",
+            Measurement(
+                f"{share.selectivity} % {what}, {share.positions} positions",
                 share.seconds,
                 share.nodes,
                 f"{100 * share.right / share.positions:.2f} % right",
@@ -397,11 +322,6 @@ sys.argv[0] = "desdaemon"
 from desdaemon.cli import main
 sys.exit(main())
 """
-
-
-def _text(problem: Problem) -> str:
-    squares = ("X" if problem.player >> s & 1 else "O" if problem.opponent >> s & 1 else "-" for s in range(_MAX))
-    return "".join(squares) + " X"
 
 
 def _machine() -> dict[str, Any]:
@@ -432,8 +352,7 @@ def command_line() -> Parser:
         epilog="\n".join(f"  {name:12}{what}" for name, what in _MEASUREMENTS.items()),
     )
     parser.add_argument("what", nargs="*", metavar="WHAT", help="measurements to run, by name")
-    parser.add_argument("--problems", type=Path, default=Path("../shared/data/problems"), help="folder of OBF files")
-    parser.add_argument("--prototypes", type=Path, help="folder of the laboratory's solver, to run beside")
+    parser.add_argument("--problems", type=Path, metavar="FOLDER", help="folder of OBF files")
     parser.add_argument("--eval-file", help="weights other than the shipped ones")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
@@ -456,15 +375,9 @@ def main(argv: Sequence[str]) -> int:
     except WeightsError as error:
         logs.message(str(error), level="error")
         return 1
-    problems = arguments.problems if arguments.problems.is_dir() else None
-    prototype = None
-    if arguments.prototypes is not None:
-        try:
-            prototype = Prototype(arguments.prototypes, weights)
-        except ImportError as error:
-            logs.message(f"{arguments.prototypes}: no prototype solver: {error}", level="error")
-            return 1
-    bench = Bench(weights, problems, arguments.repeat, prototype)
+    if arguments.problems is not None and not arguments.problems.is_dir():
+        parser.error(f"--problems {arguments.problems}: expected a folder")
+    bench = EngineBench(weights, arguments.problems, arguments.repeat)
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not arguments.json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))

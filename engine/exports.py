@@ -36,6 +36,7 @@ SPEC = Spec(
         "search_records": "void(u64,u64,i64)",
         "follow_line": "i64(u64,i64)",
         "perft": "i64(u64,u64,i64,i64)",
+        "boards_canonical": "void(u64,u64,i64)",
         "positions_add": "i64(u64,u64,u64,u64)",
         "positions_copy": "void(u64,i64,u64,i64)",
         "positions_expand": "i64(u64,i64,i64,u64,i64,i64)",

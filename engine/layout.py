@@ -1,9 +1,10 @@
 """The memory that kernels and Python share: offsets, sizes and special values, each written here alone.
 
-Plain data without imports: kernels read it while they are compiled, and a search with compiled code from the cache
-must not load the compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code
-includes this file.
+Plain data: kernels read it while they are compiled, and a search with compiled code from the cache must not load the
+compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code includes this file.
 """
+
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 WORD = 8
 
@@ -69,9 +70,7 @@ NO_MOVE = 64
 """A square that is none, for kernels."""
 INFINITE = 127
 """A score beyond all scores."""
-SELECTIVITY_PERCENTS = (73, 87, 95, 98, 99, 100)
-"""The confidence that a selectivity index stands for, in percent; the last is a search without ProbCut."""
-EXACT = len(SELECTIVITY_PERCENTS) - 1
+EXACT = int(Selectivity.FULL.index)
 """The selectivity index of a search without ProbCut."""
 
 # The table of `desdaemon.engine.probcut`, in signed 16-bit numbers: `PROBCUT_DEPTHS` rows of `PROBCUT_ROW` for searches

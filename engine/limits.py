@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .layout import ENTRY_BYTES, SELECTIVITY_PERCENTS
+from desdaemon.protocol.othello.selectivity import Selectivity
 
-SELECTIVITIES = SELECTIVITY_PERCENTS
-"""Percent of confidence, by selectivity index 0..5; 100 is a full search."""
+from .layout import ENTRY_BYTES
 
 MAX_LEVEL = 60
 
@@ -23,18 +22,18 @@ def hash_bits_within(size: int) -> int:
 class Limits(NamedTuple):
     """What ends a search.
 
-    ``depth`` in plies (the number of empties, or more, means to the end), ``selectivity`` in percent (one of
-    `SELECTIVITIES`), ``nodes`` visited at most (0: no limit), ``time_ms`` of wall time at most (0: no limit).
+    ``depth`` in plies (the number of empties, or more, means to the end) at ``selectivity``, ``nodes`` visited at most
+    (0: no limit), ``time_ms`` of wall time at most (0: no limit).
     """
 
     depth: int
-    selectivity: int = 100
+    selectivity: Selectivity = Selectivity.FULL
     nodes: int = 0
     time_ms: int = 0
 
 
 def _endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Pairs (most empties, percent) in which the game is read to its end; beyond the last, depth = level."""
+    """Pairs (most empties, selectivity in percent) with which a search goes to the end; with more, depth = level."""
     if level <= 10:
         return ((2 * level, 100),)
     if level <= 12:
@@ -79,8 +78,8 @@ def level_limits(level: int, empties: int) -> Limits:
         raise ValueError(f"{empties} empties are outside 0..64")
     empties = min(empties, 60)
     if level == 0:
-        return Limits(0, 100)
+        return Limits(0)
     for most, percent in _endgame_steps(level):
         if empties <= most:
-            return Limits(empties, percent)
-    return Limits(min(level, empties), 100 if level <= 10 else 73)
+            return Limits(empties, Selectivity(percent))
+    return Limits(min(level, empties), Selectivity.FULL if level <= 10 else Selectivity.PERCENT_73)

@@ -7,6 +7,8 @@ import math
 from array import array
 from typing import Any, NamedTuple
 
+from desdaemon.protocol.othello.selectivity import SelectivityIndex
+
 from .layout import PROBCUT_DEPTHS, PROBCUT_FACTORS, PROBCUT_ONE_BITS, PROBCUT_ROW, PROBCUT_UNIT_BITS
 
 CONFIDENCE = (1.3, 1.6, 2.05, 2.6, 3.1)
@@ -110,8 +112,8 @@ def table(errors: ErrorModel) -> array[int]:
     return values
 
 
-def cut(words: array[int], empties: int, depth: int, selectivity: int) -> Cut:
-    """What the compiled search takes from the table ``words`` for a node, ``selectivity`` being an index."""
+def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
+    """What the compiled search takes from the table ``words`` for a node."""
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
         row += PROBCUT_ROW * PROBCUT_DEPTHS

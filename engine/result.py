@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-PASS = 64
-"""The move number of a forced pass."""
-
-NO_MOVE = 65
-"""Stands where there is no move."""
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 
 class Line(NamedTuple):
@@ -20,11 +17,11 @@ class Line(NamedTuple):
     """
 
     move: int
-    score: int
-    lower: int
-    upper: int
+    score: MoverScore
+    lower: MoverScore
+    upper: MoverScore
     depth: int
-    selectivity: int
+    selectivity: Selectivity
     pv: tuple[int, ...]
     nodes: int
     time_ms: float
@@ -33,7 +30,7 @@ class Line(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether the score is proved: read to the end, without selectivity, both bounds met."""
-        return self.depth >= self.empties and self.selectivity == 100 and self.lower == self.upper
+        return self.depth >= self.empties and self.selectivity == Selectivity.FULL and self.lower == self.upper
 
 
 class Result(NamedTuple):

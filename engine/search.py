@@ -15,6 +15,9 @@ from typing import NamedTuple
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import curve
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore, opposite
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 from . import probcut
 from .exports import SPEC
@@ -28,7 +31,6 @@ from .layout import (
     DATE,
     EDGES,
     ENTRY_BYTES,
-    EXACT,
     INFINITE,
     LAST_DATE,
     LOCAL_TABLE,
@@ -50,23 +52,24 @@ from .layout import (
     WEIGHTS,
     WORD,
 )
-from .limits import MAX_HASH_BITS, MIN_HASH_BITS, SELECTIVITIES, Limits
+from .limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits
 from .memory import Block
-from .result import PASS, Line, Result
+from .result import Line, Result
 
-__all__ = ["Control", "Known", "Searcher"]
+__all__ = ["Control", "KnownScore", "Searcher"]
 
 ALL_MOVES = (1 << 64) - 1
 _NO_LIMIT = (1 << 64) - 1
 _UNLIMITED = Limits(0)
+_LOWEST, _HIGHEST = MoverScore(-64), MoverScore(64)
 _SHALLOW = 3
 """Plies of a step that takes less time than to give the GIL up and win it back."""
 
 _OLD = 200
 """The date from which clearing goes over the whole table: dates end at `LAST_DATE`."""
 
-_PASS_FROM = (15, 24, 20)
-"""Least empties at which a search to the end is prepared by a pass of selectivity index 0, 1, 2."""
+_PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivity.PERCENT_95: 20}
+"""Least empties at which a selective pass prepares a search to the end (docs/performance.md, "What else was tried")."""
 
 _SELECTIVE_LATER = 3
 """A search that is itself selective repays the second and third pass only with so many empties more."""
@@ -148,14 +151,14 @@ class Context:
         return self[NODES]
 
 
-class _Step(NamedTuple):
-    """One iteration: plies and index into SELECTIVITIES."""
+class _Iteration(NamedTuple):
+    """One iteration."""
 
     depth: int
-    selectivity: int
+    selectivity: Selectivity
 
 
-class _Job:
+class _SearchState:
     """The state of one call of `Searcher.search`."""
 
     def __init__(self, player: int, opponent: int, limits: Limits, control: Control) -> None:
@@ -171,13 +174,13 @@ class _Job:
         return 1e3 * (time.perf_counter() - self.begun)
 
 
-class Known(NamedTuple):
+class KnownScore(NamedTuple):
     """A score from elsewhere: of ``player``, who is to move, with the best move (64: none), as good as ``limits``."""
 
     player: int
     opponent: int
     move: int
-    score: int
+    score: MoverScore
     limits: Limits
 
 
@@ -255,7 +258,7 @@ class Searcher:
         """Keep a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`) at ``address``; 0 ends it."""
         self._contexts[0][SAMPLES] = address
 
-    def feed(self, player: int, opponent: int, known: Iterable[Known]) -> None:
+    def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
         """Take scores that are known from elsewhere into the table, for searches from (``player``, ``opponent``).
 
         The positions are in the orientation in which moves from that board lead to them.
@@ -266,9 +269,8 @@ class Searcher:
         context[DATE] = self._date
         for own, other, move, score, limits in known:
             square = image(1 << move, symmetry).bit_length() - 1 if move < NO_MOVE else NO_MOVE
-            percent = SELECTIVITIES.index(limits.selectivity)
             boards = image(own, symmetry), image(other, symmetry)
-            self._engine.feed_score(context.address, *boards, score, limits.depth, percent, square)
+            self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
 
     def evaluate(self, player: int, opponent: int) -> float:
         """The static evaluation in discs, seen from ``player``, who is to move."""
@@ -294,8 +296,8 @@ class Searcher:
             self._engine.static_many(self._contexts[0].address, players, opponents, scores, number)
             return
         self._prepare(limits, control or Control())
-        percent = SELECTIVITIES.index(limits.selectivity)
-        self._engine.score_many(self._contexts[0].address, players, opponents, scores, number, limits.depth, percent)
+        index = limits.selectivity.index
+        self._engine.score_many(self._contexts[0].address, players, opponents, scores, number, limits.depth, index)
 
     def search_records(self, address: int, number: int, control: Control) -> None:
         """Search ``number`` records (`desdaemon.engine.short_searches`) at ``address``, on one thread, without the GIL.
@@ -348,7 +350,7 @@ class Searcher:
             raise ValueError("the sides' discs overlap or are outside the board")
         control = control or Control()
         shape, other, symmetry = self._canonical(player, opponent)
-        job = _Job(shape, other, limits, control)
+        job = _SearchState(shape, other, limits, control)
         self._prepare(limits, control)
         timer = None
         if limits.time_ms:
@@ -363,7 +365,7 @@ class Searcher:
 
     def _search(
         self,
-        job: _Job,
+        job: _SearchState,
         symmetry: int,
         multipv: int,
         allow: int,
@@ -392,7 +394,11 @@ class Searcher:
             moves = tuple(m if m >= PASS else image(1 << m, back).bit_length() - 1 for m in line.pv)
             if passed:
                 return line._replace(
-                    move=PASS, score=-line.score, lower=-line.upper, upper=-line.lower, pv=(PASS, *moves)
+                    move=PASS,
+                    score=opposite(line.score),
+                    lower=opposite(line.upper),
+                    upper=opposite(line.lower),
+                    pv=(PASS, *moves),
                 )
             return line._replace(move=moves[0], pv=moves)
 
@@ -428,13 +434,15 @@ class Searcher:
         nodes = sum(context.nodes for context in self._contexts)
         return Result(tuple(turned(line) for line in lines), nodes, job.milliseconds(), finished)
 
-    def _any_line(self, job: _Job, legal: int) -> Line:
+    def _any_line(self, job: _SearchState, legal: int) -> Line:
         """A legal move for a search that was stopped before it could find one."""
         move = (legal & -legal).bit_length() - 1
-        return Line(move, 0, -64, 64, 0, 100, (move,), 0, job.milliseconds(), job.empties)
+        return Line(
+            move, MoverScore(0), _LOWEST, _HIGHEST, 0, Selectivity.FULL, (move,), 0, job.milliseconds(), job.empties
+        )
 
     def _line(
-        self, job: _Job, step: _Step, allowed: int, guess: Line | None, window: tuple[int, int]
+        self, job: _SearchState, step: _Iteration, allowed: int, guess: Line | None, window: tuple[int, int]
     ) -> tuple[Line | None, bool]:
         """The best of ``allowed`` at this step, and whether the step was finished."""
         nodes_before = sum(context.nodes for context in self._contexts)
@@ -454,11 +462,11 @@ class Searcher:
                 break
             if lowest < low >= score:
                 failed |= 1
-                self._bound(job, step, move, score, -64, score)
+                self._bound(job, step, move, score, _LOWEST, score)
                 low, high = max(lowest, score - width), score + 1
             elif highest > high <= score:
                 failed |= 2
-                self._bound(job, step, move, score, score, 64)
+                self._bound(job, step, move, score, score, _HIGHEST)
                 low, high = score - 1, min(highest, score + width)
             else:
                 break
@@ -473,38 +481,37 @@ class Searcher:
         if step.depth == 0:
             move = (allowed & -allowed).bit_length() - 1
         nodes = sum(context.nodes for context in self._contexts) - nodes_before
-        lower = score if score > lowest else -64
-        upper = score if score < highest else 64
+        lower = score if score > lowest else _LOWEST
+        upper = score if score < highest else _HIGHEST
         if not done:
-            upper = 64
+            upper = _HIGHEST
         pv = self._variation(job, move, step, score, complete=done)
         elapsed = 1e3 * (time.perf_counter() - begun)
-        percent = SELECTIVITIES[step.selectivity]
-        return Line(move, score, lower, upper, step.depth, percent, pv, nodes, elapsed, job.empties), done
+        return Line(move, score, lower, upper, step.depth, step.selectivity, pv, nodes, elapsed, job.empties), done
 
-    def _bound(self, job: _Job, step: _Step, move: int, score: int, lower: int, upper: int) -> None:
+    def _bound(
+        self, job: _SearchState, step: _Iteration, move: int, score: MoverScore, lower: MoverScore, upper: MoverScore
+    ) -> None:
         """Tell who wants to know of it that a score lies outside the part of the window that was searched."""
         if job.attempt is not None and move != NO_MOVE:
-            percent = SELECTIVITIES[step.selectivity]
             nodes = sum(context.nodes for context in self._contexts)
             ms = job.milliseconds()
-            job.attempt(Line(move, score, lower, upper, step.depth, percent, (move,), nodes, ms, job.empties))
+            job.attempt(Line(move, score, lower, upper, step.depth, step.selectivity, (move,), nodes, ms, job.empties))
 
-    def _root(self, job: _Job, low: int, high: int, step: _Step, allowed: int, hint: int) -> tuple[int, int]:
+    def _root(
+        self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
+    ) -> tuple[MoverScore, int]:
         """One call of the compiled search, by all threads where sharing is exact and pays."""
         main = self._contexts[0]
-
+        index = step.selectivity.index
         search = self._engine.search_shallow if step.depth <= _SHALLOW else self._engine.search_root
 
-        def run(context: Context) -> int:
-            return int(
-                search(
-                    context.address, job.player, job.opponent, low, high, step.depth, step.selectivity, allowed, hint
-                )
-            )
+        def run(context: Context) -> MoverScore:
+            boards = job.player, job.opponent
+            return MoverScore(search(context.address, *boards, low, high, step.depth, index, allowed, hint))
 
         # A selective pass depends on the order of work, but what follows it here proves its score all the same.
-        proved = job.limits.depth >= job.empties and job.limits.selectivity == SELECTIVITIES[EXACT]
+        proved = job.limits.depth >= job.empties and job.limits.selectivity == Selectivity.FULL
         shared = len(self._contexts) > 1 and proved and step.depth >= job.empties >= 15
         if not shared:
             main[BUSY_KEYS] = 0
@@ -512,10 +519,10 @@ class Searcher:
             return score, main[BEST]
         return self._shared_root(job, run)
 
-    def _shared_root(self, job: _Job, run: Callable[[Context], int]) -> tuple[int, int]:
+    def _shared_root(self, job: _SearchState, run: Callable[[Context], MoverScore]) -> tuple[MoverScore, int]:
         """All threads search the same root, leaving each other's moves for later; the first to finish has the score."""
         self._busy_keys.clear()
-        answers: list[tuple[int, int]] = []
+        answers: list[tuple[MoverScore, int]] = []
         lock = threading.Lock()
 
         def work(context: Context) -> None:
@@ -543,13 +550,15 @@ class Searcher:
             return answers[0]
         return score, main[BEST]
 
-    def _variation(self, job: _Job, move: int, step: _Step, score: int, *, complete: bool) -> tuple[int, ...]:
+    def _variation(
+        self, job: _SearchState, move: int, step: _Iteration, score: int, *, complete: bool
+    ) -> tuple[int, ...]:
         """The line that gives the score, to its full depth: from the tables, or searched again where they forgot."""
         engine = self._engine
         context = self._contexts[0]
         player, opponent, value = job.player, job.opponent, score
         line: list[int] = []
-        left = step.depth
+        left, index = step.depth, step.selectivity.index
         read_on = (complete and -64 < score < 64) or (step.depth >= job.empties and complete)
         while True:
             line.append(move)
@@ -568,15 +577,13 @@ class Searcher:
                     break
                 move = PASS
                 continue
-            move = engine.known_move(context.address, player, opponent, left, step.selectivity)
+            move = engine.known_move(context.address, player, opponent, left, index)
             if not legal >> move & 1 or move == NO_MOVE:
                 if not read_on or job.control.raised:
                     break
                 context[BUSY_KEYS] = 0
                 low, high = max(-64, value - 1), min(64, value + 1)
-                engine.search_root(
-                    context.address, player, opponent, low, high, left, step.selectivity, ALL_MOVES, NO_MOVE
-                )
+                engine.search_root(context.address, player, opponent, low, high, left, index, ALL_MOVES, NO_MOVE)
                 move = context[BEST]
                 if job.control.raised or not legal >> move & 1 or move == NO_MOVE:
                     break
@@ -595,22 +602,22 @@ def _inverse(symmetry: int) -> int:
     return symmetry
 
 
-def _steps(limits: Limits, empties: int) -> Iterator[_Step]:
+def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
     """The iterations: depths of one parity up to the depth asked for; to the end, a rising selectivity at last."""
-    selectivity = SELECTIVITIES.index(limits.selectivity)
+    selectivity = limits.selectivity
     if limits.depth <= 0:
-        yield _Step(0, EXACT)
+        yield _Iteration(0, Selectivity.FULL)
         return
     if limits.depth < empties:
         for depth in range(2 - limits.depth % 2, limits.depth, 2):
-            yield _Step(depth, selectivity)
-        yield _Step(limits.depth, selectivity)
+            yield _Iteration(depth, selectivity)
+        yield _Iteration(limits.depth, selectivity)
         return
     for depth in range(2 - empties % 2, empties - 8, 2):
-        yield _Step(depth, 0)
+        yield _Iteration(depth, SELECTIVITIES[0])
     # Selective passes to the end give a guess and good first moves; the longer the search, the better it repays them.
-    for passing, fewest in enumerate(_PASS_FROM):
-        late = 0 if passing == 0 or selectivity == EXACT else _SELECTIVE_LATER
+    for passing, fewest in _PASS_FROM.items():
+        late = 0 if passing is SELECTIVITIES[0] or selectivity == Selectivity.FULL else _SELECTIVE_LATER
         if empties >= fewest + late and passing < selectivity:
-            yield _Step(empties, passing)
-    yield _Step(empties, selectivity)
+            yield _Iteration(empties, passing)
+    yield _Iteration(empties, selectivity)

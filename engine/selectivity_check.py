@@ -9,9 +9,10 @@ from typing import NamedTuple
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.othello.rules import START
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 from .exports import SPEC
-from .limits import SELECTIVITIES, Limits
+from .limits import Limits
 from .search import Searcher
 
 EMPTIES = (14, 15, 16, 17, 18)
@@ -25,13 +26,13 @@ _CLOSE_TO = 30
 _RANDOM_PLIES = 16
 
 
-class Share(NamedTuple):
-    """Of ``positions`` searched at ``percent``, how many came within one disc of the full search, and what it took.
+class SelectivityAccuracy(NamedTuple):
+    """Of ``positions`` searched at ``selectivity``, how many came within one disc of the full search, and what it took.
 
     ``seconds`` are of processor time.
     """
 
-    percent: int
+    selectivity: Selectivity
     positions: int
     right: int
     nodes: int
@@ -64,7 +65,7 @@ def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> 
     return found
 
 
-def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Share]:
+def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[SelectivityAccuracy]:
     """Search ``number`` positions of each of `EMPTIES` to the end at every selectivity, each from an empty table."""
     searcher = Searcher(hash_bits=18, weights=weights)
     found = [
@@ -73,7 +74,7 @@ def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Share]:
     return _shares(searcher, found)
 
 
-def measure_early(weights: Weights, number: int = 100, seed: int = 1) -> list[Share]:
+def measure_early(weights: Weights, number: int = 100, seed: int = 1) -> list[SelectivityAccuracy]:
     """The same of searches of `DEPTH` plies with `EARLY` empties, where the evaluation lies within 30 discs of 0."""
     searcher = Searcher(hash_bits=18, weights=weights)
     found = [
@@ -85,20 +86,20 @@ def measure_early(weights: Weights, number: int = 100, seed: int = 1) -> list[Sh
     return _shares(searcher, found)
 
 
-def _shares(searcher: Searcher, positions: list[tuple[int, int, int]]) -> list[Share]:
+def _shares(searcher: Searcher, positions: list[tuple[int, int, int]]) -> list[SelectivityAccuracy]:
     right = dict.fromkeys(SELECTIVITIES, 0)
     nodes = dict.fromkeys(SELECTIVITIES, 0)
     seconds = dict.fromkeys(SELECTIVITIES, 0.0)
     for player, opponent, depth in positions:
         exact = None
-        for percent in reversed(SELECTIVITIES):
+        for selectivity in reversed(SELECTIVITIES):
             searcher.clear()
             begun = time.process_time()
-            result = searcher.search(player, opponent, Limits(depth, percent))
-            seconds[percent] += time.process_time() - begun
+            result = searcher.search(player, opponent, Limits(depth, selectivity))
+            seconds[selectivity] += time.process_time() - begun
             score = result.lines[0].score
             exact = score if exact is None else exact
-            right[percent] += abs(score - exact) <= 1
-            nodes[percent] += result.nodes
+            right[selectivity] += abs(score - exact) <= 1
+            nodes[selectivity] += result.nodes
     total = len(positions)
-    return [Share(percent, total, right[percent], nodes[percent], seconds[percent]) for percent in SELECTIVITIES]
+    return [SelectivityAccuracy(each, total, right[each], nodes[each], seconds[each]) for each in SELECTIVITIES]

@@ -11,6 +11,10 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
+
 from .compiler import library
 from .exports import SPEC
 from .layout import (
@@ -21,9 +25,9 @@ from .layout import (
     SHORT_BYTES,
     SHORT_LINE_MOST,
 )
-from .limits import SELECTIVITIES, Limits
+from .limits import Limits
 from .memory import Block
-from .result import PASS, Line, Result
+from .result import Line, Result
 from .search import Control, Searcher
 
 __all__ = ["MOST_AT_ONCE", "Followed", "LineFollower", "ShortSearches", "estimated_us"]
@@ -81,8 +85,7 @@ class ShortSearches:
         self._control.resume()
         at = 0
         for player, opponent, limits in questions:
-            percent = SELECTIVITIES.index(limits.selectivity)
-            _IN.pack_into(records, at, player, opponent, limits.depth, percent)
+            _IN.pack_into(records, at, player, opponent, limits.depth, limits.selectivity.index)
             _OUT.pack_into(records, at + _OUT_AT, 0, 0, 0, 0, b"")
             at += SHORT_BYTES
         begun = time.perf_counter()
@@ -96,7 +99,8 @@ class ShortSearches:
 
 
 def _result(question: Question, row: tuple[int, int, int, int, bytes], per_node: float) -> Result:
-    score, nodes, line_nodes, length, moves = row
+    found, nodes, line_nodes, length, moves = row
+    score = MoverScore(found)
     player, opponent, limits = question
     empties = 64 - (player | opponent).bit_count()
     depth = min(limits.depth, empties)
@@ -106,7 +110,7 @@ def _result(question: Question, row: tuple[int, int, int, int, bytes], per_node:
         score,
         score,
         depth,
-        limits.selectivity if depth else 100,
+        limits.selectivity if depth else Selectivity.FULL,
         tuple(moves[:length]),
         line_nodes,
         line_nodes * per_node,

@@ -13,7 +13,7 @@ from desdaemon.book.compiled import kernels
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.record import MAX_LEVEL
 from desdaemon.engine.limits import level_limits
-from desdaemon.engine.search import Known
+from desdaemon.engine.search import KnownScore
 
 from .rounds import Position
 from .shrink import root_row
@@ -25,7 +25,7 @@ _GONE = (1 << 64) - 1
 _limits = cache(level_limits)
 
 
-def known_scores(book: Book, root: Position, most: int, going: Going = silent) -> Iterator[Known]:
+def known_scores(book: Book, root: Position, most: int, going: Going = silent) -> Iterator[KnownScore]:
     """The scores of ``root`` and of what it leads to, nearest first, ``most`` at most, as moves from ``root`` show the
     boards; each counts as a search of its level. Raises NotInBook."""
     root_row(book, root)
@@ -46,7 +46,7 @@ def known_scores(book: Book, root: Position, most: int, going: Going = silent) -
         boards = np.unique(np.concatenate(following), axis=0)
 
 
-def _scores(book: Book, boards: Words) -> tuple[Words, list[Known]]:
+def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
     """The boards that links of some boards lead to, and what is known of these."""
     table = book.table
     found: Words = np.empty(len(boards), np.uint64)
@@ -62,7 +62,7 @@ def _scores(book: Book, boards: Words) -> tuple[Words, list[Known]]:
     levels = np.clip(records["level"].astype(np.int64), 0, MAX_LEVEL)
     columns = boards[there, 0], boards[there, 1], moves & 0xFF, records["score"], levels, empties
     known = [
-        Known(player, opponent, move, score, _limits(level, free))
+        KnownScore(player, opponent, move, score, _limits(level, free))
         for player, opponent, move, score, level, free in zip(*(each[scored].tolist() for each in columns), strict=True)
     ]
     return children[:count], known

@@ -257,9 +257,9 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list
             return entries
         if not table.moves(p, o):
             if not table.moves(o, p):
-                score = final_score(p, o)
-                done = Entry(p, o, level=MAX_LEVEL, leaf_score=score, leaf_level=MAX_LEVEL)
-                return [*entries, done._replace(score=score, lower=score, upper=score)]
+                end = final_score(p, o)
+                done = Entry(p, o, level=MAX_LEVEL, leaf_score=end, leaf_level=MAX_LEVEL)
+                return [*entries, done._replace(score=end, lower=end, upper=end)]
             # The position after the pass follows; with no leaf of its own, this one gets its score from there.
             passing = Entry(p, o, level=level, leaf_move=PASS, leaf_level=level)
             entries.append(passing._replace(score=expected, lower=expected, upper=expected, leaf_score=expected))

@@ -13,6 +13,7 @@ from desdaemon.book.errors import within
 from desdaemon.book.progress import Stopped
 from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, PASS, Entry
 from desdaemon.engine.limits import level_limits
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .rounds import Job, Outcome, Worker
 
@@ -61,7 +62,7 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
 
     def solved(level: int, empties: int) -> bool:
         limits = level_limits(max(level, 0), empties)
-        return limits.depth == empties and limits.selectivity == 100
+        return limits.depth == empties and limits.selectivity == Selectivity.FULL
 
     def work() -> None:
         job.rounds = 1

@@ -23,6 +23,7 @@ from desdaemon.book.options import Rule
 from desdaemon.book.progress import Going, silent
 from desdaemon.book.record import MAX_LEVEL, Entry
 from desdaemon.engine.limits import level_limits
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 _STEP = 1 << 11
 _STACK = 1 << 13
@@ -94,7 +95,7 @@ def reading(level: int, empties: int, rule: Rule = Rule.EDAX) -> int:
     limits = level_limits(min(max(level, 0), MAX_LEVEL), empties)
     if limits.depth < empties:
         return GUESSED
-    return SOLVED if limits.selectivity == 100 else READ
+    return SOLVED if limits.selectivity == Selectivity.FULL else READ
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, moves_text
+from desdaemon.protocol.othello.scores import BlackScore
 
 from .game import GRADES, GameAnalysis, PlayerSummary, as_json
 from .notes import with_notes
@@ -35,7 +36,7 @@ class GameRow(NamedTuple):
     black: str
     white: str
     about: str
-    result: int | None
+    result: BlackScore | None
     summaries: tuple[PlayerSummary, PlayerSummary]
     worst: tuple[str, str]
     page: str

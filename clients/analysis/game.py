@@ -11,6 +11,7 @@ from desdaemon.protocol.games.bases import FileGame
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, moves_text, parse_move, parse_moves
 from desdaemon.protocol.othello.rules import PASS, transform, transform_move
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_black
 
 Data = Mapping[str, Any]
 
@@ -46,8 +47,8 @@ class AnalyzedPly(NamedTuple):
     position: Position
     move: int
     best: int
-    score: int
-    played: int
+    score: MoverScore
+    played: MoverScore
     sure: str
     line: str
     followed: str
@@ -68,10 +69,9 @@ class AnalyzedPly(NamedTuple):
         return 100 * math.exp2(-self.lost / HALF_ACCURACY)
 
     @property
-    def black_score(self) -> int:
-        """What the position was worth, from Black's side."""
-        best = max(self.score, self.played)
-        return best if self.position.black_to_move else -best
+    def black_score(self) -> BlackScore:
+        """What the position was worth."""
+        return seen_by_black(max(self.score, self.played), self.position.black_to_move)
 
     @property
     def grade(self) -> str:
@@ -117,7 +117,7 @@ class GameAnalysis(NamedTuple):
 
     game: FileGame
     steps: tuple[AnalyzedPly, ...]
-    result: int | None
+    result: BlackScore | None
     engine: str
     effort: str
     whole: FileGame
@@ -141,7 +141,7 @@ class GameAnalysis(NamedTuple):
             worst.number if worst and worst.lost else 0,
         )
 
-    def scores(self) -> list[int]:
+    def scores(self) -> list[BlackScore]:
         """What the game was worth before each move, from Black's side; at last its result, where it has one."""
         found = [step.black_score for step in self.steps]
         final = self.game.record.final
@@ -269,8 +269,8 @@ def _steps(
             positions[at],
             played.move,
             parse_move(best["move"]),
-            int(best["score"]),
-            int(made["score"]),
+            MoverScore(int(best["score"])),
+            MoverScore(int(made["score"])),
             _sure(best, made),
             best["pv"],
             made["pv"],
@@ -279,7 +279,7 @@ def _steps(
 
 def _pass(at: int, positions: list[Position], answers: dict[int, Data]) -> AnalyzedPly:
     after = answers.get(at + 1)
-    score = -int(after["score"]) if after else 0
+    score = MoverScore(-int(after["score"]) if after else 0)
     line = "pa" + (after["pv"] if after else "")
     return AnalyzedPly(
         at + 1, positions[at], PASS, PASS, score, score, _sure(after, after) if after else "", line, line

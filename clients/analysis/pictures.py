@@ -7,6 +7,7 @@ from html import escape
 from desdaemon.protocol.othello.diagrams import DISC_RADIUS, SIZE, board_parts, centre_of
 from desdaemon.protocol.othello.notation import Position, move_text, squares_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore
 
 from .game import AnalyzedPly, GameAnalysis
 
@@ -87,7 +88,7 @@ def graph(analysis: GameAnalysis) -> str:
     return "".join(parts)
 
 
-def _described(scores: list[int]) -> str:
+def _described(scores: list[BlackScore]) -> str:
     best, worst = max(scores), min(scores)
     return f"Score before each move from Black's side: between {worst:+} and {best:+}, at the end {scores[-1]:+}"
 

@@ -24,8 +24,8 @@ from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.system import logs
 
-from .daemon import BenchDaemon, Peer, random_line
-from .figures import Figure, percentile
+from .daemon import BenchDaemon, BenchPeer, random_line
+from .figures import MeasuredFigure, percentile
 from .load import mixed_load
 from .sharing import holds, many, rates, shares, waits
 
@@ -67,8 +67,8 @@ def main(arguments: list[str]) -> int:
     return int(not all(figure.reached for figure in figures))
 
 
-def _measure(named: argparse.Namespace) -> tuple[list[Figure], list[tuple[float, float]]]:
-    figures: list[Figure] = []
+def _measure(named: argparse.Namespace) -> tuple[list[MeasuredFigure], list[tuple[float, float]]]:
+    figures: list[MeasuredFigure] = []
     for name, measure in MEASUREMENTS.items():
         if name in (named.only or MEASUREMENTS):
             with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
@@ -80,8 +80,8 @@ def _measure(named: argparse.Namespace) -> tuple[list[Figure], list[tuple[float,
         with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
             load = asyncio.run(mixed_load(daemon, 60 * named.minutes))
             samples = load.samples
-            figures.append(Figure("mixed load, growth of memory", load.growth_mb, "MB", 32, note=load.summary))
-            figures.append(Figure("mixed load, ping p99", load.ping_p99_ms, "ms"))
+            figures.append(MeasuredFigure("mixed load, growth of memory", load.growth_mb, "MB", 32, note=load.summary))
+            figures.append(MeasuredFigure("mixed load, ping p99", load.ping_p99_ms, "ms"))
     return figures, samples
 
 
@@ -102,7 +102,7 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def table(figures: list[Figure], samples: list[tuple[float, float]]) -> str:
+def table(figures: list[MeasuredFigure], samples: list[tuple[float, float]]) -> str:
     """The figures for people."""
     told = machine()
     lines = [
@@ -120,71 +120,71 @@ def table(figures: list[Figure], samples: list[tuple[float, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _ping(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def _ping(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     figures = []
-    with Peer(daemon.ipc) as load:
+    with BenchPeer(daemon.ipc) as load:
         load.keep_busy(daemon.threads)
         for name, endpoint in (("ipc", daemon.ipc), ("tcp", daemon.tcp)):
-            with Peer(endpoint) as peer:
+            with BenchPeer(endpoint) as peer:
                 times = [1000 * peer.timed("ping") for _ in range(5_000 // divisor)]
-            figures.append(Figure(f"ping p50, {name}", percentile(times, 50), "ms", 0.3))
-            figures.append(Figure(f"ping p99, {name}", percentile(times, 99), "ms", 5))
+            figures.append(MeasuredFigure(f"ping p50, {name}", percentile(times, 50), "ms", 0.3))
+            figures.append(MeasuredFigure(f"ping p99, {name}", percentile(times, 99), "ms", 5))
     return figures
 
 
-def _book(daemon: BenchDaemon, divisor: int) -> list[Figure]:
-    with Peer(daemon.ipc) as admin:
+def _book(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 8) for seed in range(40)]
         for line in lines:
             admin.ask("book.store", {"moves": line})
         found = [line[:cut] for line in lines for cut in range(0, len(line) + 1, 2)]
         admin.keep_busy(daemon.threads)
-        with Peer(daemon.ipc) as peer:
+        with BenchPeer(daemon.ipc) as peer:
             window = max(1, daemon.in_flight - 2)
             rate = peer.throughput("book.get", [{"moves": line} for line in found], 100_000 // divisor, window)
             one = statistics.median(peer.timed("book.get", {"moves": found[5]}) for _ in range(2_000 // divisor))
     return [
-        Figure("book.get, in flight on one connection", rate, "/s", 25_000, True, f"{window} in flight"),
-        Figure("book.get, one after another, p50", 1000 * one, "ms"),
+        MeasuredFigure("book.get, in flight on one connection", rate, "/s", 25_000, True, f"{window} in flight"),
+        MeasuredFigure("book.get, one after another, p50", 1000 * one, "ms"),
     ]
 
 
-def _fairness(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def _fairness(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     count = _CLIENTS // divisor
-    with Peer(daemon.ipc) as greedy:
+    with BenchPeer(daemon.ipc) as greedy:
         # A client that has asked for much already must not keep the others waiting.
         for seed in range(daemon.in_flight - 2):
             greedy.send("analyze", {"moves": random_line(random.Random(seed), 12), "level": 12, "book": "ignore"})
-        peers = [Peer(daemon.ipc, greedy.context) for _ in range(count)]
+        peers = [BenchPeer(daemon.ipc, greedy.context) for _ in range(count)]
         for number, peer in enumerate(peers):
             peer.begin("analyze", {"moves": random_line(random.Random(10**6 + number), 14), "level": 12})
-        waits = Peer.finish_all(peers)
+        waits = BenchPeer.finish_all(peers)
         for peer in peers:
             peer.close()
     mean = statistics.mean(waits)
     note = f"mean {mean:.2f} s, longest {max(waits):.2f} s"
-    return [Figure(f"{count} clients, longest wait / mean", max(waits) / mean, "times", 3, note=note)]
+    return [MeasuredFigure(f"{count} clients, longest wait / mean", max(waits) / mean, "times", 3, note=note)]
 
 
-def _idle(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def _idle(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     count = _IDLE // divisor
-    with Peer(daemon.ipc) as first:
+    with BenchPeer(daemon.ipc) as first:
         first.timed("ping")
         daemon.settle(_SETTLE_S)
         before = daemon.memory_mb
-        peers = [Peer(daemon.ipc, first.context) for _ in range(count)]
+        peers = [BenchPeer(daemon.ipc, first.context) for _ in range(count)]
         for peer in peers:
             peer.timed("hello")
         daemon.settle(_SETTLE_S)
         growth = daemon.memory_mb - before
         for peer in peers:
             peer.close()
-    return [Figure(f"{count} idle clients", growth, "MB", 50 / divisor)]
+    return [MeasuredFigure(f"{count} idle clients", growth, "MB", 50 / divisor)]
 
 
-def _partials(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def _partials(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     firsts, cancels = [], []
-    with Peer(daemon.ipc) as admin, Peer(daemon.ipc) as peer:
+    with BenchPeer(daemon.ipc) as admin, BenchPeer(daemon.ipc) as peer:
         # Book searches have all the slots, so that each analysis has to interrupt one.
         learn = {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 16}
         admin.send("book.learn", learn)
@@ -194,22 +194,22 @@ def _partials(daemon: BenchDaemon, divisor: int) -> list[Figure]:
             firsts.append(1000 * peer.first_reply("analyze", args))
             cancels.append(1000 * peer.cancelled())
     return [
-        Figure("first partial, a book job running, p50", percentile(firsts, 50), "ms", 30),
-        Figure("first partial, a book job running, max", max(firsts), "ms"),
-        Figure("cancelling an analysis, p50", percentile(cancels, 50), "ms", 50),
-        Figure("cancelling an analysis, max", max(cancels), "ms", 50),
+        MeasuredFigure("first partial, a book job running, p50", percentile(firsts, 50), "ms", 30),
+        MeasuredFigure("first partial, a book job running, max", max(firsts), "ms"),
+        MeasuredFigure("cancelling an analysis, p50", percentile(cancels, 50), "ms", 50),
+        MeasuredFigure("cancelling an analysis, max", max(cancels), "ms", 50),
     ]
 
 
-def _end(daemon: BenchDaemon, divisor: int) -> list[Figure]:
-    with Peer(daemon.ipc) as peer:
+def _end(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    with BenchPeer(daemon.ipc) as peer:
         peer.send("book.learn", {"depth": 40, "per-move": 64, "cumulative": 64, "leaf": 64, "level": 12})
         peer.keep_busy(daemon.threads)
         seconds = daemon.end()
-    return [Figure("SIGTERM under load", seconds, "s", 5, note=f"exit status {daemon.process.returncode}")]
+    return [MeasuredFigure("SIGTERM under load", seconds, "s", 5, note=f"exit status {daemon.process.returncode}")]
 
 
-MEASUREMENTS: dict[str, Callable[[BenchDaemon, int], list[Figure]]] = {
+MEASUREMENTS: dict[str, Callable[[BenchDaemon, int], list[MeasuredFigure]]] = {
     "ping": _ping,
     "book": _book,
     "many": many,

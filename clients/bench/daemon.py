@@ -77,7 +77,7 @@ class BenchDaemon:
         self.endpoints, self.events = list(found.endpoints), list(found.events)
         self.ipc = found.endpoints[0]
         self.tcp = next(endpoint for endpoint in found.endpoints if endpoint.startswith("tcp:"))
-        with Peer(self.ipc) as peer:
+        with BenchPeer(self.ipc) as peer:
             self.in_flight = int(peer.ask("hello")["limits"]["in_flight"])
             peer.ask("book.new", {"level": 4, "depth": 40})
             # The engine is there when the first search is over.
@@ -121,14 +121,14 @@ class BenchDaemon:
         """Wait until what was begun is done."""
         time.sleep(seconds)
 
-    def until_running(self, peer: Peer, count: int) -> None:
+    def until_running(self, peer: BenchPeer, count: int) -> None:
         """Wait until so many searches run."""
         due = time.monotonic() + _START_S
         while peer.ask("status")["running"] < count and time.monotonic() < due:
             time.sleep(0.05)
 
 
-class Peer:
+class BenchPeer:
     """A DEALER socket and the clock."""
 
     def __init__(self, endpoint: str, context: zmq.Context[zmq.Socket[bytes]] | None = None) -> None:
@@ -143,7 +143,7 @@ class Peer:
         self._last = 0
         self._began = 0.0
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> BenchPeer:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -218,7 +218,7 @@ class Peer:
         self.send(op, args)
 
     @staticmethod
-    def finish_all(peers: list[Peer]) -> list[float]:
+    def finish_all(peers: list[BenchPeer]) -> list[float]:
         """Seconds that each of the peers waited for its final, from `begin`."""
         poller = zmq.Poller()
         waiting = {peer._socket: peer for peer in peers}

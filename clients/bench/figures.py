@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Figure(NamedTuple):
+class MeasuredFigure(NamedTuple):
     """What was measured, in which unit, and what was aimed at: at most or at least so much; None is no aim."""
 
     name: str

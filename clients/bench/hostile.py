@@ -56,7 +56,7 @@ def _request(number: int, op: str, **args: Any) -> bytes:
     return _frame(codec.encode({"v": 1, "id": number, "op": op, "args": args}))
 
 
-class _Connection:
+class _HostileConnection:
     """A plain socket after the handshake; whatever the daemon does to it is no error."""
 
     def __init__(self, endpoint: str, kind: bytes = b"DEALER") -> None:
@@ -146,8 +146,8 @@ class Hostile:
                 self.counts["closed by the daemon"] += 1
             time.sleep(dice.random() / 4)
 
-    def _connect(self, dice: random.Random) -> _Connection:
-        return _Connection(dice.choice(self._endpoints))
+    def _connect(self, dice: random.Random) -> _HostileConnection:
+        return _HostileConnection(dice.choice(self._endpoints))
 
     def flood(self, dice: random.Random) -> None:
         """Requests as fast as they are taken, answers unread."""
@@ -177,7 +177,7 @@ class Hostile:
 
     def crowd(self, dice: random.Random) -> None:
         """A great number of connections, of which some come and go all the time."""
-        found: list[_Connection] = []
+        found: list[_HostileConnection] = []
         while not self.over:
             while len(found) < self._connections and not self.over:
                 with contextlib.suppress(OSError):
@@ -255,7 +255,7 @@ class Hostile:
 
     def subscribe_and_sleep(self, dice: random.Random) -> None:
         """Subscribers that never read."""
-        found = [_Connection(dice.choice(self._events), b"SUB") for _ in range(20)]
+        found = [_HostileConnection(dice.choice(self._events), b"SUB") for _ in range(20)]
         for connection in found:
             connection.send(_frame(b"\x01") + _frame(b"\x09SUBSCRIBEjob", _COMMAND))
         time.sleep(5 * dice.random())
@@ -296,7 +296,7 @@ class Hostile:
 def _flood(seed: int, endpoints: list[str]) -> None:
     dice = random.Random(seed)
     body = b"".join(_request(number, dice.choice(("metrics", "legal", "hello"))) for number in range(200))
-    found = [_Connection(dice.choice(endpoints)) for _ in range(5)]
+    found = [_HostileConnection(dice.choice(endpoints)) for _ in range(5)]
     while True:
         for connection in found:
             connection.send(body)

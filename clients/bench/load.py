@@ -18,7 +18,7 @@ _SAMPLES = 40
 _WARM = 0.25
 
 
-class Load(NamedTuple):
+class BenchLoad(NamedTuple):
     """The memory (seconds since the start, MB), its growth once the daemon was warm, and how ping did meanwhile."""
 
     samples: list[tuple[float, float]]
@@ -97,7 +97,7 @@ class _Crowd:
                 await asyncio.sleep(0.05)
 
 
-async def mixed_load(daemon: BenchDaemon, seconds: float) -> Load:
+async def mixed_load(daemon: BenchDaemon, seconds: float) -> BenchLoad:
     """Load a daemon for so long; raises `DaemonError` where a request fails that should not."""
     crowd = _Crowd(daemon, seconds)
     began = time.monotonic()
@@ -113,4 +113,4 @@ async def mixed_load(daemon: BenchDaemon, seconds: float) -> Load:
     warm = [mb for at, mb in samples if at >= _WARM * seconds]
     pings = sorted(crowd.pings)
     summary = ", ".join(f"{count} {name}" for name, count in sorted(crowd.counts.items()))
-    return Load(samples, warm[-1] - warm[0], pings[int(0.99 * (len(pings) - 1))], summary)
+    return BenchLoad(samples, warm[-1] - warm[0], pings[int(0.99 * (len(pings) - 1))], summary)

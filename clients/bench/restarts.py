@@ -33,7 +33,7 @@ _PAUSE_S = 0.01
 _END_S = 30.0
 
 
-class Outcome(NamedTuple):
+class RestartOutcome(NamedTuple):
     """How a run went: what was done by kind, what was lost and said so, what failed, and seconds without a daemon."""
 
     done: Counter[str]
@@ -88,17 +88,17 @@ class _Supervised:
         os.kill(int(json.loads(self._file.read_text())["pid"]), signal.SIGKILL)
 
 
-class _Work:
+class _BackgroundWork:
     """What the clients do."""
 
     def __init__(self, supervised: _Supervised, seconds: float, interval: float) -> None:
-        self.outcome = Outcome(Counter(), Counter(), [], [])
+        self.outcome = RestartOutcome(Counter(), Counter(), [], [])
         self._supervised = supervised
         self._end = time.monotonic() + seconds
         self._interval = interval
         self._stored: list[str] = []
 
-    async def run(self) -> Outcome:
+    async def run(self) -> RestartOutcome:
         """Work until the time is over and check what was acknowledged."""
         clients = [asyncio.ensure_future(self._client(number)) for number in range(_CLIENTS)]
         while time.monotonic() + self._interval < self._end:
@@ -155,10 +155,10 @@ class _Work:
             self._stored.append(stored)
 
 
-async def _measure(seconds: float, interval: float) -> tuple[Outcome, str]:
+async def _measure(seconds: float, interval: float) -> tuple[RestartOutcome, str]:
     with tempfile.TemporaryDirectory() as folder:
         async with _Supervised(Path(folder)) as supervised:
-            outcome = await _Work(supervised, seconds, interval).run()
+            outcome = await _BackgroundWork(supervised, seconds, interval).run()
         return outcome, supervised.log
 
 

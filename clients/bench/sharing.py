@@ -6,8 +6,8 @@ import json
 import random
 import threading
 
-from .daemon import BenchDaemon, Peer, random_line
-from .figures import Figure, percentile
+from .daemon import BenchDaemon, BenchPeer, random_line
+from .figures import MeasuredFigure, percentile
 
 _BUSY = 50
 _CONNECTIONS = 40
@@ -15,33 +15,33 @@ _SHARING_S = 40
 _BATCH = 100
 
 
-def waits(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def waits(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     """Fifty clients search without end; new ones ask a question of level 3 each."""
-    with Peer(daemon.ipc) as admin:
-        busy = [Peer(daemon.ipc, admin.context) for _ in range(_BUSY)]
+    with BenchPeer(daemon.ipc) as admin:
+        busy = [BenchPeer(daemon.ipc, admin.context) for _ in range(_BUSY)]
         for seed, peer in enumerate(busy):
             peer.send("analyze", {"moves": random_line(random.Random(-1 - seed), 10), "level": 60, "book": "ignore"})
         daemon.until_running(admin, daemon.threads)
         daemon.settle(5 / divisor)
         times = []
         for seed in range(400 // divisor):
-            with Peer(daemon.ipc) as new:
+            with BenchPeer(daemon.ipc) as new:
                 args = {"moves": random_line(random.Random(10**7 + seed), 14), "level": 3, "book": "ignore"}
                 times.append(1000 * new.timed("analyze", args))
         for peer in busy:
             peer.close()
     name = f"{_BUSY} endless searches, a new client's level 3"
     return [
-        Figure(f"{name}, p50", percentile(times, 50), "ms"),
-        Figure(f"{name}, p95", percentile(times, 95), "ms", 100),
-        Figure(f"{name}, max", max(times), "ms"),
+        MeasuredFigure(f"{name}, p50", percentile(times, 50), "ms"),
+        MeasuredFigure(f"{name}, p95", percentile(times, 95), "ms", 100),
+        MeasuredFigure(f"{name}, max", max(times), "ms"),
     ]
 
 
-def shares(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def shares(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     """One connection over ipc and forty over TCP, which are two keys, ask as much as they may."""
-    with Peer(daemon.ipc) as one:
-        many = [Peer(daemon.tcp, one.context) for _ in range(_CONNECTIONS)]
+    with BenchPeer(daemon.ipc) as one:
+        many = [BenchPeer(daemon.tcp, one.context) for _ in range(_CONNECTIONS)]
         dice = random.Random(5)
         for peer in [one, *many]:
             for _ in range(daemon.in_flight - 2):
@@ -56,34 +56,34 @@ def shares(daemon: BenchDaemon, divisor: int) -> list[Figure]:
     mean = sum(had) / 2
     note = f"{had[0]:.1f} s and {had[1]:.1f} s of threads"
     apart = 100 * abs(had[0] - had[1]) / 2 / mean
-    return [Figure(f"keys with 1 and {_CONNECTIONS} connections, off the mean by", apart, "%", 10, note=note)]
+    return [MeasuredFigure(f"keys with 1 and {_CONNECTIONS} connections, off the mean by", apart, "%", 10, note=note)]
 
 
-def _seconds(admin: Peer) -> dict[str, float]:
+def _seconds(admin: BenchPeer) -> dict[str, float]:
     return {found["key"]: found["seconds"] for found in admin.ask("status")["accounts"]}
 
 
-def rates(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     """Analyses of level 5 of distinct positions, beside what the engine does alone."""
     (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
     alone = int(row["note"].split()[0]) / float(row["seconds"])
     dice = random.Random(7)
     positions = {random_line(dice, dice.randrange(8, 20)) for _ in range(20_000 // divisor)}
     args = [{"moves": line, "level": 5, "book": "ignore"} for line in sorted(positions)]
-    with Peer(daemon.ipc) as peer:
+    with BenchPeer(daemon.ipc) as peer:
         rate = peer.throughput("analyze", args, len(args), daemon.in_flight - 2)
     name = "analyze of level 5"
     part = 100 * rate / (alone * daemon.threads)
     return [
-        Figure(f"{name}, distinct positions", rate, "/s"),
-        Figure(f"{name}, the engine alone on a thread", alone, "/s"),
-        Figure(f"{name}, part of engine x {daemon.threads} threads", part, "%", 80, at_least=True),
+        MeasuredFigure(f"{name}, distinct positions", rate, "/s"),
+        MeasuredFigure(f"{name}, the engine alone on a thread", alone, "/s"),
+        MeasuredFigure(f"{name}, part of engine x {daemon.threads} threads", part, "%", 80, at_least=True),
     ]
 
 
-def many(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def many(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     """Four clients look positions up in batches."""
-    with Peer(daemon.ipc) as admin:
+    with BenchPeer(daemon.ipc) as admin:
         lines = [random_line(random.Random(seed), 12) for seed in range(1500)]
         for line in lines[:40]:
             admin.ask("book.store", {"moves": line})
@@ -93,7 +93,7 @@ def many(daemon: BenchDaemon, divisor: int) -> list[Figure]:
         rates: list[float] = []
 
         def ask() -> None:
-            with Peer(daemon.ipc) as peer:
+            with BenchPeer(daemon.ipc) as peer:
                 rates.append(_BATCH * peer.throughput("book.get", batches, 4_000 // divisor, 8))
 
         threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -101,13 +101,15 @@ def many(daemon: BenchDaemon, divisor: int) -> list[Figure]:
             thread.start()
         for thread in threads:
             thread.join()
-    return [Figure("book.get, 4 clients, batches of 100", sum(rates), "/s", 60_000, True, f"{len(items)} positions")]
+    return [
+        MeasuredFigure("book.get, 4 clients, batches of 100", sum(rates), "/s", 60_000, True, f"{len(items)} positions")
+    ]
 
 
-def holds(daemon: BenchDaemon, divisor: int) -> list[Figure]:
+def holds(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     """Requests that are large in every way, and how long the loop that owns the sockets was busy with one of them."""
     line = random_line(random.Random(1), 50)
-    with Peer(daemon.ipc) as peer:
+    with BenchPeer(daemon.ipc) as peer:
         for op, args in (
             ("analyze", {f"unknown {number}": 0 for number in range(4096)}),
             ("analyze", {"moves": line, "plies": list(range(51)), "level": 1}),
@@ -121,4 +123,6 @@ def holds(daemon: BenchDaemon, divisor: int) -> list[Figure]:
                 peer.timed(op, args)
         loop = peer.ask("status")["loop"]
     note = f"{loop['longest_request']} {loop['longest_request_ms']:.1f} ms"
-    return [Figure("longest hold of the loop", loop["longest_turn_ms"], "ms", 20, note=f"longest request: {note}")]
+    return [
+        MeasuredFigure("longest hold of the loop", loop["longest_turn_ms"], "ms", 20, note=f"longest request: {note}")
+    ]

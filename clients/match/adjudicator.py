@@ -8,6 +8,7 @@ import threading
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import Position, board_text
+from desdaemon.protocol.othello.scores import MoverScore
 
 from .engine_process import OWN_COMMAND, EngineFault, EngineProcess
 from .process_groups import ProcessGroups
@@ -28,8 +29,8 @@ class Adjudicator:
         self._process: EngineProcess | None = None
         self._asked = 0
 
-    def solve(self, position: Position) -> int:
-        """The exact score for the side to move. Raises `BadInput` where the daemon fails."""
+    def solve(self, position: Position) -> MoverScore:
+        """The exact score. Raises `BadInput` where the daemon fails."""
         with self._lock:
             self._asked += 1
             args = {"board": board_text(position), "level": 60, "book": "ignore"}
@@ -43,7 +44,7 @@ class Adjudicator:
                     if reply["type"] == "error":
                         raise BadInput(f"--adjudicate: {reply['error']['message']}: expected a position to solve")
                     if reply["type"] != "partial" and reply["id"] == self._asked:
-                        return int(reply["data"]["moves"][0]["score"])
+                        return MoverScore(reply["data"]["moves"][0]["score"])
             except EngineFault as fault:
                 raise BadInput(f"--adjudicate: the solver: {fault}: expected it to answer") from None
 

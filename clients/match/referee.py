@@ -14,6 +14,7 @@ from desdaemon.protocol.games.records import GameRecord, PlayedMove, black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, moves_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore, opposite, seen_by_black
 
 from .engine_process import EngineFault
 from .engine_protocols import EngineClient
@@ -40,7 +41,7 @@ class MatchTerms(NamedTuple):
     patience: float = 600_000.0
     lateness: float = 10_000.0
     adjudicate: int = 0
-    solver: Callable[[Position], int] | None = None
+    solver: Callable[[Position], MoverScore] | None = None
 
 
 class Finished(NamedTuple):
@@ -51,7 +52,7 @@ class Finished(NamedTuple):
     """
 
     record: GameRecord
-    score: int
+    score: BlackScore
     ending: str
     faulty: int
     note: str
@@ -75,7 +76,7 @@ def play_game(
 
     def finished(ending: str, faulty: int, note: str) -> Finished:
         record = opening._replace(moves=tuple(moves), black=players[0].title, white=players[1].title)
-        score = _final_score(position, terms.solver) if faulty < 0 else (64 if faulty else -64)
+        score = _final_score(position, terms.solver) if faulty < 0 else BlackScore(64 if faulty else -64)
         used, longest, counts = zip(*((watch.used, watch.longest, watch.moves) for watch in watches), strict=True)
         return Finished(record, score, ending, faulty, note, used, longest, counts)
 
@@ -131,32 +132,32 @@ def _understood(text: str, position: Position) -> tuple[int, str]:
     return move, ""
 
 
-def _final_score(position: Position, solver: Callable[[Position], int] | None) -> int:
-    """Black's score, read out where the game is not over."""
+def _final_score(position: Position, solver: Callable[[Position], MoverScore] | None) -> BlackScore:
+    """The score, read out where the game is not over."""
     if position.over:
         return black_score(position)
     if position.empties <= MOST_SOLVED or solver is None:
         score = solve(position.player, position.opponent, -64, 64)
     else:
         score = solver(position)
-    return score if position.black_to_move else -score
+    return seen_by_black(score, position.black_to_move)
 
 
-def solve(player: int, opponent: int, alpha: int, beta: int) -> int:
+def solve(player: int, opponent: int, alpha: int, beta: int) -> MoverScore:
     """The exact score of a position with few empty squares, for the side to move, by plain alpha-beta."""
     moves = rules.legal_moves(player, opponent)
     if not moves:
         if not rules.legal_moves(opponent, player):
             return rules.final_score(player, opponent)
-        return -solve(opponent, player, -beta, -alpha)
+        return opposite(solve(opponent, player, -beta, -alpha))
     replies = []
     for move in rules.squares(moves):
         after = rules.play(player, opponent, move)
         # The fewer the replies, the sooner the cut.
         replies.append((rules.legal_moves(*after).bit_count(), after))
-    best = -64
+    best = MoverScore(-64)
     for _, after in sorted(replies):
-        best = max(best, -solve(*after, -beta, -max(alpha, best)))
+        best = max(best, opposite(solve(*after, -beta, -max(alpha, best))))
         if best >= beta:
             break
     return best

@@ -28,6 +28,7 @@ from desdaemon.protocol.othello.notation import (
     play_moves,
 )
 from desdaemon.protocol.othello.openings import openings
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
 MOST_GAMES = 5_000
 """Games of one reading or writing."""
@@ -105,7 +106,7 @@ def _as_game(about: Data, number: int) -> FileGame:
     record = GameRecord(initial, played, _text(about, "black"), _text(about, "white"))
     result = about.get("result")
     return FileGame(
-        record, number, _text(about, "event"), _text(about, "date"), result if type(result) is int else None
+        record, number, _text(about, "event"), _text(about, "date"), BlackScore(result) if type(result) is int else None
     )
 
 
@@ -113,8 +114,8 @@ def _notes(about: Data) -> list[str]:
     return [note if isinstance(note, str) else "" for note in _list(about, "notes")]
 
 
-def _scores(about: Data) -> list[int | None]:
-    return [score if type(score) is int else None for score in _list(about, "scores")]
+def _scores(about: Data) -> list[MoverScore | None]:
+    return [MoverScore(score) if type(score) is int else None for score in _list(about, "scores")]
 
 
 def _list(args: Data, name: str) -> list[Any]:

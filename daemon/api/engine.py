@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -280,7 +281,7 @@ class Engine:
         nodes: int,
         time_s: float,
     ) -> Limits:
-        from desdaemon.engine.limits import SELECTIVITIES, Limits, level_limits
+        from desdaemon.engine.limits import Limits, level_limits
 
         if level is not None and depth is not None:
             raise BadInput("level and depth: expected one of them")
@@ -297,7 +298,8 @@ class Engine:
                 found = level_limits(self.level if level is None else level, board.empties)
             except ValueError as error:
                 raise BadInput(f"{error}") from None
-        return Limits(found.depth, selectivity or found.selectivity, nodes, round(1000 * time_s))
+        sure = found.selectivity if selectivity is None else Selectivity(selectivity)
+        return Limits(found.depth, sure, nodes, round(1000 * time_s))
 
     def _search(
         self,

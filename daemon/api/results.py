@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
+
 from .board import BLACK, WHITE, Board
 
 
@@ -50,14 +52,14 @@ class MoveLine(NamedTuple):
     lower: int
     upper: int
     depth: int
-    selectivity: int
+    selectivity: Selectivity
     exact: bool
     pv: tuple[str, ...]
     nodes: int
     time_s: float
 
     def __str__(self) -> str:
-        sure = "exact" if self.exact else f"{self.depth}@{self.selectivity}%"
+        sure = "exact" if self.exact else depth_text(self.depth, self.selectivity)
         return f"{self.move} {self.score.discs:+g} {sure} {''.join(self.pv)}"
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.settings import SessionSettings
 
@@ -92,7 +93,7 @@ class BookMove(NamedTuple):
     """A move that the book knows on some board, with its score in discs for the side to move there."""
 
     move: int
-    score: int
+    score: MoverScore
 
 
 class Look(NamedTuple):
@@ -105,9 +106,9 @@ class Look(NamedTuple):
 
     level: int
     human: bool
-    score: int | None
-    lower: int
-    upper: int
+    score: MoverScore | None
+    lower: MoverScore
+    upper: MoverScore
     wins: int
     draws: int
     losses: int
@@ -301,9 +302,9 @@ class Books:
         return Look(
             entry.level,
             entry.human,
-            entry.score if -64 <= entry.score <= 64 else None,
-            entry.lower,
-            entry.upper,
+            MoverScore(entry.score) if -64 <= entry.score <= 64 else None,
+            MoverScore(entry.lower),
+            MoverScore(entry.upper),
             *entry[2:6],
             [BookMove(move.move, move.score) for move in moves if move.linked],
             leaf[0] if leaf else None,

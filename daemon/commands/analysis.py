@@ -12,6 +12,7 @@ from desdaemon.protocol.dialects.edax import MoveVerdict
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore, opposite
 from desdaemon.session.clock import is_bounded
 from desdaemon.session.session import Session
 
@@ -19,7 +20,7 @@ from desdaemon.session.session import Session
 class _Value(NamedTuple):
     """What is known of a position: the score for its side to move, whether it is proved, whether read to the end."""
 
-    score: int
+    score: MoverScore
     exact: bool
     full: bool
 
@@ -40,7 +41,7 @@ def verdicts(session: Session, plies: int) -> Iterator[MoveVerdict]:
             if search.stopped:
                 return
             before, move = positions[at], moves[at]
-            played = _Value(-value.score, value.exact, value.full)
+            played = _Value(opposite(value.score), value.exact, value.full)
             if move == PASS:
                 value = played
                 continue
@@ -62,7 +63,7 @@ def _judge(session: Session, before: Position, move: int, played: _Value, ply: i
         black=before.black_to_move,
         score=played.score,
         alternative=None,
-        alternative_score=0,
+        alternative_score=MoverScore(0),
         exact=played.exact,
         full=played.full,
     )

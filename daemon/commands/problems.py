@@ -15,6 +15,8 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .search import SearchTable
 
@@ -34,7 +36,7 @@ class _ProblemTally:
         self.score_error = self.move_error = 0
         self.nodes = 0
 
-    def check(self, problem: Problem, move: int, score: int) -> str:
+    def check(self, problem: Problem, move: int, score: MoverScore) -> str:
         """Compare an answer; returns what is wrong with it, or nothing."""
         best = problem.best
         if best is None:
@@ -138,7 +140,7 @@ def _solve(text: TextDialect, problem: Problem, tally: _ProblemTally, search: St
     if position.over:
         score = rules.final_score(position.player, position.opponent)
         fault = tally.check(problem, PASS, score)
-        row = edax.SearchRow(position.empties, 100, edax.EXACT, score, 0, 0, (), position.black_to_move)
+        row = edax.SearchRow(position.empties, Selectivity.FULL, edax.EXACT, score, 0, 0, (), position.black_to_move)
         table.row(row, "" if detailed else fault)
     else:
         session.engine(search).searcher.clear()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text
+from desdaemon.protocol.othello.selectivity import depth_text
 
 from .search import search_row
 
@@ -38,10 +39,11 @@ class SearchLog:
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
     ) -> LoggedSearch:
         """A search of ``position`` begins; what the entry hears of it goes on to ``progress`` and ``attempts``."""
-        percent = f"@{limits.selectivity}%" if limits.selectivity < 100 else ""
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
-        self.write(f"\n{board_text(position)}; depth {limits.depth}{percent}{bounds and f', {bounds}'}")
+        self.write(
+            f"\n{board_text(position)}; depth {depth_text(limits.depth, limits.selectivity)}{bounds and f', {bounds}'}"
+        )
         self.write(f"{edax.TABLE_HEADER}\n{edax.TABLE_RULE}")
         return LoggedSearch(self, position.black_to_move, progress, attempts)
 

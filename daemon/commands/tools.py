@@ -14,6 +14,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, board_text, moves_text
 from desdaemon.protocol.othello.obf import Problem, problem_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
@@ -129,7 +130,7 @@ def _select_hard(text: TextDialect, argument: str) -> None:
     _write_problems(text, "select-hard", argument, line)
 
 
-def _scores(text: TextDialect, position: Position) -> dict[int, int]:
+def _scores(text: TextDialect, position: Position) -> dict[int, MoverScore]:
     """The score of every move, as the options let it be searched."""
     if position.over:
         return {}
@@ -182,7 +183,7 @@ def _wtest(text: TextDialect, argument: str) -> None:
             if search.stopped:
                 break
             games += 1
-            found = 32 + (score if position.black_to_move else -score) // 2
+            found = 32 + seen_by_black(score, position.black_to_move) // 2
             if found != game.theoretical:
                 wrong += 1
                 text.say(f"game {number}: {game.theoretical} written, {found} found after {moves_text(line)}")

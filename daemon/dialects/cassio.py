@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
 from desdaemon.protocol.dialects import cassio
 from desdaemon.protocol.dialects.cassio import CassioTask
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.session import Session
 
@@ -198,7 +198,7 @@ class CassioDialect(LineDialect):
                 tell(result.lines[0] if result.complete else _interrupted(result.lines[0], finished))
             elif task.position.over:
                 score = rules.final_score(task.position.player, task.position.opponent)
-                self.say(cassio.result_line(task.position, None, 0, 100, (score, score), (), 0, 0.0))
+                self.say(cassio.result_line(task.position, None, 0, Selectivity.FULL, (score, score), (), 0, 0.0))
         except Abandoned:
             pass
         except (EngineFailure, MemoryError) as error:
@@ -216,7 +216,7 @@ class CassioDialect(LineDialect):
 def _interrupted(line: Line, finished: Line | None) -> Line:
     """The best of a search that was ended, as deep and as sure as its last finished iteration was."""
     if finished is None:
-        return line._replace(depth=0, selectivity=SELECTIVITY_PERCENT[0])
+        return line._replace(depth=0, selectivity=Selectivity.PERCENT_73)
     return line._replace(depth=finished.depth, selectivity=finished.selectivity)
 
 

@@ -16,6 +16,8 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import ClockTerms, parse_ggf
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move
+from desdaemon.protocol.othello.scores import MoverScore, opposite, seen_by_black
+from desdaemon.protocol.othello.selectivity import Selectivity, depth_text
 from desdaemon.search.loader import Abandoned, EngineFailure
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
@@ -201,14 +203,13 @@ class NBoardDialect(LineDialect):
 
         Where all would be read to the end, who wins is proved first: that is known much earlier than the value.
         """
-        from desdaemon.engine.limits import SELECTIVITIES
         from desdaemon.session.clock import is_bounded
 
         stream = _HintStream(self.say, choices)
         limits = self.session.limits(position, clocks=False)
         passes = [(limits, WHOLE)]
-        if limits.depth >= position.empties >= PROOF_EMPTIES and limits.selectivity == SELECTIVITIES[-1]:
-            passes = [(limits._replace(selectivity=SELECTIVITIES[0]), WHOLE), (limits, OUTCOME), (limits, WHOLE)]
+        if limits.depth >= position.empties >= PROOF_EMPTIES and limits.selectivity == Selectivity.FULL:
+            passes = [(limits._replace(selectivity=Selectivity.PERCENT_73), WHOLE), (limits, OUTCOME), (limits, WHOLE)]
         with self.session.interrupt.searching(is_bounded(limits)) as search:
             for limits, window in passes:
                 stream.begin(outcome=window == OUTCOME)
@@ -223,7 +224,7 @@ class NBoardDialect(LineDialect):
         """Send what the book knows of the best ``wanted`` moves; which they are."""
         known = []
         for found in self.session.known_moves(position, wanted):
-            value = found.score or (self._contempt if position.black_to_move else -self._contempt)
+            value = found.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
             self.say(nboard.book_line(found.line, value, found.lines, found.level))
             known.append(found.move)
         return known
@@ -254,7 +255,7 @@ class NBoardDialect(LineDialect):
         self.say(f"status {NAME} is analysing")
         bounded = all(is_bounded(self.session.limits(position, clocks=False)) for position in positions)
         with self.session.interrupt.searching(bounded) as search:
-            later = -64
+            later = MoverScore(-64)
             for ply in range(len(positions) - 1, -1, -1):
                 position = positions[ply]
                 if position.over:
@@ -267,8 +268,8 @@ class NBoardDialect(LineDialect):
                     score, solved = result.lines[0].score, result.lines[0].exact
                 # The move that was played is worth what the position after it turned out to be worth.
                 score = score if solved else max(score, later)
-                later = -score
-                self.say(f"analysis {ply} {score if position.black_to_move else -score:.2f}")
+                later = opposite(score)
+                self.say(f"analysis {ply} {seen_by_black(score, position.black_to_move):.2f}")
         self.say("status")
 
     def _learn(self, rest: str) -> None:
@@ -346,20 +347,20 @@ class _HintStream:
 
     def _text(self, line: Line, *, finished: bool) -> str:
         """The line to send, or nothing where the search before this one knew more."""
-        proved = finished and line.depth >= line.empties and line.selectivity == 100
+        proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:
             depth = nboard.SOLVED
         elif self._again and not (self._outcome and proved):
             return ""
         else:
-            depth = nboard.OUTCOME_PROVED if proved else nboard.depth_text(line.depth, line.selectivity)
+            depth = nboard.OUTCOME_PROVED if proved else depth_text(line.depth, line.selectivity)
         score = line.score
         if not self._again:
             self._known[line.move] = line
         elif depth == nboard.OUTCOME_PROVED:
             # Who wins is what is new; by how much is still the value of the search before.
             guess = self._known[line.move].score if line.move in self._known else score
-            score = max(1, guess) if score > 0 else min(-1, guess)
+            score = MoverScore(max(1, guess) if score > 0 else min(-1, guess))
         return nboard.search_line(line.pv or (line.move,), score, depth)
 
     def _stats(self, nodes: int) -> None:

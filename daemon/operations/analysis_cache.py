@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.files import PRIVATE, replacing
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Cache:
         opponent: int,
         number: int,
         depth: int,
-        selectivity: int,
+        selectivity: Selectivity,
         canonical: tuple[int, int, int] | None = None,
     ) -> tuple[Line, ...] | None:
         """At least ``number`` lines of a position, as deep and as sure as asked for; the moves are those of its board.
@@ -204,5 +205,14 @@ def _unpacked(content: bytes, symmetry: int, empties: int) -> Iterator[Line]:
         pv = tuple(rules.transform_move(step, symmetry) for step in content[at : at + length])
         at += length
         yield Line(
-            rules.transform_move(move, symmetry), score, lower, upper, depth, percent, pv, nodes, ms, empties or left
+            rules.transform_move(move, symmetry),
+            score,
+            lower,
+            upper,
+            depth,
+            Selectivity(percent),
+            pv,
+            nodes,
+            ms,
+            empties or left,
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .answers import move_name
 
@@ -82,7 +83,7 @@ def _move_data(books: Books, position: Position, move: int, score: int, level: i
         "upper": upper,
         "depth": limits.depth + (move != rules.PASS),
         "selectivity": limits.selectivity,
-        "exact": limits.depth >= after.empties and limits.selectivity == 100 and lower == upper,
+        "exact": limits.depth >= after.empties and limits.selectivity == Selectivity.FULL and lower == upper,
         "source": "book",
         "level": level,
         "pv": moves_text((move, *books.line(after.player, after.opponent))),

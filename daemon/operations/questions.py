@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, move_text
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import read_board, read_last, read_line, read_moves
 
@@ -93,8 +93,8 @@ def _question(values: Data, position: Position, facts: BoardFacts, ply: int, def
     endless = values.get("until") is not None
     if level is not None and depth is not None:
         raise RequestError("bad_request", "level and depth are both given: expected one of them", "depth")
-    if percent is not None and percent not in SELECTIVITY_PERCENT:
-        message = f"selectivity = {percent}: expected one of {' '.join(map(str, SELECTIVITY_PERCENT))}"
+    if percent is not None and percent not in SELECTIVITIES:
+        message = f"selectivity = {percent}: expected one of {' '.join(map(str, SELECTIVITIES))}"
         raise RequestError("bad_request", message, "selectivity")
     any_depth = depth is None and level is None and bool(nodes or time_ms or values.get("game_nodes"))
     if depth is not None:
@@ -108,7 +108,7 @@ def _question(values: Data, position: Position, facts: BoardFacts, ply: int, def
         position,
         facts,
         ply,
-        Limits(found.depth, percent or found.selectivity, nodes, time_ms),
+        Limits(found.depth, Selectivity(percent or found.selectivity), nodes, time_ms),
         values.get("multipv", 1),
         _allowed(values, position, single=ply < 0),
         values.get("book", "use"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from desdaemon.engine.limits import Limits, level_limits
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .move_overhead import Lateness
 from .settings import SessionSettings
@@ -91,14 +92,14 @@ def move_limits(
     to keep. A level that somebody asked for bounds the depth of a search with a clock as well; the default level
     does not.
     """
-    depth, percent = empties, 100
+    depth, selectivity = empties, Selectivity.FULL
     if not (settings.timed or clock) or settings.level_chosen:
-        depth, percent = level_limits(settings.level, empties)[:2]
+        depth, selectivity = level_limits(settings.level, empties)[:2]
     if settings.depth >= 0:
-        depth, percent = min(settings.depth, empties), 100
+        depth, selectivity = min(settings.depth, empties), Selectivity.FULL
     if settings.selectivity >= 0:
-        percent = settings.selectivity
-    return Limits(depth, percent, settings.nodes, _move_time(settings, empties, remaining_ms, lateness, clock))
+        selectivity = Selectivity(settings.selectivity)
+    return Limits(depth, selectivity, settings.nodes, _move_time(settings, empties, remaining_ms, lateness, clock))
 
 
 def is_bounded(limits: Limits) -> bool:

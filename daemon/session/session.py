@@ -12,6 +12,7 @@ from desdaemon.protocol.commands.options import Option
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, board_doubts, illegal_move, parse_board, play_moves
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.search.loader import Abandoned, EngineConfig, EngineFailure, EngineSource, LoadedEngine, TooLate
 
 from .game import PlayedGame
@@ -61,7 +62,7 @@ class KnownMove(NamedTuple):
     """A move of the book: its score, the line it begins, the position's level, and how many lines are behind it."""
 
     move: int
-    score: int
+    score: MoverScore
     line: tuple[int, ...]
     level: int
     lines: int

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 
-class Target(NamedTuple):
+class CompileTarget(NamedTuple):
     """An LLVM processor name and its feature string ("+avx2,-avx512f,...")."""
 
     cpu: str
@@ -34,16 +34,16 @@ def initialise() -> None:
 
 
 @cache
-def host_target() -> Target:
+def host_target() -> CompileTarget:
     """This machine, or what NUMBA_CPU_NAME and NUMBA_CPU_FEATURES ask for instead (as numba understands them)."""
     name = os.environ.get("NUMBA_CPU_NAME", "")
     features = os.environ.get("NUMBA_CPU_FEATURES")
     if name and name != "host":
-        return Target(name, features if features is not None else _NAMED.get(name, ""))
-    return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        return CompileTarget(name, features if features is not None else _NAMED.get(name, ""))
+    return CompileTarget(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
-def target_machine(target: Target) -> Any:
+def target_machine(target: CompileTarget) -> Any:
     """LLVM's code generator for ``target`` on this operating system."""
     initialise()
     return llvm.Target.from_default_triple().create_target_machine(

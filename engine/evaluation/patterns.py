@@ -70,7 +70,7 @@ class PatternClass(NamedTuple):
         return int(3**self.length)
 
 
-class Table(NamedTuple):
+class PatternTable(NamedTuple):
     """What is looked up: the sum of some classes' weights for each configuration of the widest of them."""
 
     instances: tuple[tuple[int, ...], ...]
@@ -150,13 +150,13 @@ def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
     return tuple(whole.instances[0].index(square) for square in inside[0][0])
 
 
-def _tables() -> tuple[Table, ...]:
+def _tables() -> tuple[PatternTable, ...]:
     parts: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in CLASSES]
     for number, pattern in enumerate(CLASSES):
         hosts = ((host, _places(pattern, whole)) for host, whole in enumerate(CLASSES) if whole.length > pattern.length)
         host, places = next(((h, p) for h, p in hosts if p is not None), (number, tuple(range(pattern.length))))
         parts[host].append((number, places))
-    return tuple(Table(CLASSES[n].instances, tuple(own)) for n, own in enumerate(parts) if own)
+    return tuple(PatternTable(CLASSES[n].instances, tuple(own)) for n, own in enumerate(parts) if own)
 
 
 EDAX_CLASSES = len(_LAYOUT.split("\n")) - 2

@@ -30,11 +30,11 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.system import files
 
 from . import weights_metadata
 
-PLIES = 61
 WEIGHTS_PER_PLY = 233_434
 EDAX_WEIGHTS_PER_PLY = 114_364
 PACKED_BYTES = PLIES * WEIGHTS_PER_PLY * 2

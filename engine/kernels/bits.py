@@ -482,3 +482,26 @@ def canonical_symmetry(player, opponent):
                 o0 = o
                 best = which
     return best
+
+
+@kernel("void(u64,u64,u64)")
+def canonical(player, opponent, to):
+    """Write the smallest pair of words among the eight symmetric boards to the address ``to``."""
+    best_player = player
+    best_opponent = opponent
+    # Each image comes from the one before by the cheapest change that reaches all eight.
+    for step in range(1, 8):
+        if step & 1:
+            player = byte_swap(player)
+            opponent = byte_swap(opponent)
+        elif step & 2:
+            player = mirror_columns(player)
+            opponent = mirror_columns(opponent)
+        else:
+            player = transpose(player)
+            opponent = transpose(opponent)
+        if player < best_player or (player == best_player and opponent < best_opponent):
+            best_player = player
+            best_opponent = opponent
+    st64(to, best_player)
+    st64(to + U(8), best_opponent)

@@ -9,44 +9,30 @@ from .bits import (
     U,
     bit,
     blsr,
-    byte_swap,
+    canonical,
     ctz,
     flip,
     i2u,
     ld64,
-    mirror_columns,
     moves,
     prefetch,
     st64,
     stack_buf,
-    transpose,
 )
 
 FORCED_PASSES_MADE = 2
 ENDED_GAMES_DROPPED = 3
 
 
-@kernel("void(u64,u64,u64)")
-def positions_canonical(player, opponent, to):
-    """Write the smallest pair of words among the eight symmetric boards to the address ``to``."""
-    best_player = player
-    best_opponent = opponent
-    # Each image comes from the one before by the cheapest change that reaches all eight.
-    for step in range(1, 8):
-        if step & 1:
-            player = byte_swap(player)
-            opponent = byte_swap(opponent)
-        elif step & 2:
-            player = mirror_columns(player)
-            opponent = mirror_columns(opponent)
-        else:
-            player = transpose(player)
-            opponent = transpose(opponent)
-        if player < best_player or (player == best_player and opponent < best_opponent):
-            best_player = player
-            best_opponent = opponent
-    st64(to, best_player)
-    st64(to + U(8), best_opponent)
+@kernel("void(u64,u64,i64)")
+def boards_canonical(players, opponents, number):
+    """Replace ``number`` boards, words at two addresses, by the smallest of their eight images."""
+    board = stack_buf(16)
+    for place in range(number):
+        at = i2u(place) << U(3)
+        canonical(ld64(players + at), ld64(opponents + at), board)
+        st64(players + at, ld64(board))
+        st64(opponents + at, ld64(board + U(8)))
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
@@ -99,7 +85,7 @@ def positions_after(player, opponent, table, mask, definition):
                 o = f
             elif definition == ENDED_GAMES_DROPPED:
                 continue
-        positions_canonical(p, o, last)
+        canonical(p, o, last)
         prefetch(table + (positions_slot(ld64(last), ld64(last + U(8)), mask) << U(4)))
         last += U(16)
     added = 0

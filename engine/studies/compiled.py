@@ -11,6 +11,7 @@ from typing import TypeVar
 from desdaemon.engine.compiler.library import Library, load
 
 from .exports import SPEC
+from .layout import LINE_BYTES
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and of how much."""
@@ -31,10 +32,6 @@ def kernels(progress: Progress = silent) -> Library:
         progress("compiling", int(done), int(total))
 
     return load(SPEC, tell)
-
-
-LINE_BYTES = 64
-"""A line of play as the kernels note it: a byte for each move, 64 for a pass, the last byte their number."""
 
 
 def noted_lines(address: int, number: int) -> list[list[int]]:

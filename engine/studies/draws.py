@@ -5,23 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from desdaemon.engine.layout import WORD
 from desdaemon.engine.memory import Block
 from desdaemon.protocol.othello import rules
 
-from .compiled import LINE_BYTES, Progress, in_parallel, kernels, noted_lines, processors, silent, write_moves
+from .compiled import Progress, in_parallel, kernels, noted_lines, processors, silent, write_moves
+from .layout import (
+    BOARD_LINES,
+    DEAD_SLOT_BYTES,
+    DEAD_TABLE,
+    DEAD_TABLE_MASK,
+    DRAW_CONTEXT_BYTES,
+    GAME_MOVES,
+    GAME_PLAYED,
+    GAMES,
+    GAMES_CAPACITY,
+    GAMES_FOUND,
+    LINE_BYTES,
+    SHAPE_DISCS,
+    SHAPE_JOINED,
+    SHAPE_NUMBER,
+    SHAPE_SQUARES,
+    SHAPES,
+    SHAPES_CAPACITY,
+    SHAPES_FOUND,
+)
 from .stoner import F5
 
 _LEAST_LINE = 3
 _SHAPES_ROOM = 1 << 20
 _GAMES_ROOM = 1 << 12
 _TABLE_SLOTS = 1 << 16
-_CONTEXT_BYTES = 2048
-_FIRST_LINE = 76
-_MOVES = 1408
 _SHAPES_AT_ONCE = 64
 
 
-class Line(NamedTuple):
+class BoardLine(NamedTuple):
     """A line of the board from edge to edge: its squares, and its axis (0 rank, 1 file, 2 to H8, 3 to A8)."""
 
     squares: int
@@ -36,7 +54,7 @@ class Draws(NamedTuple):
     games: list[list[int]]
 
 
-def lines_of_the_board() -> list[Line]:
+def lines_of_the_board() -> list[BoardLine]:
     """Every line of two squares or more."""
     found = []
     for axis, (right, down) in enumerate(((1, 0), (0, 1), (1, 1), (-1, 1))):
@@ -49,11 +67,11 @@ def lines_of_the_board() -> list[Line]:
                 mask |= 1 << 8 * rank + file
                 file, rank = file + right, rank + down
             if mask.bit_count() > 1:
-                found.append(Line(mask, axis))
+                found.append(BoardLine(mask, axis))
     return found
 
 
-def full_line_sets(discs: int, lines: list[Line]) -> Iterator[list[Line]]:
+def full_line_sets(discs: int, lines: list[BoardLine]) -> Iterator[list[BoardLine]]:
     """Sets of lines that may be full in a shape of so many discs, one of each eight mirror images.
 
     Lines of two squares are no choice: two discs on one are never joined by it.
@@ -62,7 +80,7 @@ def full_line_sets(discs: int, lines: list[Line]) -> Iterator[list[Line]]:
     places = {line.squares: at for at, line in enumerate(long)}
     images = [[places[rules.transform(line.squares, symmetry)] for line in long] for symmetry in range(8)]
 
-    def extend(chosen: list[int], squares: int, first: int) -> Iterator[list[Line]]:
+    def extend(chosen: list[int], squares: int, first: int) -> Iterator[list[BoardLine]]:
         if chosen and all(sum(1 << image[at] for at in chosen) >= sum(1 << at for at in chosen) for image in images):
             yield [long[at] for at in chosen]
         for at in range(first, len(long)):
@@ -82,20 +100,22 @@ def final_shapes(discs: int, progress: Progress = silent) -> list[int]:
     lines = lines_of_the_board()
     sets = list(full_line_sets(discs, lines))
 
-    def grow(full: list[Line]) -> set[int]:
+    def grow(full: list[BoardLine]) -> set[int]:
         joined = [(1 << 64) - 1] * 4
         wanted = rules.CENTRE
         for line in [*full, *(line for line in lines if line.squares.bit_count() < _LEAST_LINE)]:
             joined[line.axis] &= ~line.squares
         for line in full:
             wanted |= line.squares
-        memory = Block(_CONTEXT_BYTES)
+        memory = Block(DRAW_CONTEXT_BYTES)
         words = memory.words()
+        words[SHAPE_SQUARES // WORD], words[SHAPE_DISCS // WORD] = wanted, discs
+        for at, mask in enumerate(joined, SHAPE_JOINED // WORD):
+            words[at] = mask
         room = 1 << 12
         while True:
             shapes = Block(8 * room)
-            for at, value in enumerate((wanted, discs, shapes.address, room, 0, *joined)):
-                words[at] = value
+            words[SHAPES // WORD], words[SHAPES_CAPACITY // WORD], words[SHAPES_FOUND // WORD] = shapes.address, room, 0
             left = discs - wanted.bit_count()
             number = library.grow_shape(rules.CENTRE, 0, left, memory.address)
             if number <= room:
@@ -135,22 +155,22 @@ def drawn_games(shapes: list[int], progress: Progress = silent, what: str = "gam
     parts = [shapes[at : at + _SHAPES_AT_ONCE] for at in range(0, len(shapes), _SHAPES_AT_ONCE)]
 
     def fill(part: list[int]) -> list[list[int]]:
-        memory, table = Block(_CONTEXT_BYTES), Block(24 * _TABLE_SLOTS)
+        memory, table = Block(DRAW_CONTEXT_BYTES), Block(DEAD_SLOT_BYTES * _TABLE_SLOTS)
         games = Block(LINE_BYTES * _GAMES_ROOM)
         words = memory.words()
-        head = (table.address, _TABLE_SLOTS - 1, 0, games.address, _GAMES_ROOM, 0, 1)
-        for at, value in enumerate(head):
-            words[at] = value
+        words[DEAD_TABLE // WORD], words[DEAD_TABLE_MASK // WORD] = table.address, _TABLE_SLOTS - 1
+        words[GAMES // WORD], words[GAMES_CAPACITY // WORD] = games.address, _GAMES_ROOM
+        words[GAME_PLAYED // WORD] = 1
         for at, line in enumerate(lines):
-            place = _FIRST_LINE + 2 * at
+            place = BOARD_LINES // WORD + 2 * at
             words[place], words[place + 1] = line.squares, line.axis
-        write_moves(memory.address + _MOVES, [F5])
+        write_moves(memory.address + GAME_MOVES, [F5])
         for shape in part:
             for image in sorted({rules.transform(shape, symmetry) for symmetry in range(8)}):
                 if image >> F5 & 1:
-                    words[2] += 1
+                    words[SHAPE_NUMBER // WORD] += 1
                     library.draws_of_shape(*after, image, memory.address)
-        return noted_lines(games.address, words[5])
+        return noted_lines(games.address, words[GAMES_FOUND // WORD])
 
     games: list[list[int]] = []
     for done, found in enumerate(in_parallel(fill, parts, processors()), 1):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from desdaemon.engine.layout import WORD
 from desdaemon.engine.memory import Block
 
 from .compiled import Progress, in_parallel, kernels, processors, silent
+from .layout import FLIP_COLUMNS, GAME_PLIES
 
-PLIES = 60
-_COLUMNS = 5
 _GAMES_AT_ONCE = 5_000
 
 
@@ -38,17 +38,17 @@ def count_flips(games: int, seed: int = 1, progress: Progress = silent) -> list[
     parts = [(seed << 32) + at for at in range(0, games, _GAMES_AT_ONCE)]
 
     def play(part: int) -> list[int]:
-        block = Block(8 * _COLUMNS * PLIES)
+        block = Block(WORD * FLIP_COLUMNS * GAME_PLIES)
         number = min(_GAMES_AT_ONCE, games - (part - (seed << 32)))
         # Far apart, so that no two parts share a stretch of the generator.
         library.random_games(part * 0xD1B54A32D192ED03 % (1 << 64), number, block.address)
-        return list(block.words()[: _COLUMNS * PLIES])
+        return list(block.words()[: FLIP_COLUMNS * GAME_PLIES])
 
-    sums = [0] * (_COLUMNS * PLIES)
+    sums = [0] * (FLIP_COLUMNS * GAME_PLIES)
     for done, found in enumerate(in_parallel(play, parts, processors()), 1):
         sums = [one + other for one, other in zip(sums, found, strict=True)]
         progress("games", min(games, done * _GAMES_AT_ONCE), games)
-    return [_ply(ply + 1, sums[_COLUMNS * ply : _COLUMNS * (ply + 1)]) for ply in range(PLIES)]
+    return [_ply(ply + 1, sums[FLIP_COLUMNS * ply : FLIP_COLUMNS * (ply + 1)]) for ply in range(GAME_PLIES)]
 
 
 def _ply(ply: int, sums: list[int]) -> PlyFlips:

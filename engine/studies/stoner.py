@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from desdaemon.engine.layout import WORD
 from desdaemon.engine.memory import Block
 from desdaemon.protocol.othello import rules
 
-from .compiled import LINE_BYTES, Progress, in_parallel, kernels, noted_lines, processors, silent, write_moves
+from .compiled import Progress, in_parallel, kernels, noted_lines, processors, silent, write_moves
+from .layout import (
+    LINE_BYTES,
+    STONER_CAPACITY,
+    STONER_CONTEXT_BYTES,
+    STONER_LINES,
+    STONER_MOVES,
+    STONER_PLAYED,
+)
 
 F5 = 37
 _PREFIX = 6
-_CONTEXT_BYTES = 128
-_MOVES = 32
-_ROOM = 4096
+_CAPACITY = 4096
 
 
 class Stoners(NamedTuple):
@@ -44,12 +51,13 @@ def shortest_stoners(most: int = 13, progress: Progress = silent) -> Stoners:
 
         def search(prefix: tuple[tuple[int, int], list[int]], plies: int = plies) -> list[list[int]]:
             (player, opponent), line = prefix
-            memory = Block(_CONTEXT_BYTES + LINE_BYTES * _ROOM)
-            words = memory.words()
-            words[0], words[1], words[3] = memory.address + _CONTEXT_BYTES, _ROOM, len(line)
-            write_moves(memory.address + _MOVES, line)
-            number = library.stoners_after(player, opponent, plies - len(line), memory.address)
-            return noted_lines(memory.address + _CONTEXT_BYTES, min(number, _ROOM))
+            context, lines = Block(STONER_CONTEXT_BYTES), Block(LINE_BYTES * _CAPACITY)
+            words = context.words()
+            words[STONER_LINES // WORD], words[STONER_CAPACITY // WORD] = lines.address, _CAPACITY
+            words[STONER_PLAYED // WORD] = len(line)
+            write_moves(context.address + STONER_MOVES, line)
+            number = library.stoners_after(player, opponent, plies - len(line), context.address)
+            return noted_lines(lines.address, min(number, _CAPACITY))
 
         for done, lines in enumerate(in_parallel(search, prefixes, processors()), 1):
             found += lines

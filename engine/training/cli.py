@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from desdaemon.engine.limits import SELECTIVITIES
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 
 from .compiled import cores
@@ -52,7 +52,7 @@ def _calibrate(options: argparse.Namespace, command: str) -> None:
         last=options.plies[1],
         count=options.count,
         depths=options.depth,
-        selectivity=options.selectivity,
+        selectivity=Selectivity(options.selectivity),
         seed=options.seed,
         workers=options.workers,
         seconds=options.seconds,
@@ -128,7 +128,7 @@ def _label(options: argparse.Namespace, command: str) -> None:
         last=options.plies[1],
         count=options.rows,
         depth=options.depth,
-        selectivity=options.selectivity,
+        selectivity=Selectivity(options.selectivity),
         seed=options.seed,
         workers=options.workers,
         seconds=options.seconds,
@@ -165,7 +165,7 @@ def _fit(options: argparse.Namespace, command: str) -> None:
         options.out,
         name=options.name,
         mixture=Mixture(result=options.result_weight, human=options.human_weight),
-        options=ridge.Options(
+        options=ridge.RidgeOptions(
             ridge=options.ridge,
             tie=options.tie,
             sweeps=options.sweeps,
@@ -199,7 +199,7 @@ def _match(options: argparse.Namespace, _command: str) -> None:
         options.first,
         options.second,
         pairs=options.pairs,
-        limits=Limits(options.depth or 60, 73 if options.time else 100, 0, options.time),
+        limits=Limits(options.depth or 60, Selectivity(73 if options.time else 100), 0, options.time),
         plies=options.random,
         seed=options.seed,
         workers=options.workers,
@@ -317,7 +317,9 @@ def command_line() -> Parser:
     made.add_argument("--plies", type=_plies, required=True, metavar="FIRST-LAST")
     made.add_argument("--rows", type=int, default=10**9, help="at most so many positions of each ply")
     made.add_argument("--depth", type=_depth, required=True, help="plies, or 'exact'")
-    made.add_argument("--selectivity", type=int, default=100, help="percent; less than 100 allows ProbCut")
+    made.add_argument(
+        "--selectivity", type=int, default=100, choices=SELECTIVITIES, help="percent; less than 100 allows ProbCut"
+    )
     made.add_argument("--seconds", type=float, default=0.0, help="stop after so long (0: never)")
     made.add_argument("--skip", type=Path, nargs="*", default=[], help="leave out rows labelled in these files")
     made.add_argument("--seed", type=int, default=1)

@@ -22,6 +22,11 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
+def inlined_kernel(kernel: Any) -> Any:
+    """A kernel of `engine.kernels` that calls only intrinsics, as a helper like those of `inlined`."""
+    return inlined(kernel.kernel.function)
+
+
 def cores() -> int:
     """Processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

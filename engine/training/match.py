@@ -15,12 +15,12 @@ import numpy as np
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.result import PASS
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.games import simple
 from desdaemon.engine.training.labelling import boards
+from desdaemon.protocol.othello.rules import PASS
 
-from .store import Progress, write_line
+from .store import StageProgress, write_line
 
 DECIDED_AT = 12
 """Empties at which a game's score is read to the end."""
@@ -29,7 +29,7 @@ CLOSE_TO = 10.0
 """An opening is used when both sides' evaluations lie within so many discs of 0, on average."""
 
 
-class Outcome(NamedTuple):
+class MatchOutcome(NamedTuple):
     """Of the first weights against the second."""
 
     pairs: int
@@ -88,12 +88,12 @@ def openings(count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher
     return found
 
 
-def outcome(pairs: list[tuple[int, int]]) -> Outcome:
+def outcome(pairs: list[tuple[int, int]]) -> MatchOutcome:
     """Sum up the two scores (discs, for the first weights) of every pair."""
     scores = np.array(pairs, np.float64).reshape(-1, 2)
     shares = np.where(scores > 0, 1.0, np.where(scores < 0, 0.0, 0.5))
     root = max(1.0, len(scores)) ** 0.5
-    return Outcome(
+    return MatchOutcome(
         len(scores),
         int((scores > 0).sum()),
         int((scores == 0).sum()),
@@ -105,9 +105,11 @@ def outcome(pairs: list[tuple[int, int]]) -> Outcome:
     )
 
 
-def compete(first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int) -> Outcome:
+def compete(
+    first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int
+) -> MatchOutcome:
     """Play `pairs` pairs of games, `workers` at a time (equal time wants a core for each)."""
-    progress = Progress("match")
+    progress = StageProgress("match")
     loaded = Weights.load(first), Weights.load(second)
     teams: SimpleQueue[tuple[Searcher, Searcher]] = SimpleQueue()
     for _ in range(workers):
@@ -137,7 +139,7 @@ def compete(first: Path, second: Path, *, pairs: int, limits: Limits, plies: int
     return outcome(played)
 
 
-def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: int) -> Outcome:
+def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: int) -> MatchOutcome:
     """Play against the player that counts moves and corners, both sides at the same depth throughout."""
     searcher = Searcher(hash_bits=16, weights=Weights.load(weights))
 

@@ -16,9 +16,10 @@ from desdaemon.engine.training.fitting.dataset import EXACT, Mixture
 from desdaemon.engine.training.games import files
 from desdaemon.engine.training.labelling import labels, positions
 from desdaemon.engine.training.probcut import fit as probcut
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from . import match, validate
-from .store import Progress, TrainingError, load, write_line
+from .store import StageProgress, TrainingError, load, write_line
 
 
 class Band(NamedTuple):
@@ -43,7 +44,7 @@ class Plan(NamedTuple):
     exact: tuple[Band, ...]
     """Bands read to the end; fitted after the last of them."""
     searched: tuple[Band, ...]
-    selectivity: int
+    selectivity: Selectivity
     iterations: int
     wide: bool
     """Fit the wide classes too; a sample has too few labels for them."""
@@ -68,7 +69,7 @@ FULL = Plan(
         Band(10, 17, 120_000, 8, 8, 27),
         Band(0, 9, 10**9, 10, 0, 60),
     ),
-    selectivity=95,
+    selectivity=Selectivity.PERCENT_95,
     iterations=25,
     wide=True,
     curve=80.0,
@@ -84,7 +85,7 @@ QUICK = Plan(
         Band(24, 35, 4_000, 4, 20, 50),
         Band(8, 23, 3_000, 4, 0, 60),
     ),
-    selectivity=95,
+    selectivity=Selectivity.PERCENT_95,
     iterations=15,
     wide=False,
     curve=None,
@@ -96,7 +97,7 @@ TINY = Plan(
     perturbed=400,
     exact=(Band(52, 60, 600, EXACT, 50, 60),),
     searched=(Band(40, 51, 200, 2, 30, 60), Band(8, 39, 100, 2, 0, 60)),
-    selectivity=95,
+    selectivity=Selectivity.PERCENT_95,
     iterations=8,
     wide=False,
     curve=80.0,
@@ -107,7 +108,7 @@ TINY = Plan(
 PLANS = {"full": FULL, "quick": QUICK, "tiny": TINY}
 
 
-class Run:
+class RecipeRun:
     """One training in one folder."""
 
     def __init__(self, folder: Path, plan: Plan, *, seed: int, workers: int, truth: list[Path], command: str) -> None:
@@ -118,7 +119,7 @@ class Run:
         self.truth = truth
         self.command = command
         self.label_files: list[Path] = []
-        self.progress = Progress("all")
+        self.progress = StageProgress("all")
 
     def _missing(self, path: Path) -> bool:
         there = path.exists()
@@ -177,7 +178,7 @@ class Run:
                 out,
                 name=name,
                 mixture=Mixture(),
-                options=ridge.Options(
+                options=ridge.RidgeOptions(
                     iterations=self.plan.iterations,
                     threads=self.workers,
                     wide=self.plan.wide,
@@ -239,7 +240,7 @@ def run(
     if marker.exists() and marker.read_text().strip() != line:
         raise TrainingError(f"{folder}: holds a training with {marker.read_text().strip()}, not {line}")
     marker.write_text(line + "\n")
-    training = Run(folder, PLANS[plan], seed=seed, workers=workers, truth=truth, command=command)
+    training = RecipeRun(folder, PLANS[plan], seed=seed, workers=workers, truth=truth, command=command)
     weights = training.run(sources)
     validate.run(weights, truth)
     found = match.against_simple(weights, pairs=20, depth=2, plies=8, seed=seed)

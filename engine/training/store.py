@@ -54,7 +54,7 @@ def digest(*arrays: NDArray[Any]) -> str:
     return state.hexdigest()
 
 
-class Progress:
+class StageProgress:
     """Lines on stderr with the seconds since the stage began."""
 
     def __init__(self, stage: str) -> None:

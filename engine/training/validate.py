@@ -22,6 +22,7 @@ from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.fitting import curves, features, ridge
 from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.labelling.positions import HUMAN, Truth, read_truth
+from desdaemon.protocol.othello.scores import MoverScore
 
 from .store import Arrays, load, write_line
 
@@ -68,8 +69,8 @@ def openings(weights: features.Weights, curve: float | None) -> dict[str, float]
     return found
 
 
-def searched(weights_path: Path, level: int = LEVEL) -> dict[str, int]:
-    """Scores of `MAIN_LINES` at a level, in discs, side to move's view."""
+def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
+    """Scores of `MAIN_LINES` at a level, in discs."""
     searcher = Searcher(hash_bits=20, weights=Weights.load(weights_path))
     found = {}
     for line in MAIN_LINES:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, SelectivityIndex
 
 Value = int | bool | str | None
 
-SELECTIVITY_PERCENT = (73, 87, 95, 98, 99, 100)
 _DIGITS = frozenset("0123456789")
 _YES = ("on", "true", "yes", "1")
 _NO = ("off", "false", "no", "0")
@@ -207,9 +207,9 @@ def _parse_selectivity(text: str) -> int | None:
     number = whole_number(text)
     if number is None:
         return None
-    if 0 <= number < len(SELECTIVITY_PERCENT):
-        return SELECTIVITY_PERCENT[number]
-    return number if number in SELECTIVITY_PERCENT or number == -1 else None
+    if 0 <= number < len(SELECTIVITIES):
+        return Selectivity.at(SelectivityIndex(number))
+    return number if number in SELECTIVITIES or number == -1 else None
 
 
 def _parse_time(text: str) -> int | None:

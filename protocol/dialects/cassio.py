@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from desdaemon.protocol.commands.options import SELECTIVITY_PERCENT, number_within
+from desdaemon.protocol.commands.options import number_within
 from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import Position, board_text, move_text, parse_board, parse_moves
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 PREFIX = "ENGINE-PROTOCOL"
 
@@ -44,7 +46,7 @@ class CassioTask(NamedTuple):
     alpha: int
     beta: int
     depth: int | None
-    selectivity: int
+    selectivity: Selectivity
 
 
 def split_line(line: str) -> tuple[str, str]:
@@ -95,7 +97,7 @@ def _task(command: str, fields: list[str], depth: int | None, precision: str) ->
     # Scores are whole discs: the window between the next whole ones outside has the same of them inside.
     alpha, beta = math.floor(lower), math.ceil(upper)
     percent = number_within(command, precision, 0, 100)
-    selectivity = next(known for known in SELECTIVITY_PERCENT if known >= percent)
+    selectivity = next(known for known in SELECTIVITIES if known >= percent)
     return CassioTask(parse_board(fields[0]), alpha, beta, depth, selectivity)
 
 
@@ -119,8 +121,8 @@ def result_line(
     position: Position,
     move: int | None,
     depth: int,
-    selectivity: int,
-    bounds: tuple[int, int],
+    selectivity: Selectivity,
+    bounds: tuple[MoverScore, MoverScore],
     pv: tuple[int, ...],
     nodes: int,
     ms: float,

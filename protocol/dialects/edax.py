@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 TABLE_HEADER = " depth|score|       time   |  nodes (N)  |   N/s    | principal variation"
 TABLE_RULE = "------+-----+--------------+-------------+----------+----------------------"
@@ -33,9 +35,9 @@ class SearchRow(NamedTuple):
     """A line of the search table; ``bound`` is one of the four marks above, ``pv`` moves of alternating sides."""
 
     depth: int
-    selectivity: int
+    selectivity: Selectivity
     bound: str
-    score: int
+    score: MoverScore
     time_ms: float
     nodes: int
     pv: tuple[int, ...]
@@ -71,7 +73,7 @@ def table_line(row: SearchRow, width: int = 80) -> str:
     return _table_columns(row, shown)
 
 
-def book_line(score: int, pv: tuple[int, ...], black_to_move: bool, width: int = 80) -> str:
+def book_line(score: MoverScore, pv: tuple[int, ...], black_to_move: bool, width: int = 80) -> str:
     """A line of the search table for a move of the book, which no search stands behind."""
     shown = max(0, width - _PV_COLUMN) // 3
     words = line_text(pv[:shown], black_to_move)
@@ -194,13 +196,13 @@ class MoveVerdict(NamedTuple):
 
     ply: int
     depth: int
-    selectivity: int
+    selectivity: Selectivity
     choices: int
     move: int
     black: bool
-    score: int
+    score: MoverScore
     alternative: int | None
-    alternative_score: int
+    alternative_score: MoverScore
     exact: bool
     full: bool
 

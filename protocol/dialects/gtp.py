@@ -13,6 +13,7 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, parse_move, square_text
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
 COMMANDS = (
     Command("protocol_version", (), "", "2."),
@@ -187,7 +188,7 @@ def diagram(position: Position) -> str:
     return "\n".join(["", files, *rows, files, f"X black {black}, O white {white}, {turn}"])
 
 
-def score_text(score: int) -> str:
+def score_text(score: BlackScore) -> str:
     """``B+6``, ``W+12`` or ``0`` from Black's score."""
     return f"{'B' if score > 0 else 'W'}+{abs(score)}" if score else "0"
 
@@ -207,7 +208,7 @@ class AnalyzedMove(NamedTuple):
     """A move of an analysis: discs for the side to move, whether that is proved, nodes behind it, and its line."""
 
     move: int
-    score: int
+    score: MoverScore
     exact: bool
     nodes: int
     pv: tuple[int, ...]
@@ -320,7 +321,9 @@ ENDED_BY_A_LINE = ("lz-analyze", "kata-analyze")
 """Those that go on until the next line comes, an empty one too."""
 
 
-def live_graphics(pv: tuple[int, ...], black_to_move: bool, scores: dict[int, int], reached: str, done: int) -> str:
+def live_graphics(
+    pv: tuple[int, ...], black_to_move: bool, scores: dict[int, MoverScore], reached: str, done: int
+) -> str:
     """A block of GoGui's live graphics without its last line end: line of play, scores, depth, percent done."""
     sides = "bw" if black_to_move else "wb"
     line = " ".join(f"{sides[at % 2]} {vertex_text(move).replace('pass', 'PASS')}" for at, move in enumerate(pv))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from desdaemon.protocol.commands.text import Command
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, parse_move
+from desdaemon.protocol.othello.scores import MoverScore
 
 COMMANDS = (
     Command("nboard", (), "version", "Answer `set myname`; every version is accepted."),
@@ -56,22 +57,17 @@ SOLVED, OUTCOME_PROVED = "100%", "100%W"
 """In the place of a depth: the value is proved, or only who wins."""
 
 
-def depth_text(depth: int, selectivity: int) -> str:
-    """How far a value was searched: plies, and the percent of a selective search (``26@73%``)."""
-    return f"{depth}@{selectivity}%" if selectivity < 100 else str(depth)
-
-
-def search_line(pv: tuple[int, ...], score: int, depth: str) -> str:
+def search_line(pv: tuple[int, ...], score: MoverScore, depth: str) -> str:
     """What is known of a move: the line without blanks, discs for the side to move, and how far it was searched."""
     return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {depth}"
 
 
-def book_line(pv: tuple[int, ...], score: int, games: int, depth: int) -> str:
+def book_line(pv: tuple[int, ...], score: MoverScore, games: int, depth: int) -> str:
     """What the book knows of a move: the line, discs for the side to move, lines behind it, and its level."""
     return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
 
 
-def answer_line(move: int, score: int | None, ms: float) -> str:
+def answer_line(move: int, score: MoverScore | None, ms: float) -> str:
     """The move decided on, its value where it has one, and the seconds it took."""
     value = "" if score is None else f"{score:.2f}"
     return f"=== {move_text(move)}/{value}/{ms / 1000:.2f}"

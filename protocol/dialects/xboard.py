@@ -15,6 +15,7 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text, parse_board, parse_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
 
 COMMANDS = (
     Command("xboard", (), "", "The first line; nothing is answered."),
@@ -127,7 +128,7 @@ def result_line(position: Position) -> str:
     return f"0-1 {{Black wins {second}-{first}}}" if score else f"1/2-1/2 {{Draw {first}-{second}}}"
 
 
-def thinking_line(depth: int, score: int, ms: float, nodes: int, pv: tuple[int, ...]) -> str:
+def thinking_line(depth: int, score: MoverScore, ms: float, nodes: int, pv: tuple[int, ...]) -> str:
     """Depth, hundredths of discs for the side to move, centiseconds, nodes, and the line of play."""
     return f"{depth:2d} {100 * score:5d} {int(ms / 10):6d} {nodes:10d} {' '.join(map(drop_text, pv))}".rstrip()
 

@@ -16,6 +16,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position, illegal_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore
 from desdaemon.protocol.system import files
 
 from . import edx, wthor
@@ -49,7 +50,7 @@ class FileGame(NamedTuple):
     number: int = 1
     event: str = ""
     date: str = ""
-    result: int | None = None
+    result: BlackScore | None = None
 
 
 def read_games(path: str, bad: Complain | None = None) -> Iterator[FileGame]:
@@ -139,7 +140,7 @@ def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iter
             _report(f"{quoted(name)}: game {number}, offset {offset}: {error}", bad)
             continue
         record = GameRecord(START, moves, _name(players, game.black), _name(players, game.white))
-        result = 2 * game.discs - 64 if game.discs <= 64 else None
+        result = BlackScore(2 * game.discs - 64) if game.discs <= 64 else None
         yield FileGame(record, number, _name(tournaments, game.tournament), date, result)
 
 
@@ -256,7 +257,7 @@ def _pgn_pieces(text: str) -> Pieces:
         yield max(start, 0), text[max(start, 0) :]
 
 
-def _described(piece: str, format: str) -> tuple[str, str, int | None]:
+def _described(piece: str, format: str) -> tuple[str, str, BlackScore | None]:
     """Event, date and result of a game's text."""
     if format == "txt":
         return "", "", None
@@ -281,21 +282,23 @@ def _date(text: str) -> str:
     return year[0] if year else ""
 
 
-def _ggf_result(text: str) -> int | None:
+def _ggf_result(text: str) -> BlackScore | None:
     found = re.match(r"[+-]?\d{1,2}(?:\.0*)?(?:$|:)", text)
-    return int(float(text.partition(":")[0])) if found else None
+    return BlackScore(int(float(text.partition(":")[0]))) if found else None
 
 
-def _sgf_result(text: str) -> int | None:
+def _sgf_result(text: str) -> BlackScore | None:
     found = re.fullmatch(r"([BW])\+(\d{1,2})", text, re.IGNORECASE)
     if found:
-        return int(found[2]) if found[1] in "Bb" else -int(found[2])
-    return 0 if text.lower() in ("0", "draw") else None
+        return BlackScore(int(found[2]) if found[1] in "Bb" else -int(found[2]))
+    return BlackScore(0) if text.lower() in ("0", "draw") else None
 
 
-def _pgn_result(text: str) -> int | None:
+def _pgn_result(text: str) -> BlackScore | None:
     found = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text)
-    return int(found[1]) - int(found[2]) if found and int(found[1]) + int(found[2]) == 64 else None
+    if found and int(found[1]) + int(found[2]) == 64:
+        return BlackScore(int(found[1]) - int(found[2]))
+    return None
 
 
 # Writing
@@ -372,7 +375,7 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     today = time.gmtime()
     made = (today.tm_year, today.tm_mon, today.tm_mday)
     # A file is of one year; the theoretical scores written here are the results themselves, at 0 empty squares.
-    header = wthor.Header(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
+    header = wthor.WthorHeader(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
     data = wthor.to_bytes([*kept, *added], header)
     _replace(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
     _replace(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))

@@ -21,6 +21,7 @@ from desdaemon.protocol.othello.notation import (
     play_moves,
 )
 from desdaemon.protocol.othello.rules import PASS, squares
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
 from .records import GameRecord, final_result, follow, ggf_text, parse_ggf, properties
 
@@ -41,11 +42,11 @@ def game_text(
     format: str,
     date: str,
     event: str | None = None,
-    result: int | None = None,
+    result: BlackScore | None = None,
     *,
     comment: str = "",
     notes: Sequence[str] = (),
-    scores: Sequence[int | None] = (),
+    scores: Sequence[MoverScore | None] = (),
 ) -> str:
     """A game in that format, lines with their ends; ``date`` is ``2026-01-31 12:00:00``, a part of it or empty.
 
@@ -158,7 +159,7 @@ def sgf_text(
     record: GameRecord,
     date: str,
     event: str = "",
-    result: int | None = None,
+    result: BlackScore | None = None,
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:
@@ -233,7 +234,7 @@ def pgn_text(
     record: GameRecord,
     date: str,
     event: str = "",
-    result: int | None = None,
+    result: BlackScore | None = None,
     comment: str = "",
     notes: Sequence[str] = (),
 ) -> str:

@@ -22,6 +22,7 @@ from desdaemon.protocol.othello.notation import (
     squares_text,
 )
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore, seen_by_black
 
 _TIME = re.compile(r"(?:(?:(?:(\d{1,4})\.)?(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d{1,6})?)")
 
@@ -133,10 +134,10 @@ def ggf_text(
     record: GameRecord,
     date: str,
     place: str = "desdaemon",
-    result: int | None = None,
+    result: BlackScore | None = None,
     *,
     comment: str = "",
-    scores: Sequence[int | None] = (),
+    scores: Sequence[MoverScore | None] = (),
 ) -> str:
     """A game as a line of GGF. The result of an unfinished one is ``result``, Black's score, or ``?``.
 
@@ -152,7 +153,7 @@ def ggf_text(
     return f"(;{head}TY[8]BO[8 {rows} {side}]{about}{''.join(_ggf_moves(record, scores))};)"
 
 
-def final_result(record: GameRecord, claimed: int | None) -> int | None:
+def final_result(record: GameRecord, claimed: BlackScore | None) -> BlackScore | None:
     """Black's score of a finished game, empty squares to the winner; of an unfinished one what is claimed."""
     final = record.final
     return black_score(final) if final.over else claimed
@@ -179,7 +180,7 @@ def _time_text(ms: float) -> str:
     return f"{minutes}:{rest // 1000:02}{fraction}"
 
 
-def _ggf_moves(record: GameRecord, scores: Sequence[int | None]) -> list[str]:
+def _ggf_moves(record: GameRecord, scores: Sequence[MoverScore | None]) -> list[str]:
     black = record.initial.black_to_move
     texts = []
     for at, played in enumerate(record.moves):
@@ -196,10 +197,9 @@ def _plain(name: str) -> str:
     return "".join(c for c in name if c.isprintable() and c not in "[]\\")
 
 
-def black_score(position: Position) -> int:
-    """The score from Black's side, the empty squares to the winner."""
-    score = rules.final_score(position.player, position.opponent)
-    return score if position.black_to_move else -score
+def black_score(position: Position) -> BlackScore:
+    """The score of a finished game."""
+    return seen_by_black(rules.final_score(position.player, position.opponent), position.black_to_move)
 
 
 def parse_ggf(text: str) -> GameRecord:

@@ -34,7 +34,7 @@ _SQUARES = bytes(
 _CODES = bytes(10 * (square // 8 + 1) + square % 8 + 1 for square in range(64)) + bytes(192)
 
 
-class Header(NamedTuple):
+class WthorHeader(NamedTuple):
     """The first 16 bytes of any of the three files.
 
     ``made`` is the day the file was made, as year, month and day; ``records`` the number of games or names; ``year``
@@ -67,7 +67,7 @@ class WthorGame(NamedTuple):
 class WthorFile(NamedTuple):
     """A ``.wtb`` file."""
 
-    header: Header
+    header: WthorHeader
     games: list[WthorGame]
 
 
@@ -103,7 +103,7 @@ def _wrong_move(moves: bytes, codes: bytes, number: int, name: str) -> str:
     return f"{quoted(name)}: offset {offset}: game {number + 1}, move {at + 1} is {codes[at]}: expected {expected}"
 
 
-def parse_header(data: bytes, name: str, record: int, what: str) -> Header:
+def parse_header(data: bytes, name: str, record: int, what: str) -> WthorHeader:
     """The header of a file with records of that many bytes, its count held against the length; raises `BadInput`."""
     if len(data) < HEADER_BYTES:
         raise BadInput(f"{quoted(name)}: {len(data)} bytes: expected a WTHOR file, whose header alone has 16")
@@ -120,10 +120,10 @@ def parse_header(data: bytes, name: str, record: int, what: str) -> Header:
             f"{quoted(name)}: offset 4: {count} {what} of {record} bytes announced, "
             f"expected {HEADER_BYTES + count * record} bytes: the file has {len(data)}"
         )
-    return Header((100 * century + year, month, day), count, games_year, size, depth)
+    return WthorHeader((100 * century + year, month, day), count, games_year, size, depth)
 
 
-def to_bytes(games: Iterable[WthorGame], header: Header) -> bytes:
+def to_bytes(games: Iterable[WthorGame], header: WthorHeader) -> bytes:
     """A ``.wtb`` file of those games; the header's count is made to fit. Raises `BadInput` for what has no place."""
     records = []
     for number, game in enumerate(games, 1):
@@ -139,7 +139,7 @@ def to_bytes(games: Iterable[WthorGame], header: Header) -> bytes:
     return _header_bytes(header._replace(records=len(records))) + b"".join(records)
 
 
-def _header_bytes(header: Header) -> bytes:
+def _header_bytes(header: WthorHeader) -> bytes:
     year, month, day = header.made
     date = (year // 100, year % 100, month, day)
     return _HEADER.pack(*date, header.records, 0, header.year, header.size, 0, header.depth, 0)
@@ -161,7 +161,7 @@ def parse_names(data: bytes, name: str, width: int) -> list[str]:
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
     """A file of names, each cut to the bytes it has room for; a letter outside Latin-1 becomes ``?``."""
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
-    return _header_bytes(Header(made, len(names))) + b"".join(fields)
+    return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)
 
 
 def _name_bytes(path: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.scores import MoverScore
 
 from .notation import Position, board_text, illegal_move, move_text, parse_board, parse_move
 from .rules import PASS
@@ -18,10 +19,10 @@ class Problem(NamedTuple):
     """A position, and the scores of moves (discs, side to move) that the line lists."""
 
     position: Position
-    scores: dict[int, int]
+    scores: dict[int, MoverScore]
 
     @property
-    def best(self) -> int | None:
+    def best(self) -> MoverScore | None:
         """The highest listed score, if any is listed."""
         return max(self.scores.values(), default=None)
 
@@ -33,14 +34,14 @@ def parse_problem(line: str) -> Problem | None:
         return None
     board, *items = body.split(";")
     position = parse_board(board)
-    scores: dict[int, int] = {}
+    scores: dict[int, MoverScore] = {}
     for item in items:
         if item.strip():
             _add_score(position, item.strip(), scores)
     return Problem(position, scores)
 
 
-def _add_score(position: Position, item: str, scores: dict[int, int]) -> None:
+def _add_score(position: Position, item: str, scores: dict[int, MoverScore]) -> None:
     name, colon, value = item.partition(":")
     score = _parse_score(value if colon else name, item)
     if not colon:
@@ -52,14 +53,14 @@ def _add_score(position: Position, item: str, scores: dict[int, int]) -> None:
     scores[move] = score
 
 
-def _parse_score(text: str, item: str) -> int:
+def _parse_score(text: str, item: str) -> MoverScore:
     try:
         score = int(text)
     except ValueError:
         score = 65
     if not -64 <= score <= 64:
         raise BadInput(f"{quoted(item)} is not a scored move: expected MOVE:SCORE, the score from -64 to +64")
-    return score
+    return MoverScore(score)
 
 
 def problem_text(problem: Problem) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from .scores import MoverScore
+
 FULL = 0xFFFF_FFFF_FFFF_FFFF
 PASS = 64
 """The move number of a forced pass."""
@@ -18,20 +20,21 @@ START = (0x0000_0008_1000_0000, 0x0000_0010_0800_0000)
 
 CENTRE = START[0] | START[1]
 
-_NOT_A = 0xFEFE_FEFE_FEFE_FEFE
-_NOT_H = 0x7F7F_7F7F_7F7F_7F7F
+NOT_A = 0xFEFE_FEFE_FEFE_FEFE
+NOT_H = 0x7F7F_7F7F_7F7F_7F7F
+"""All squares but those of file A, and of file H."""
 
 # A step of `shift` bits and the squares that a step may land on: without the mask a line would wrap round a
 # side edge. Negative steps go right in the word.
 _STEPS = (
-    (1, _NOT_A),
-    (-1, _NOT_H),
+    (1, NOT_A),
+    (-1, NOT_H),
     (8, FULL),
     (-8, FULL),
-    (9, _NOT_A),
-    (-9, _NOT_H),
-    (7, _NOT_H),
-    (-7, _NOT_A),
+    (9, NOT_A),
+    (-9, NOT_H),
+    (7, NOT_H),
+    (-7, NOT_A),
 )
 
 
@@ -127,14 +130,14 @@ def empties(player: int, opponent: int) -> int:
     return 64 - (player | opponent).bit_count()
 
 
-def final_score(player: int, opponent: int) -> int:
+def final_score(player: int, opponent: int) -> MoverScore:
     """The disc difference for the side to move, the empty squares given to the winner."""
     difference = player.bit_count() - opponent.bit_count()
     if difference > 0:
-        return difference + empties(player, opponent)
+        return MoverScore(difference + empties(player, opponent))
     if difference < 0:
-        return difference - empties(player, opponent)
-    return 0
+        return MoverScore(difference - empties(player, opponent))
+    return MoverScore(0)
 
 
 def squares(mask: int) -> list[int]:

@@ -92,7 +92,7 @@ def test_theoretical_scores(tmp_path: Path) -> None:
     black.say(f"play {moves_text(moves[:26])}")
     right = 37 if black.session.game.position.black_to_move else 27
     games = [wthor.WthorGame(bytes(moves), 32, theoretical) for theoretical in (right, 20)]
-    path.write_bytes(wthor.to_bytes(games, wthor.Header((2026, 1, 1), 0, 2026, 8, 34)))
+    path.write_bytes(wthor.to_bytes(games, wthor.WthorHeader((2026, 1, 1), 0, 2026, 8, 34)))
     answer = Dialogue().say(f"wtest {path}")
     assert answer.endswith("2 games, 1 wrong theoretical scores\n")
     assert f"game 2: 20 written, {right} found after " in answer

@@ -17,6 +17,7 @@ from desdaemon.dialects.output import Collected
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.cassio import COMMANDS
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import EngineSource, LoadedEngine
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
@@ -136,14 +137,14 @@ class Interrupted(FakeSearcher):
     def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
         for line in self.finished:
             options["progress"](0, line)
-        return Result((Line(19, 6, 6, 64, 20, 100, (19,), 9, 1.0, 20),), 99, 5.0, False)
+        return Result((Line(19, 6, 6, 64, 20, Selectivity(100), (19,), 9, 1.0, 20),), 99, 5.0, False)
 
 
 def test_an_interrupted_search_claims_no_more_than_its_last_iteration_found() -> None:
     board = f"{'XO' * 22}{'-' * 20}X"
     for finished, claim in (
         ([], "depth 0, @73%"),
-        ([Line(19, 4, 4, 4, 20, 87, (19,), 5, 1.0, 20)], "depth 20, @87%"),
+        ([Line(19, 4, 4, 4, 20, Selectivity(87), (19,), 5, 1.0, 20)], "depth 20, @87%"),
     ):
         talk = Talk()
         talk.searcher = Interrupted(*finished)

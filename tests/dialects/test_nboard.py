@@ -24,6 +24,7 @@ from desdaemon.protocol.dialects.nboard import COMMANDS
 from desdaemon.protocol.games.records import parse_ggf
 from desdaemon.protocol.othello.notation import board_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
@@ -488,7 +489,7 @@ def test_a_dialogue_that_ends_before_the_book_is_open_says_nothing_of_it() -> No
 def test_a_hint_that_found_nothing_out_says_nothing() -> None:
     said: list[str] = []
     stream = _HintStream(said.append, 1)
-    line = Line(19, 0, -64, 64, 0, 73, (19,), 1, 0.0, 60)
+    line = Line(19, 0, -64, 64, 0, Selectivity(73), (19,), 1, 0.0, 60)
     stream.finish(Result((line,), 1, 0.0, False))
     assert [text.split()[0] for text in said] == ["nodestats"]
     stream.finish(Result((line,), 1, 0.0, True))

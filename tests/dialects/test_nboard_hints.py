@@ -16,6 +16,7 @@ from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import EngineSource, build_engine
 
 
@@ -77,7 +78,7 @@ class Stopped:
         self.cleared = 0
 
     def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
-        line = Line(19, 0, 0, 64, 20, 100, (19,), 9, 1.0, 20)
+        line = Line(19, 0, 0, 64, 20, Selectivity(100), (19,), 9, 1.0, 20)
         finished = options["window" if "window" in options else "alpha"] != -1
         return Result((line if not finished else line._replace(score=4, selectivity=73, lower=4),), 9, 1.0, finished)
 

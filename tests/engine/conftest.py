@@ -18,8 +18,9 @@ from checkout import IMPORT
 
 from desdaemon.engine.compiler import INTERPRETED, library
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights
-from desdaemon.engine.evaluation.weights_file import PLIES, WEIGHTS_PER_PLY
+from desdaemon.engine.evaluation.weights_file import WEIGHTS_PER_PLY
 from desdaemon.engine.exports import SPEC
+from desdaemon.engine.layout import PLIES
 from desdaemon.engine.search import Searcher
 
 HERE = Path(__file__).resolve().parent

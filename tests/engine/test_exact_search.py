@@ -14,8 +14,10 @@ from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
-from desdaemon.engine.result import PASS, Line, Result
+from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 TO_THE_END = Limits(60)
 ALL = (1 << 64) - 1
@@ -194,7 +196,7 @@ def test_selective_results_are_not_taken_for_exact_ones(
             continue
         exact = searcher.search(*board, TO_THE_END).lines[0].score
         wild.clear()
-        wrong += wild.search(*board, Limits(60, 73)).lines[0].score != exact
+        wrong += wild.search(*board, Limits(60, Selectivity(73))).lines[0].score != exact
         assert wild.search(*board, TO_THE_END).lines[0].score == exact
     assert wrong > 10
 

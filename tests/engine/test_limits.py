@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -12,6 +13,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Control, Searcher
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, depth_text
 
 # Edax's levels: of each level, up to how many empties the game is read to its end with which selectivity; beyond,
 # the depth is the level, with the selectivity that stands last.
@@ -41,15 +43,16 @@ def test_levels(level: int) -> None:
     to_the_end, beyond = LEVELS[level]
     for empties in range(61):
         expected = next(
-            (Limits(empties, percent) for most, percent in to_the_end if empties <= most), Limits(level, beyond)
+            (Limits(empties, Selectivity(percent)) for most, percent in to_the_end if empties <= most),
+            Limits(level, Selectivity(beyond)),
         )
         assert level_limits(level, empties) == expected
 
 
 def test_first_and_last_level() -> None:
     for empties in range(61):
-        assert level_limits(0, empties) == Limits(0, 100)
-        assert level_limits(60, empties) == Limits(empties, 100)
+        assert level_limits(0, empties) == Limits(0, Selectivity(100))
+        assert level_limits(60, empties) == Limits(empties, Selectivity(100))
 
 
 @pytest.mark.parametrize(
@@ -73,9 +76,18 @@ def test_searchers_that_cannot_be(weights: Weights, bits: int, threads: int) -> 
 
 
 @pytest.mark.parametrize("percent", [0, 50, 72, 101, -100])
-def test_unknown_selectivity(searcher: Searcher, percent: int) -> None:
-    with pytest.raises(ValueError):
-        searcher.search(*judge.OPENING, Limits(4, percent))
+def test_unknown_selectivity(percent: int) -> None:
+    with pytest.raises(ValueError, match=f"{percent} is not a valid Selectivity"):
+        Selectivity(percent)
+
+
+def test_selectivities_have_indices_and_print_as_percentages() -> None:
+    assert [Selectivity.at(level.index) for level in SELECTIVITIES] == list(Selectivity)
+    assert [int(level.index) for level in SELECTIVITIES] == [0, 1, 2, 3, 4, 5]
+    assert f"{Selectivity.PERCENT_73}" == str(Selectivity(73)) == repr(Selectivity(73)) == "73"
+    assert json.dumps(list(Selectivity)) == "[73, 87, 95, 98, 99, 100]"
+    assert depth_text(16, Selectivity(87)) == "16@87%"
+    assert depth_text(16, Selectivity.FULL) == "16"
 
 
 def opened(seed: int) -> judge.Board:
@@ -87,7 +99,10 @@ def opened(seed: int) -> judge.Board:
 @pytest.mark.parametrize("nodes", [1, 100, 10_000, 300_000])
 def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
     searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
-    for board, limits in ((opened(1), Limits(40, 100, nodes)), (opened(3), Limits(60, 73, nodes))):
+    for board, limits in (
+        (opened(1), Limits(40, Selectivity(100), nodes)),
+        (opened(3), Limits(60, Selectivity(73), nodes)),
+    ):
         result = searcher.search(*board, limits)
         assert not result.complete
         [line] = result.lines
@@ -100,7 +115,7 @@ def test_node_limits(weights: Weights, nodes: int, threads: int) -> None:
 def test_node_limits_of_endgames(weights: Weights, threads: int) -> None:
     searcher = Searcher(hash_bits=14, weights=weights, threads=threads)
     [board] = judge.positions(8, 1, [26])
-    result = searcher.search(*board, Limits(60, 100, 200_000))
+    result = searcher.search(*board, Limits(60, Selectivity(100), 200_000))
     assert not result.complete
     assert 20_000 < result.nodes < 400_000
 
@@ -109,21 +124,21 @@ def test_a_node_limit_that_is_not_reached(searcher: Searcher) -> None:
     board = opened(1)
     free = searcher.search(*board, Limits(5))
     searcher.clear()
-    limited = searcher.search(*board, Limits(5, 100, free.nodes + 10_000))
+    limited = searcher.search(*board, Limits(5, Selectivity(100), free.nodes + 10_000))
     assert limited.complete
     assert limited.lines[0][:7] == free.lines[0][:7]
 
 
 def test_time_limit(searcher: Searcher) -> None:
     board = opened(1)
-    result = searcher.search(*board, Limits(60, 100, 0, 100))
+    result = searcher.search(*board, Limits(60, Selectivity(100), 0, 100))
     assert not result.complete
     assert judge.moves(*board) >> result.lines[0].move & 1
     assert result.lines[0].depth >= 1
 
 
 def test_a_time_limit_that_is_not_reached(searcher: Searcher) -> None:
-    assert searcher.search(*opened(1), Limits(2, 100, 0, 3_600_000)).complete
+    assert searcher.search(*opened(1), Limits(2, Selectivity(100), 0, 3_600_000)).complete
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
             thread.join(30)
@@ -191,7 +206,7 @@ def test_a_search_after_a_stopped_one_is_right(searcher: Searcher) -> None:
         if judge.over(board):
             continue
         exact = judge.solve(*board)
-        result = searcher.search(*board, Limits(60, 100, 50 + 40 * number))
+        result = searcher.search(*board, Limits(60, Selectivity(100), 50 + 40 * number))
         for line in result.lines:
             assert line.lower <= exact <= line.upper or line.depth < line.empties
         assert searcher.search(*board, Limits(60)).lines[0].score == exact
@@ -203,7 +218,7 @@ def test_a_search_after_one_stopped_at_its_last_step(weights: Weights) -> None:
         whole = Searcher(hash_bits=16, weights=weights).search(*board, Limits(60))
         for share in (60, 75, 85, 95):
             searcher = Searcher(hash_bits=16, weights=weights)
-            stopped = searcher.search(*board, Limits(60, 100, whole.nodes * share // 100))
+            stopped = searcher.search(*board, Limits(60, Selectivity(100), whole.nodes * share // 100))
             assert not stopped.complete
             assert searcher.search(*board, Limits(60)).lines[0].score == whole.lines[0].score
 

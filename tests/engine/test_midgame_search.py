@@ -5,10 +5,11 @@ from __future__ import annotations
 import judge
 import pytest
 
-from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.result import Line
 from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 
 class WipedOut(Exception):
@@ -117,7 +118,7 @@ def test_selective_endgames_have_whole_lines(searcher: Searcher) -> None:
     for board in judge.positions(30, 8, range(13, 17)):
         if judge.over(board):
             continue
-        for percent in (73, 95):
+        for percent in (Selectivity(73), Selectivity(95)):
             [line] = searcher.search(*board, Limits(60, percent)).lines
             check_shape(board, line, judge.empties(board), percent)
 

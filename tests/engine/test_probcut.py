@@ -8,7 +8,7 @@ import pytest
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_metadata import Traits
 from desdaemon.engine.layout import PROBCUT_DEPTHS
-from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.limits import Limits
 from desdaemon.engine.probcut import (
     CONFIDENCE,
     CONFIDENCE_TO_THE_END,
@@ -20,6 +20,7 @@ from desdaemon.engine.probcut import (
     table,
 )
 from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 MODEL = ErrorModel(size=18.0, gap=0.3, start=5.0, decay=0.7, calm=0.015, end=4.5, odd=-1.5, even=0.75)
 
@@ -98,11 +99,11 @@ def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypa
     monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless))
     answers = []
     for percent in (73, 100):
-        found = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, percent))
+        found = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, Selectivity(percent)))
         answers.append((found.lines[0].move, found.lines[0].score, found.nodes))
     # Asking and never cutting costs an evaluation a node, no more.
     assert answers[0][:2] == answers[1][:2]
     assert answers[1][2] <= answers[0][2] < 1.1 * answers[1][2]
     monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless._replace(size=0.25)))
-    hasty = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, 73))
+    hasty = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, Selectivity(73)))
     assert hasty.nodes < answers[1][2] / 2

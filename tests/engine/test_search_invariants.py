@@ -13,6 +13,7 @@ from desdaemon.engine.layout import EDGES, OFF_ETC, OFF_EVALUATION
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 TO_THE_END = Limits(60)
 
@@ -27,7 +28,7 @@ def longer(seed: int, number: int, empties: int) -> list[judge.Board]:
     return [board for board in judge.positions(seed, number, [empties]) if judge.moves(*board)]
 
 
-@pytest.mark.parametrize("limits", [Limits(4), Limits(6, 73), TO_THE_END], ids=["d4", "d6@73", "exact"])
+@pytest.mark.parametrize("limits", [Limits(4), Limits(6, Selectivity(73)), TO_THE_END], ids=["d4", "d6@73", "exact"])
 def test_mirror_images_have_the_same_answers(searcher: Searcher, limits: Limits) -> None:
     left = range(8, 11) if limits is TO_THE_END else range(20, 50)
     for board in judge.positions(41, 5, left):
@@ -192,7 +193,7 @@ def test_searchers_do_not_disturb_each_other(weights: Weights) -> None:
 def test_one_thread_repeats_itself(weights: Weights) -> None:
     first, second = (Searcher(hash_bits=14, weights=weights) for _ in range(2))
     boards = [*longer(49, 2, 15), *longer(50, 3, 40)]
-    for limits in (Limits(6, 73), Limits(7)):
+    for limits in (Limits(6, Selectivity(73)), Limits(7)):
         for board in boards:
             one, two = first.search(*board, limits), second.search(*board, limits)
             assert one.nodes == two.nodes
@@ -226,10 +227,10 @@ def test_the_count_of_searches_goes_round(weights: Weights, searcher: Searcher) 
 def test_a_search_after_many_others(searcher: Searcher, endgames: list[tuple[judge.Board, int]]) -> None:
     """Old entries of all kinds of searches, and the count of searches going round."""
     for board in judge.positions(52, 300, range(10, 14)):
-        searcher.search(*board, Limits(3, 73))
+        searcher.search(*board, Limits(3, Selectivity(73)))
     for board, score in endgames:
-        searcher.search(*board, Limits(60, 73))
-        searcher.search(*board, Limits(8, 87))
+        searcher.search(*board, Limits(60, Selectivity(73)))
+        searcher.search(*board, Limits(8, Selectivity(87)))
         assert searcher.search(*board, TO_THE_END, alpha=score - 1, beta=score + 1).lines[0].score == score
         assert searcher.search(*board, TO_THE_END).lines[0].score == score
 

@@ -13,8 +13,9 @@ from desdaemon.engine.search import Searcher
 from desdaemon.engine.short_searches import LineFollower, ShortSearches, estimated_us
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
+from desdaemon.protocol.othello.selectivity import Selectivity
 
-LIMITS = [Limits(0), Limits(1), Limits(2)] + ([] if INTERPRETED else [Limits(5), Limits(4, 73)])
+LIMITS = [Limits(0), Limits(1), Limits(2)] + ([] if INTERPRETED else [Limits(5), Limits(4, Selectivity(73))])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,10 @@ def test_they_answer_as_searches_one_by_one_do(searcher_by_lot: Searcher, other:
     passes = 0
     for player, opponent in boards(1, 40):
         empties = rules.empties(player, opponent)
-        for limits in [*LIMITS, *([Limits(60), Limits(60, 87)] if empties <= (4 if INTERPRETED else 10) else [])]:
+        for limits in [
+            *LIMITS,
+            *([Limits(60), Limits(60, Selectivity(87))] if empties <= (4 if INTERPRETED else 10) else []),
+        ]:
             searcher_by_lot.clear()
             other.clear()
             expected = searcher_by_lot.search(player, opponent, limits)

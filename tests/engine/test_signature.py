@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desdaemon.engine.bench import Bench
+from desdaemon.engine.bench import EngineBench
 from desdaemon.engine.evaluation.weights import Weights
 
 pytestmark = pytest.mark.compiled
@@ -18,5 +18,5 @@ KNOWN = Path(__file__).with_name("signature.json")
 
 def test_the_signature_is_the_one_on_record() -> None:
     known = json.loads(KNOWN.read_text())
-    nodes, scores = Bench(Weights.load(), None, 1).signature()
+    nodes, scores = EngineBench(Weights.load(), None, 1).signature()
     assert {"nodes": nodes, "scores": scores} == known["signature"]

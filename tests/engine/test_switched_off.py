@@ -69,7 +69,7 @@ def test_exact_scores_do_not_depend_on(feature: str, tmp_path: Path) -> None:
     text = source.read_text()
     assert text.count(old) == 1, f"{name} no longer contains {old!r}"
     source.write_text(text.replace(old, new))
-    boards = [problem[:2] for empties in (10, 12, 14) for problem in random_problems(30, empties, 77)]
+    boards = [problem.position[:2] for empties in (10, 12, 14) for problem in random_problems(30, empties, 77)]
     searcher = Searcher(hash_bits=16, weights=Weights.load())
     expected = []
     nodes = 0

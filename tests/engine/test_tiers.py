@@ -74,7 +74,7 @@ table = bytes((ctypes.c_char * 65536).from_address(edges))
 searches = []
 for player, opponent in boards[:120]:
     empties = 64 - (player | opponent).bit_count()
-    for limits in [Limits(60)] if empties < 15 else [Limits(5), Limits(8, 73)]:
+    for limits in [Limits(60)] if empties < 15 else [Limits(5), Limits(8, Selectivity(73))]:
         result = searcher.search(player, opponent, limits)
         searches.append([result.nodes, [line[:7] for line in result.lines]])
 counts = [lib.perft(1 << 28 | 1 << 35, 1 << 27 | 1 << 36, depth, 1) for depth in range(1, 8)]

@@ -13,6 +13,7 @@ from checkout import ROOT, SUPPORT
 from desdaemon import __version__
 from desdaemon.cli import UnusableFile, UsageError, _named_protocol, main, read_arguments
 from desdaemon.engine.evaluation import weights_file
+from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.search.weights_sniff import EDAX_BYTES, MAGICS
 
@@ -171,7 +172,7 @@ def test_damaged_weights(tmp_path: Path) -> None:
 
 def test_weights_are_read_with_the_engine(tmp_path: Path) -> None:
     """What is known to be wrong at the start is said there, the rest once there is a prompt; it ends the dialogue."""
-    assert EDAX_BYTES == 28 + weights_file.PLIES * weights_file.EDAX_WEIGHTS_PER_PLY * 2
+    assert EDAX_BYTES == 28 + PLIES * weights_file.EDAX_WEIGHTS_PER_PLY * 2
     assert {weights_file.SHIPPED_MAGIC, weights_file.EDAX_MAGIC} < set(MAGICS)
     file = tmp_path / "eval.xz"
     file.write_bytes(MAGICS[2] + b"but nothing to expand")

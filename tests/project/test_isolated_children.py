@@ -57,7 +57,7 @@ CHILDREN = {
         "from desdaemon.engine import bench\n"
         "from desdaemon.engine.evaluation.weights import SHIPPED\n"
         "class Weights: source = str(SHIPPED)\n"
-        "assert bench.Bench(Weights(), None, 1)._until('play f5\\n') > 0"
+        "assert bench.EngineBench(Weights(), None, 1)._until('play f5\\n') > 0"
     ),
 }
 """What starts children, as code; the arguments are a file of a game and an empty folder."""

@@ -47,7 +47,7 @@ def moves_of(game: GameRecord) -> list[int]:
 
 def test_wthor_bytes() -> None:
     base = wthor.parse(BASE, "x.wtb")
-    assert base.header == wthor.Header((2026, 2, 24), 2, 1977, 8, 24)
+    assert base.header == wthor.WthorHeader((2026, 2, 24), 2, 1977, 8, 24)
     assert base.games[0] == wthor.WthorGame(bytes(OPENING), 34, 33, 1, 2, 3)
     assert base.games[1].moves == b""
     assert wthor.to_bytes(base.games[:1], base.header)[16:] == GAME
@@ -183,7 +183,9 @@ def test_games_are_added_to_a_base(format: str, tmp_path: Path) -> None:
 
 def test_games_of_nameless_players_stay_so(tmp_path: Path) -> None:
     path = tmp_path / "base.wtb"
-    path.write_bytes(wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 9, 5, 6)], wthor.Header((2026, 1, 1), 1)))
+    path.write_bytes(
+        wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 9, 5, 6)], wthor.WthorHeader((2026, 1, 1), 1))
+    )
     write_games(str(path), file_games(1), append=True)
     read = [(game.record.black, game.event) for game in read_games(str(path))]
     assert read == [("", ""), ("Player 0", "Open")]
@@ -194,7 +196,9 @@ def test_the_names_of_a_base_are_its_own(tmp_path: Path) -> None:
     path, common = tmp_path / "new.wtb", tmp_path / "WTH.JOU"
     common.write_bytes(wthor.names_to_bytes(["???", "Common"], (2026, 1, 1), wthor.PLAYER_BYTES))
     before = common.read_bytes()
-    path.write_bytes(wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 0, 1, 0)], wthor.Header((2026, 1, 1), 1)))
+    path.write_bytes(
+        wthor.to_bytes([wthor.WthorGame(bytes(OPENING), 40, 40, 0, 1, 0)], wthor.WthorHeader((2026, 1, 1), 1))
+    )
     assert [game.record.black for game in read_games(str(path))] == ["Common"]
     write_games(str(path), file_games(1), append=True)
     assert [game.record.black for game in read_games(str(path))] == ["Common", "Player 0"]

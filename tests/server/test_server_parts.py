@@ -21,6 +21,7 @@ from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import Keys
@@ -36,7 +37,7 @@ from desdaemon.system.service_manager import notify, watchdog_s
 def found(position: Position, depth: int, percent: int = 100, number: int = 1) -> tuple[Line, ...]:
     moves = rules.squares(position.moves)[:number]
     return tuple(
-        Line(move, 3 - at, 3 - at, 3 - at, depth, percent, (move,), 100, 1.5, position.empties)
+        Line(move, 3 - at, 3 - at, 3 - at, depth, Selectivity(percent), (move,), 100, 1.5, position.empties)
         for at, move in enumerate(moves)
     )
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desdaemon.engine.limits import Limits
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.session.clock import RESERVE_MS, Clock, is_bounded, move_limits
 from desdaemon.session.move_overhead import CUSHION_MS, MOST_LATE_MS, Lateness
 from desdaemon.session.settings import SessionSettings
@@ -83,9 +84,9 @@ def test_boards_with_more_than_sixty_empties() -> None:
     [
         (Limits(36), True),
         (Limits(37), False),
-        (Limits(60, 100, 5, 0), True),
-        (Limits(60, 100, 0, 5), True),
-        (Limits(60, 73), False),
+        (Limits(60, Selectivity(100), 5, 0), True),
+        (Limits(60, Selectivity(100), 0, 5), True),
+        (Limits(60, Selectivity(73)), False),
     ],
 )
 def test_bounds(limits: Limits, bounded: bool) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from desdaemon.engine.limits import Limits
-from desdaemon.engine.result import PASS, Line, Result
+from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 
 ENDLESS_DEPTH = 37
@@ -58,7 +60,18 @@ class FakeSearcher:
             score = 10 - 2 * index
             for depth in (max(0, limits.depth - 2), limits.depth):
                 upper = score if complete else 64
-                line = Line(move, score, score, upper, depth, limits.selectivity, (move,), 1000 * depth, 5.0, empties)
+                line = Line(
+                    move,
+                    score,
+                    score,
+                    upper,
+                    depth,
+                    Selectivity(limits.selectivity),
+                    (move,),
+                    1000 * depth,
+                    5.0,
+                    empties,
+                )
                 if progress:
                     progress(index, line)
             lines.append(line)
@@ -69,7 +82,7 @@ class FakeSearcher:
         moves = rules.squares(rules.legal_moves(player, opponent) & options.get("allow", rules.FULL))
         if progress and moves:
             empties = rules.empties(player, opponent)
-            progress(0, Line(moves[0], 10, 10, 10, 2, 73, (moves[0],), 2000, 5.0, empties))
+            progress(0, Line(moves[0], 10, 10, 10, 2, Selectivity(73), (moves[0],), 2000, 5.0, empties))
 
     def evaluate(self, player: int, opponent: int) -> float:
         return (player.bit_count() - opponent.bit_count()) / 4

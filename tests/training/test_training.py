@@ -11,6 +11,7 @@ from checkout import ROOT
 from desdaemon.engine.evaluation.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
+from desdaemon.engine.layout import PLIES
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import cli, match, recipe, store, validate
 from desdaemon.engine.training.fitting import dataset, features, ridge
@@ -325,7 +326,7 @@ def test_fitting_recovers_labels_that_weights_can_give_and_repeats_itself():
     indices = features.index(players, opponents)
     aim = features.predict(indices, hidden)
     rows = ridge.Rows(players, opponents, aim, np.ones(400, np.float32))
-    options = ridge.Options(ridge=0.01, tie=1.0, sweeps=2, iterations=60, tolerance=1e-5, threads=2)
+    options = ridge.RidgeOptions(ridge=0.01, tie=1.0, sweeps=2, iterations=60, tolerance=1e-5, threads=2)
     found = ridge.fit(lambda _: rows, options, first=20, last=21)
     assert np.abs(features.predict(indices, found[20]) - aim).max() < 0.5
     assert not found[22:].any()
@@ -340,14 +341,14 @@ def test_fitting_edax_patterns_leaves_the_wide_ones_alone():
     indices = features.index(players, opponents, instances=EDAX_INSTANCES)
     aim = features.predict(indices, hidden)
     rows = ridge.Rows(players, opponents, aim, np.ones(400, np.float32))
-    options = ridge.Options(ridge=0.01, tie=1.0, iterations=60, tolerance=1e-5, wide=False)
+    options = ridge.RidgeOptions(ridge=0.01, tie=1.0, iterations=60, tolerance=1e-5, wide=False)
     found = ridge.fit(lambda _: rows, options, first=20, last=20)[20]
     assert not found[EDAX_SIZE:].any()
     assert np.abs(features.predict(features.index(players, opponents), found) - aim).max() < 0.5
 
 
 def test_packing_weights_rounds_and_clips():
-    weights = np.zeros((ridge.PLIES, PACKED_SIZE), np.float32)
+    weights = np.zeros((PLIES, PACKED_SIZE), np.float32)
     weights[3, :3] = (1.5, -0.004, 9999)
     back = ridge.unpack(ridge.pack(weights))
     assert back[3, :3].tolist() == [1.5, -1 / 128, 250.0]
@@ -516,7 +517,7 @@ def test_a_match_of_weights_with_themselves_is_even(tmp_path):
 
 
 def test_export_and_import_keep_every_weight(tmp_path, capsys):
-    weights = np.random.default_rng(4).integers(-99, 99, (ridge.PLIES, PACKED_SIZE)).astype("<i2")
+    weights = np.random.default_rng(4).integers(-99, 99, (PLIES, PACKED_SIZE)).astype("<i2")
     weights[:, EDAX_SIZE:] = 0
     noise = weights.tobytes()
     write_shipped(tmp_path / "a.xz", noise, {"name": "noise"})

@@ -13,6 +13,7 @@ from desdaemon.engine.evaluation.patterns import PACKED_SIZE
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
 from desdaemon.engine.evaluation.weights_metadata import Traits, of_record
+from desdaemon.engine.layout import PLIES
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import cli, store
@@ -37,7 +38,7 @@ def test_slopes_are_those_of_the_scores(curve):
 def test_a_label_becomes_the_sum_that_means_it(curve, expected):
     nothing = np.zeros(400, np.uint64)
     rows = ridge.Rows(nothing, nothing, np.full(400, 55, np.float32), np.ones(400, np.float32))
-    options = ridge.Options(ridge=0.01, tie=0, sweeps=1, iterations=30, rounds=6, curve=curve)
+    options = ridge.RidgeOptions(ridge=0.01, tie=0, sweeps=1, iterations=30, rounds=6, curve=curve)
     found = ridge.fit(lambda _: rows, options, first=20, last=20)[20]
     assert features.predict(features.index(nothing[:1], nothing[:1]), found)[0] == pytest.approx(expected, abs=0.1)
 
@@ -59,7 +60,7 @@ def test_a_curve_foretells_boards_that_were_not_fitted():
     errors = {}
     start = None
     for curve in (None, 60.0):
-        options = ridge.Options(ridge=0.01, tie=0, sweeps=1, iterations=80, rounds=8, curve=curve, wide=False)
+        options = ridge.RidgeOptions(ridge=0.01, tie=0, sweeps=1, iterations=80, rounds=8, curve=curve, wide=False)
         # The second fit begins from weights of another curve.
         start = ridge.fit(lambda _: rows, options, first=20, last=20, start=start)
         scores = curves.scores(features.predict(held, start[20]), curve)
@@ -70,7 +71,7 @@ def test_a_curve_foretells_boards_that_were_not_fitted():
 # ------------------------------------------------------------------------------------------------ command line
 
 
-NOTHING = bytes(2 * ridge.PLIES * PACKED_SIZE)
+NOTHING = bytes(2 * PLIES * PACKED_SIZE)
 
 
 def test_the_curve_comes_from_the_command_line_or_from_the_start(tmp_path, monkeypatch, capsys):

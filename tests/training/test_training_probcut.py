@@ -11,13 +11,14 @@ import referee
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights
 from desdaemon.engine.evaluation.weights_file import read_packed
 from desdaemon.engine.evaluation.weights_metadata import of_record
-from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.limits import Limits
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, cut, stand_in, table
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training import cli
 from desdaemon.engine.training.probcut import fit, nodes
 from desdaemon.engine.training.probcut.nodes import Measured, Nodes
-from desdaemon.engine.training.store import Progress, TrainingError, save
+from desdaemon.engine.training.store import StageProgress, TrainingError, save
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 TRUE = ErrorModel(size=20.0, gap=0.3, start=4.0, decay=0.8, calm=0.015, end=4.5, odd=-2.0, even=1.0)
 
@@ -157,7 +158,9 @@ def played(path, number=40):
 @pytest.fixture
 def shallow_searches(monkeypatch):
     """Searches of a few plies stand for the deep ones."""
-    monkeypatch.setattr(nodes, "limits_of", lambda empties, dice: Limits(empties if empties <= 17 else 6, 73, 100_000))
+    monkeypatch.setattr(
+        nodes, "limits_of", lambda empties, dice: Limits(empties if empties <= 17 else 6, Selectivity(73), 100_000)
+    )
     monkeypatch.setattr(nodes, "BEFORE", dict.fromkeys(range(3, 7), (100, 100)))
     monkeypatch.setattr(nodes, "TO_THE_END", dict.fromkeys((13, 14), (40, 98)))
     monkeypatch.setattr(nodes, "CLOSE_TO", 64)
@@ -169,7 +172,7 @@ def test_nodes_are_those_of_searches(tmp_path, shallow_searches):
     arrays = played(tmp_path / "positions.npz")
     weights = Weights.load()
     found = [
-        nodes.gather(arrays, weights, count=12, seed=3, workers=workers, progress=Progress("test"))
+        nodes.gather(arrays, weights, count=12, seed=3, workers=workers, progress=StageProgress("test"))
         for workers in (1, 2)
     ]
     assert all((one == other).all() for one, other in zip(*found, strict=True))
@@ -191,11 +194,11 @@ def test_a_sample_costs_the_search_nothing(tmp_path, shallow_searches):
 
     player, opponent = 0x0000000810000000, 0x0000001008000000
     searcher = Searcher(hash_bits=14)
-    before = searcher.search(player, opponent, Limits(9, 73))
+    before = searcher.search(player, opponent, Limits(9, Selectivity(73)))
     block = Block(128 * 8 * (1 + 4 * nodes.SAMPLED))
     searcher.clear()
     searcher.sample(block.address)
-    during = searcher.search(player, opponent, Limits(9, 73))
+    during = searcher.search(player, opponent, Limits(9, Selectivity(73)))
     assert (before.lines[0].score, before.nodes) == (during.lines[0].score, during.nodes)
     kept = np.frombuffer(block.words(), np.uint64).reshape(128, -1)
     assert set(np.flatnonzero(kept[:, 0])) <= set(range(3, 9))
@@ -203,7 +206,7 @@ def test_a_sample_costs_the_search_nothing(tmp_path, shallow_searches):
     searcher.clear()
     searcher.sample(0)
     seen = kept[:, 0].copy()
-    searcher.search(player, opponent, Limits(9, 73))
+    searcher.search(player, opponent, Limits(9, Selectivity(73)))
     assert (kept[:, 0] == seen).all()
 
 

@@ -17,6 +17,7 @@ from desdaemon.clients.match.referee import ENDINGS, Finished
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import board_text, moves_text, parse_board, parse_moves, play_moves
+from desdaemon.protocol.othello.scores import BlackScore
 
 VERSION = 2
 
@@ -143,7 +144,7 @@ def _game(entry: dict[str, Any]) -> Finished:
         raise ValueError(entry["ending"])
     return Finished(
         GameRecord(initial, played, str(entry["black"]), str(entry["white"])),
-        int(entry["score"]),
+        BlackScore(int(entry["score"])),
         entry["ending"],
         int(entry["faulty"]),
         str(entry["note"]),

@@ -11,6 +11,7 @@ from desdaemon.books.jobs import Result
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, illegal_move, move_text
+from desdaemon.protocol.othello.scores import seen_by_black
 
 from .context import Run, Work
 
@@ -124,10 +125,10 @@ def _black_lost(last: Position) -> bool:
         raise BadInput(
             "book adjust: the game on the board is not over: expected book adjust black or book adjust white"
         )
-    score = rules.final_score(last.player, last.opponent)
+    score = seen_by_black(rules.final_score(last.player, last.opponent), last.black_to_move)
     if score == 0:
         raise BadInput("book adjust: the game on the board is a draw: nobody lost it")
-    return (score < 0) is last.black_to_move
+    return score < 0
 
 
 def _shrunk(run: Run, what: str, done: shrink.Shrunk) -> Result:

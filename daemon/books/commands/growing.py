@@ -11,6 +11,7 @@ from desdaemon.books.jobs import Result
 from desdaemon.books.service import choice_settings
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.scores import seen_by_black
 
 from .context import Run, Work
 
@@ -52,7 +53,7 @@ def _count(run: Run, told: Result) -> None:
     score = own if last.black_to_move is first.black_to_move else -own
     positions = [(position.player, position.opponent) for position in caller.positions]
     counted = game_results.learn_result(run.book, positions, score, adjusting=caller.settings.book_learn_results)
-    black = score if first.black_to_move else -score
+    black = seen_by_black(own, last.black_to_move)
     winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"
     told["counted"] = counted
     told["text"].insert(0, f"Game counted in {counted} positions: {winner}")

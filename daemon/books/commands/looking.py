@@ -19,6 +19,8 @@ from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, move_text
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .context import Run, Work
 from .games import Games
@@ -106,13 +108,13 @@ def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict |
     return MoveVerdict(
         ply=ply,
         depth=0,
-        selectivity=100,
+        selectivity=Selectivity.FULL,
         choices=before.moves.bit_count(),
         move=move,
         black=before.black_to_move,
         score=known[move],
         alternative=best[1] if best else None,
-        alternative_score=best[0] if best else 0,
+        alternative_score=best[0] if best else MoverScore(0),
         exact=False,
         full=False,
     )

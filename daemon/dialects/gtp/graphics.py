@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desdaemon.protocol.dialects import gtp
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import depth_text
 
 if TYPE_CHECKING:
     from desdaemon.dialects.output import DialogueOutput
@@ -23,7 +25,7 @@ class LiveGraphics:
         """What is told of the iterations of a search of up to ``depth`` plies; None while nothing is to be drawn."""
         if not self.on:
             return None
-        scores: dict[int, int] = {}
+        scores: dict[int, MoverScore] = {}
         best: tuple[int, ...] = ()
 
         def draw(index: int, line: Line) -> None:
@@ -31,7 +33,7 @@ class LiveGraphics:
             scores[line.move] = line.score
             best = line.pv if index == 0 else best
             done = 100 * line.depth // max(1, depth)
-            reached = f"{line.depth}@{line.selectivity}%" if line.selectivity < 100 else str(line.depth)
+            reached = depth_text(line.depth, line.selectivity)
             self._output.error(gtp.live_graphics(best, black_to_move, scores, reached, done))
 
         return draw

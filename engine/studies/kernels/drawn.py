@@ -4,25 +4,32 @@ A game is over when no line of adjacent discs that has an empty square at an end
 only on lines that are full from edge to edge, and a shape, the set of occupied squares, says which squares must be of
 one colour: its cells, the squares joined by neighbours on lines that are not full.
 
-The context of `grow_shape` is words: the squares that have to be in the shape, its number of discs, the address, room
-and number of the shapes found, then four masks of the squares whose lines do not count as full: along the rank, the
-file, the diagonal to H8 and the one to A8. That of `draws_of_shape`: the address of the table of dead positions
-(pairs of words and the shape's number), its mask, the shape's number, the address, room and number of the games found
-(64 bytes each: the moves, 64 a pass), the moves played, then the masks, the number of cells, the cells, the lines of
-the board (mask and axis, ended by a mask of 0), and at last the moves.
+The contexts of `grow_shape` and `draws_of_shape` are in `engine.studies.layout`.
 """
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, i2u, ld64, lds64, moves, popc, st8, st64, sts64, u2i
-
-CENTRE = 0x0000001818000000
-NOT_A = 0xFEFEFEFEFEFEFEFE
-NOT_H = 0x7F7F7F7F7F7F7F7F
-
-SQUARES, DISCS, SHAPES, SHAPES_ROOM, SHAPES_FOUND, JOINED = 0, 8, 16, 24, 32, 40
-TABLE, TABLE_MASK, NUMBER, GAMES, GAMES_ROOM, GAMES_FOUND, PLAYED = 0, 8, 16, 24, 32, 40, 48
-AXES, CELLS, CELL, LINES, MOVES = 56, 88, 96, 608, 1408
-CONTEXT_BYTES = 2048
+from desdaemon.engine.studies.layout import (
+    BOARD_LINES,
+    CELL,
+    CELLS,
+    DEAD_TABLE,
+    DEAD_TABLE_MASK,
+    GAME_JOINED,
+    GAME_MOVES,
+    GAME_PLAYED,
+    GAMES,
+    GAMES_CAPACITY,
+    GAMES_FOUND,
+    SHAPE_DISCS,
+    SHAPE_JOINED,
+    SHAPE_NUMBER,
+    SHAPE_SQUARES,
+    SHAPES,
+    SHAPES_CAPACITY,
+    SHAPES_FOUND,
+)
+from desdaemon.protocol.othello.rules import CENTRE, NOT_A, NOT_H
 
 
 @kernel("u64(u64)", inline=True)
@@ -105,9 +112,9 @@ def grow_shape(reached, excluded, left, context):
 
     Squares are added where a move could put a disc, each taken or excluded once. Returns how many were noted.
     """
-    wanted = ld64(context + U(SQUARES))
-    discs = lds64(context + U(DISCS))
-    joined = context + U(JOINED)
+    wanted = ld64(context + U(SHAPE_SQUARES))
+    discs = lds64(context + U(SHAPE_DISCS))
+    joined = context + U(SHAPE_JOINED)
     half = discs >> 1
     while True:
         more = reachable(reached) & wanted & ~reached
@@ -118,7 +125,7 @@ def grow_shape(reached, excluded, left, context):
         if wanted & ~reached != U(0) or can_be_even(reached, joined, half, 1) == 0:
             return 0
         found = lds64(context + U(SHAPES_FOUND))
-        if found < lds64(context + U(SHAPES_ROOM)):
+        if found < lds64(context + U(SHAPES_CAPACITY)):
             st64(ld64(context + U(SHAPES)) + (i2u(found) << U(3)), reached)
         sts64(context + U(SHAPES_FOUND), found + 1)
         return 1
@@ -224,15 +231,15 @@ def is_lost(player, opponent, shape, context):
 @kernel("void(u64,i64)", inline=True)
 def note_move(context, move):
     """Append a move to the line."""
-    played = lds64(context + U(PLAYED))
-    st8(context + U(MOVES) + i2u(played), move)
-    sts64(context + U(PLAYED), played + 1)
+    played = lds64(context + U(GAME_PLAYED))
+    st8(context + U(GAME_MOVES) + i2u(played), move)
+    sts64(context + U(GAME_PLAYED), played + 1)
 
 
 @kernel("void(u64)", inline=True)
 def take_back(context):
     """Drop the line's last move."""
-    sts64(context + U(PLAYED), lds64(context + U(PLAYED)) - 1)
+    sts64(context + U(GAME_PLAYED), lds64(context + U(GAME_PLAYED)) - 1)
 
 
 @kernel("i64(u64,u64,u64,u64)")
@@ -243,17 +250,17 @@ def fill_shape(player, opponent, shape, context):
         if popc(player) != popc(opponent) or moves(player, opponent) != U(0) or moves(opponent, player) != U(0):
             return 0
         found = lds64(context + U(GAMES_FOUND))
-        if found < lds64(context + U(GAMES_ROOM)):
+        if found < lds64(context + U(GAMES_CAPACITY)):
             to = ld64(context + U(GAMES)) + (i2u(found) << U(6))
             for word in range(8):
-                st64(to + (i2u(word) << U(3)), ld64(context + U(MOVES) + (i2u(word) << U(3))))
-            st8(to + U(63), lds64(context + U(PLAYED)))
+                st64(to + (i2u(word) << U(3)), ld64(context + U(GAME_MOVES) + (i2u(word) << U(3))))
+            st8(to + U(63), lds64(context + U(GAME_PLAYED)))
         sts64(context + U(GAMES_FOUND), found + 1)
         return 1
     h = (player * U(0x9E3779B97F4A7C15)) ^ (opponent * U(0xC2B2AE3D27D4EB4F))
     h = (h ^ (h >> U(29))) * U(0x165667B19E3779F9)
-    slot = ld64(context + U(TABLE)) + ((h >> U(32)) & ld64(context + U(TABLE_MASK))) * U(24)
-    number = ld64(context + U(NUMBER))
+    slot = ld64(context + U(DEAD_TABLE)) + ((h >> U(32)) & ld64(context + U(DEAD_TABLE_MASK))) * U(24)
+    number = ld64(context + U(SHAPE_NUMBER))
     if ld64(slot + U(16)) == number and ld64(slot) == player and ld64(slot + U(8)) == opponent:
         return 0
     if is_lost(player, opponent, shape, context) != 0:
@@ -284,10 +291,10 @@ def fill_shape(player, opponent, shape, context):
 @kernel("i64(u64,u64,u64,u64)")
 def draws_of_shape(player, opponent, shape, context):
     """The number of drawn games from a position that fill just this shape."""
-    joined = context + U(AXES)
+    joined = context + U(GAME_JOINED)
     for axis in range(4):
         st64(joined + (i2u(axis) << U(3)), ~U(0))
-    at = context + U(LINES)
+    at = context + U(BOARD_LINES)
     while ld64(at) != U(0):
         if shape & ld64(at) == ld64(at):
             place = joined + (ld64(at + U(8)) << U(3))

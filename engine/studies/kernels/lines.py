@@ -6,20 +6,21 @@ the other corner empty; of the squares from the third to the last but one just o
 next and then attacks the other corner; the opponent can take neither corner, and after any answer the mover takes one
 of them.
 
-The context of `stoners_after` is words: the address, room and number of the lines found (64 bytes each: the moves,
-the last byte their number), the moves played so far, and the moves. That of `random_games`: the state of the
-generator, then for each ply the moves there were, the discs they turn and the squares of these numbers, the moves
-played, and the discs these turned.
+The contexts of `stoners_after` and `random_games` are in `engine.studies.layout`.
 """
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, i2u, ld64, lds64, moves, popc, st8, st64, sts64, u2i
+from desdaemon.engine.studies.layout import (
+    FLIP_COLUMNS,
+    STONER_CAPACITY,
+    STONER_LINES,
+    STONER_MOVES,
+    STONER_PLAYED,
+    STONERS_FOUND,
+)
 
 X_SQUARES = 0x0042000000004200
-FOUND, ROOM, NUMBER, PLAYED, MOVES = 0, 8, 16, 24, 32
-LINE_BYTES = 64
-COLUMNS = 5
-GAME_PLIES = 60
 
 
 @kernel("u64(i64,i64)", inline=True)
@@ -109,7 +110,7 @@ def stoners_after(player, opponent, left, context):
         m = moves(player, opponent)
     if left == 1:
         m &= U(X_SQUARES)
-    played = lds64(context + U(PLAYED))
+    played = lds64(context + U(STONER_PLAYED))
     found = 0
     while m != U(0):
         x = ctz(m)
@@ -117,19 +118,19 @@ def stoners_after(player, opponent, left, context):
         f = flip(x, player, opponent)
         mover = player | f | bit(x)
         other = opponent ^ f
-        st8(context + U(MOVES) + i2u(played), u2i(x))
+        st8(context + U(STONER_MOVES) + i2u(played), u2i(x))
         if left > 1:
-            sts64(context + U(PLAYED), played + 1)
+            sts64(context + U(STONER_PLAYED), played + 1)
             found += stoners_after(other, mover, left - 1, context)
-            sts64(context + U(PLAYED), played)
+            sts64(context + U(STONER_PLAYED), played)
         elif stoner_by(mover, other, x) != 0:
-            number = lds64(context + U(NUMBER))
-            if number < lds64(context + U(ROOM)):
-                to = ld64(context + U(FOUND)) + (i2u(number) << U(6))
+            number = lds64(context + U(STONERS_FOUND))
+            if number < lds64(context + U(STONER_CAPACITY)):
+                to = ld64(context + U(STONER_LINES)) + (i2u(number) << U(6))
                 for word in range(8):
-                    st64(to + (i2u(word) << U(3)), ld64(context + U(MOVES) + (i2u(word) << U(3))))
+                    st64(to + (i2u(word) << U(3)), ld64(context + U(STONER_MOVES) + (i2u(word) << U(3))))
                 st8(to + U(63), played + 1)
-            sts64(context + U(NUMBER), number + 1)
+            sts64(context + U(STONERS_FOUND), number + 1)
             found += 1
     return found
 
@@ -151,7 +152,7 @@ def random_games(seed, games, context):
                 player = opponent
                 opponent = p
                 continue
-            at = context + i2u(8 * COLUMNS * ply)
+            at = context + i2u(8 * FLIP_COLUMNS * ply)
             number = popc(m)
             # splitmix64: good enough to choose a move, and any seed will do.
             state += U(0x9E3779B97F4A7C15)

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from desdaemon.engine.layout import PLIES
 from desdaemon.engine.training.labelling import positions
 from desdaemon.engine.training.labelling.calibration import LEAST_DEPTH, Calibration
 from desdaemon.engine.training.store import Arrays, TrainingError, load
 
-from .ridge import PLIES, Rows
+from .ridge import Rows
 
 NO_LABEL = -128
 """In a label file: the row has no label."""

@@ -9,9 +9,10 @@ from typing import Any
 from desdaemon.engine.evaluation import weights_metadata
 from desdaemon.engine.evaluation.patterns import EDAX_SIZE
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
+from desdaemon.engine.layout import PLIES
 from desdaemon.engine.training.labelling import calibration
 from desdaemon.engine.training.labelling.positions import read_truth
-from desdaemon.engine.training.store import Progress, save_json
+from desdaemon.engine.training.store import StageProgress, save_json
 from desdaemon.engine.training.validate import openings, table
 
 from . import curves, features, ridge
@@ -38,11 +39,11 @@ def run(
     *,
     name: str,
     mixture: Mixture,
-    options: ridge.Options,
+    options: ridge.RidgeOptions,
     start: Path | None = None,
     calibrated: Sequence[Path] = (),
     first: int = 0,
-    last: int = ridge.PLIES - 1,
+    last: int = PLIES - 1,
     truth_files: list[Path],
     command: str,
 ) -> None:
@@ -51,7 +52,7 @@ def run(
     With `start`, plies outside first..last are taken from that file, and the others begin from it. Search labels are
     corrected by the coefficients in the files `calibrated`, the first of them that has the ply.
     """
-    progress = Progress("fit")
+    progress = StageProgress("fit")
     corrections: calibration.Calibration = {}
     for path in reversed(calibrated):
         corrections |= calibration.read(path)
@@ -63,7 +64,7 @@ def run(
         begin = ridge.unpack(packed)
         if not options.wide:
             begin[:, EDAX_SIZE:] = 0
-        if origin.get("curve") != options.curve and (first, last) != (0, ridge.PLIES - 1):
+        if origin.get("curve") != options.curve and (first, last) != (0, PLIES - 1):
             progress.say(
                 f"plies outside {first}-{last} are kept from weights with the curve {origin.get('curve')}: "
                 f"with {options.curve} they mean other scores until they are fitted too"

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.patterns import EDAX_INSTANCES, INSTANCES, PACKED_SIZE
+from desdaemon.engine.layout import PLIES
 from desdaemon.engine.training.labelling.boards import Boards
-from desdaemon.engine.training.store import Progress
+from desdaemon.engine.training.store import StageProgress
 
 from . import curves, features
 
-PLIES = 61
 UNITS = 128
 """Units of a stored weight in a disc."""
 
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     strengths: NDArray[np.float32]
 
 
-class Options(NamedTuple):
+class RidgeOptions(NamedTuple):
     """How to fit."""
 
     ridge: float = 1.0
@@ -72,7 +72,7 @@ def solve(
     begin: features.Weights,
     prior: features.Weights,
     tie: float,
-    options: Options,
+    options: RidgeOptions,
 ) -> tuple[features.Weights, int]:
     """Fit one ply, from `begin`; returns its weights and the steps taken."""
     weights, taken = begin.astype(np.float32, copy=True), 0
@@ -93,7 +93,7 @@ def _improve(
     strengths: NDArray[np.float32],
     prior: features.Weights,
     tie: float,
-    options: Options,
+    options: RidgeOptions,
 ) -> int:
     """Move the weights to where the sums have grown by `errors` over `strengths`; returns the steps taken."""
     threads = options.threads
@@ -131,12 +131,12 @@ def errors_of(predicted: NDArray[np.float32], labels: NDArray[np.float32]) -> tu
 
 def fit(
     rows_of: Callable[[int], Rows],
-    options: Options,
+    options: RidgeOptions,
     *,
     start: features.Weights | None = None,
     first: int = 0,
     last: int = PLIES - 1,
-    said: Progress | None = None,
+    said: StageProgress | None = None,
 ) -> features.Weights:
     """Fit plies first..last (others stay as in `start`); returns (61, PACKED_SIZE) float32 in discs.
 

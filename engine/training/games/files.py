@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.engine.training.labelling import boards
-from desdaemon.engine.training.store import Arrays, Progress, TrainingError, digest, save
+from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, save
 
 from . import simple
 
@@ -116,7 +116,7 @@ def verify(squares: NDArray[np.uint8]) -> tuple[Arrays, dict[str, int]]:
 
 def run(sources: list[Path], out: Path, *, sample: int = 0, seed: int = 1) -> None:
     """Read, verify and write the games of `sources`; with `sample`, only so many of them, chosen at random."""
-    progress = Progress("games")
+    progress = StageProgress("games")
     squares, files = read_files(sources)
     progress.say(f"{len(squares)} records in {len(files)} files")
     arrays, account = verify(squares)
@@ -134,7 +134,7 @@ def make(count: int, out: Path, *, opening: int, noise: int, seed: int) -> None:
     squares = np.empty((count, 60), np.uint8)
     simple.simple_games(squares, opening, noise, seed)
     arrays, account = verify(squares)
-    progress = Progress("make-games")
+    progress = StageProgress("make-games")
     progress.say(", ".join(f"{value} {name}" for name, value in account.items()))
     record = {"stage": "make-games", "opening": opening, "noise": noise, "seed": seed, **account}
     save(out, arrays, {**record, "digest": digest(arrays["squares"])}, compress=True)

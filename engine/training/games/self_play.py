@@ -19,7 +19,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.labelling import boards
-from desdaemon.engine.training.store import Progress, TrainingError, digest, load, save
+from desdaemon.engine.training.store import StageProgress, TrainingError, digest, load, save
 
 from .files import verify
 
@@ -71,7 +71,7 @@ def run(
 
     A game's random moves depend on the seed and the game's number alone.
     """
-    progress = Progress("self-play")
+    progress = StageProgress("self-play")
     made: dict[str, Any] = {"depth": depth, "random": [first_random, last_random], "seed": seed}
     squares = np.empty((0, 60), np.uint8)
     if out.exists():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
+from desdaemon.engine.kernels.bits import CORNERS, ctz, flip, moves, popc
 from desdaemon.engine.training.compiled import compiled
 from desdaemon.engine.training.labelling.boards import (
     NO_SQUARE,
@@ -20,7 +20,6 @@ from desdaemon.engine.training.labelling.boards import (
 )
 
 _U = np.uint64
-_CORNERS = 0x8100000000000081
 _WORST = -100_000
 
 
@@ -30,10 +29,10 @@ def _value(player: Any, opponent: Any, depth: int, alpha: int, beta: int, passed
     legal = moves(player, opponent)
     if legal == _U(0):
         if passed or moves(opponent, player) == _U(0):
-            return int(1000 * final_score(player, opponent))
+            return int(1000 * final_score(player, 64 - popc(player | opponent)))
         return -_value(opponent, player, depth, -beta, -alpha, True)
     if depth == 0:
-        corners = popc(player & _U(_CORNERS)) - popc(opponent & _U(_CORNERS))
+        corners = popc(player & _U(CORNERS)) - popc(opponent & _U(CORNERS))
         return int(popc(legal) - popc(moves(opponent, player)) + 12 * corners)
     while legal != _U(0):
         square = ctz(legal)
@@ -73,7 +72,7 @@ def simple_games(squares: NDArray[np.uint8], opening: int, noise: int, seed: int
     The first `opening` moves are random; then the player takes the move that leaves the opponent the fewest replies,
     a corner counting as 12 of them and a random number below `noise` added.
     """
-    corners = _U(_CORNERS)
+    corners = _U(CORNERS)
     for game in range(squares.shape[0]):
         player = _U(START_PLAYER)
         opponent = _U(START_OPPONENT)

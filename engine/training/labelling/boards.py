@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desdaemon.engine.compiler import library
+from desdaemon.engine.exports import SPEC
+from desdaemon.engine.kernels import bits as kernels
 from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
-from desdaemon.engine.training.compiled import compiled, inlined
+from desdaemon.engine.training.compiled import compiled, inlined, inlined_kernel
 from desdaemon.protocol.othello.rules import START
 
 Boards = NDArray[np.uint64]
@@ -24,16 +27,7 @@ NO_SQUARE = 255
 _U = np.uint64
 
 
-@inlined
-def final_score(player: Any, opponent: Any) -> Any:
-    """Discs of the player less the opponent's, empties to the winner."""
-    own = popc(player)
-    other = popc(opponent)
-    if own > other:
-        return 64 - 2 * other
-    if own < other:
-        return 2 * own - 64
-    return own - other
+final_score = inlined_kernel(kernels.final_score)
 
 
 @inlined
@@ -100,7 +94,7 @@ def replay(
         lengths[game] = length
         over = moves(player, opponent) == _U(0) and moves(opponent, player) == _U(0)
         finished[game] = over and length > 0
-        score = final_score(player, opponent)
+        score = final_score(player, 64 - popc(player | opponent))
         scores[game] = -score if swapped else score
     return illegal
 
@@ -202,53 +196,14 @@ def successors(
     return count
 
 
-@inlined
-def _mirror_files(b: Any) -> Any:
-    b = ((b >> _U(1)) & _U(0x5555555555555555)) | ((b & _U(0x5555555555555555)) << _U(1))
-    b = ((b >> _U(2)) & _U(0x3333333333333333)) | ((b & _U(0x3333333333333333)) << _U(2))
-    return ((b >> _U(4)) & _U(0x0F0F0F0F0F0F0F0F)) | ((b & _U(0x0F0F0F0F0F0F0F0F)) << _U(4))
-
-
-@inlined
-def _mirror_ranks(b: Any) -> Any:
-    b = ((b >> _U(8)) & _U(0x00FF00FF00FF00FF)) | ((b & _U(0x00FF00FF00FF00FF)) << _U(8))
-    b = ((b >> _U(16)) & _U(0x0000FFFF0000FFFF)) | ((b & _U(0x0000FFFF0000FFFF)) << _U(16))
-    return (b >> _U(32)) | (b << _U(32))
-
-
-@inlined
-def _transpose(b: Any) -> Any:
-    t = (b ^ (b >> _U(7))) & _U(0x00AA00AA00AA00AA)
-    b = b ^ t ^ (t << _U(7))
-    t = (b ^ (b >> _U(14))) & _U(0x0000CCCC0000CCCC)
-    b = b ^ t ^ (t << _U(14))
-    t = (b ^ (b >> _U(28))) & _U(0x00000000F0F0F0F0)
-    return b ^ t ^ (t << _U(28))
-
-
-@compiled
 def canonize(players: Boards, opponents: Boards) -> None:
-    """Replace every board by the smallest (player, opponent) of its eight symmetric images, in place."""
-    for i in range(players.shape[0]):
-        player = players[i]
-        opponent = opponents[i]
-        best_player = player
-        best_opponent = opponent
-        for image in range(1, 8):
-            if image == 4:
-                player = _transpose(player)
-                opponent = _transpose(opponent)
-            elif image & 1:
-                player = _mirror_files(player)
-                opponent = _mirror_files(opponent)
-            else:
-                player = _mirror_ranks(player)
-                opponent = _mirror_ranks(opponent)
-            if player < best_player or (player == best_player and opponent < best_opponent):
-                best_player = player
-                best_opponent = opponent
-        players[i] = best_player
-        opponents[i] = best_opponent
+    """Replace every board by the smallest (player, opponent) of its eight symmetric images, in place.
+
+    Raises ValueError for arrays that are not contiguous.
+    """
+    if not (players.flags.c_contiguous and opponents.flags.c_contiguous):
+        raise ValueError("boards that are not contiguous")
+    library.load(SPEC).boards_canonical(players.ctypes.data, opponents.ctypes.data, len(players))
 
 
 @compiled
@@ -293,4 +248,4 @@ def play(player: np.uint64, opponent: np.uint64, square: int) -> Any:
 @compiled
 def score_of(player: np.uint64, opponent: np.uint64) -> Any:
     """Discs of the player less the opponent's, empties to the winner."""
-    return final_score(player, opponent)
+    return final_score(player, 64 - popc(player | opponent))

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL, Datasets, Mixture
-from desdaemon.engine.training.store import Progress, TrainingError, save_json
+from desdaemon.engine.training.store import StageProgress, TrainingError, save_json
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from . import calibration, labels
 
@@ -32,7 +33,7 @@ def run(
     last: int,
     count: int,
     depths: Sequence[int] = (EXACT,),
-    selectivity: int,
+    selectivity: Selectivity,
     seed: int,
     workers: int,
     seconds: float = 0.0,
@@ -40,7 +41,7 @@ def run(
 ) -> None:
     """Score up to `count` labelled rows of each ply first..last by searches to `depths`, in plies or EXACT, to the
     `selectivity` in percent; fit and write."""
-    progress = Progress("calibrate")
+    progress = StageProgress("calibrate")
     data = Datasets(sources, label_files, Mixture())
     random = np.random.default_rng([seed, 6])
     sampled = []

@@ -20,7 +20,8 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL
-from desdaemon.engine.training.store import Arrays, Progress, TrainingError, load, save
+from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, load, save
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .boards import Boards
 
@@ -48,12 +49,12 @@ def search_all(
     opponents: Boards,
     *,
     depth: int,
-    selectivity: int,
+    selectivity: Selectivity,
     weights: Path,
     workers: int,
     seconds: float,
     hash_bits: int,
-    progress: Progress,
+    progress: StageProgress,
     checkpoint: Callable[[NDArray[np.int8]], None] | None = None,
 ) -> NDArray[np.int8]:
     """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) left out."""
@@ -61,7 +62,7 @@ def search_all(
     searchers: SimpleQueue[Searcher] = SimpleQueue()
     for _ in range(workers):
         searchers.put(Searcher(hash_bits=hash_bits, weights=Weights.load(weights)))
-    limits = Limits(60, 100) if depth == EXACT else Limits(depth, selectivity)
+    limits = Limits(60) if depth == EXACT else Limits(depth, selectivity)
     begun = saved = time.perf_counter()
 
     def score(begin: int) -> int:
@@ -97,7 +98,7 @@ def run(
     last: int,
     count: int,
     depth: int,
-    selectivity: int,
+    selectivity: Selectivity,
     seed: int,
     workers: int,
     seconds: float = 0.0,
@@ -109,7 +110,7 @@ def run(
 
     Rows labelled in the files `skip` are left out, and those that `out` itself has already are kept.
     """
-    progress = Progress("label")
+    progress = StageProgress("label")
     arrays, record = load(source)
     known = np.zeros(len(arrays["plies"]), np.bool_)
     for path in skip:
@@ -169,7 +170,7 @@ def adjudicate(games_file: Path, source: Path, label_files: list[Path], out: Pat
     """
     from . import positions
 
-    progress = Progress("adjudicate")
+    progress = StageProgress("adjudicate")
     games, record = load(games_file)
     arrays, made = load(source)
     exact = np.full(len(arrays["plies"]), NO_LABEL, np.int8)

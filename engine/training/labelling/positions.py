@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.training.store import Arrays, Progress, TrainingError, digest, load, save
+from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, load, save
 
 from . import boards
 
@@ -289,7 +289,7 @@ def gather(
     """All rows of plies first..last: the games' (of kind `kind`), `count` perturbed and `good` plausible ones a ply,
     openings; never a board of the truth files or of `others`, which are sets of positions. Plausible ones need a judge.
     """
-    progress = Progress("positions")
+    progress = StageProgress("positions")
     visits = visit(games)
     progress.say(f"{len(visits.players)} positions in {len(games['lengths'])} games")
     held = hold_out(visits, len(games["lengths"]), seed, truth)

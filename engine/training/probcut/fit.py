@@ -19,9 +19,18 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
-from desdaemon.engine.limits import SELECTIVITIES
 from desdaemon.engine.probcut import ErrorModel, cut, model_of, table
-from desdaemon.engine.training.store import Arrays, Progress, TrainingError, digest, load, save, save_json, write_line
+from desdaemon.engine.training.store import (
+    Arrays,
+    StageProgress,
+    TrainingError,
+    digest,
+    load,
+    save,
+    save_json,
+    write_line,
+)
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES
 
 from . import nodes
 from .nodes import Measured
@@ -140,8 +149,10 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
     close = near(found)
     empties, depths = found.nodes.empties.tolist(), found.nodes.depths.tolist()
     told = []
-    for index, percent in enumerate(SELECTIVITIES[:-1]):
-        asked = np.array([cut(words, e, d, index)[:3] for e, d in zip(empties, depths, strict=True)]).reshape(-1, 3)
+    for selectivity in SELECTIVITIES[:-1]:
+        asked = np.array(
+            [cut(words, e, d, selectivity.index)[:3] for e, d in zip(empties, depths, strict=True)]
+        ).reshape(-1, 3)
         above, below, rough = asked.T
         off = deep - shallow
         # The search rounds what it asks for to whole discs.
@@ -155,7 +166,7 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
             cuts, edges = rows & (high | low), rows & edge
             told.append(
                 Check(
-                    percent,
+                    selectivity,
                     name,
                     int((rows & close).sum()),
                     _share(within[rows & close]),
@@ -176,7 +187,7 @@ def gathered(
     arrays: Arrays, weights: Weights, kept: Path, *, about: dict[str, Any], count: int, seed: int, workers: int
 ) -> Measured:
     """All nodes measured; what the file ``kept`` has already is not done again."""
-    progress = Progress("probcut")
+    progress = StageProgress("probcut")
     parts: Arrays = {}
     if kept.exists():
         parts, record = load(kept)

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.layout import PROBCUT_DEPTHS, SAMPLED
-from desdaemon.engine.limits import SELECTIVITIES, Limits
+from desdaemon.engine.limits import Limits
 from desdaemon.engine.memory import Block
 from desdaemon.engine.probcut import stand_in
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.training.store import Arrays, Progress
+from desdaemon.engine.training.store import Arrays, StageProgress
+from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
 OPEN = 40
 """Bounds beyond this many discs say little about close games and are left out."""
@@ -47,7 +48,8 @@ BEFORE = {
     17: (30, 98),
     18: (20, 98),
 }
-"""By depth of searches that end before the game: how many nodes, and the selectivity of the search that is true."""
+"""By depth, for searches that end before the game: the number of nodes, and the selectivity (percent) of the search
+whose score counts as the truth."""
 
 TO_THE_END = {
     **dict.fromkeys(range(13, 17), (600, 100)),
@@ -112,11 +114,13 @@ class Measured(NamedTuple):
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
     """How a search is done: depth and selectivity as levels have them, and nodes enough for most."""
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
-        return Limits(empties, int(dice.choice(SELECTIVITIES[:5])), 20_000_000)
-    return Limits(int(dice.integers(8, min(18, empties - 1) + 1)), int(dice.choice((73, 73, 87, 95, 98))), 8_000_000)
+        return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
+    return Limits(
+        int(dice.integers(8, min(18, empties - 1) + 1)), Selectivity(dice.choice((73, 73, 87, 95, 98))), 8_000_000
+    )
 
 
-def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: Progress) -> Nodes:
+def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: int, progress: StageProgress) -> Nodes:
     """Nodes of ``count`` searches of held-out positions with 11 to 52 empties; none of those far from 0."""
     starts = np.searchsorted(arrays["plies"], np.arange(62))
     held = {ply: starts[ply] + np.flatnonzero(arrays["held"][starts[ply] : starts[ply + 1]]) for ply in range(8, 50)}
@@ -169,7 +173,7 @@ def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Li
             rows = np.flatnonzero((nodes.depths == depth) & (to_the_end == ending))
             rows = np.random.default_rng([seed, 5, depth, ending]).permutation(rows)
             few = min(most, max(FEWEST if most > FEWEST * 5 else 0, most * count // FULL_COUNT))
-            found.append((f"{name}-{depth}", nodes.at(rows[:few]), Limits(depth, percent)))
+            found.append((f"{name}-{depth}", nodes.at(rows[:few]), Limits(depth, Selectivity(percent))))
     return found
 
 
@@ -182,7 +186,7 @@ def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Meas
     # Searches of one class have one stand-in: it depends on the depth, and on whether that is the end.
     shallow = stand_in(int(nodes.empties[0]), truth.depth) if len(nodes.players) else 0
     # Shallow before deep: the table then never answers with more than was asked.
-    plan = (Limits(0), Limits(shallow, SELECTIVITIES[1]), truth)
+    plan = (Limits(0), Limits(shallow, Selectivity.PERCENT_87), truth)
 
     def work(begin: int) -> None:
         searcher = searchers.get()

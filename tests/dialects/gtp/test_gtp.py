@@ -24,6 +24,7 @@ from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.dialects.gtp import COMMANDS, STREAMS
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import EngineConfig, EngineFailure, EngineSource, LoadedEngine
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
@@ -41,7 +42,7 @@ class Scripted(FakeSearcher):
     def search(self, player: int, opponent: int, limits: Limits, **options: Any) -> Result:
         self.calls.append((player, opponent, limits, options))
         move = self.moves.pop(0)
-        return Result((Line(move, 0, 0, 0, 1, 100, (move,), 1, 1.0, 60),), 1, 1.0, True)
+        return Result((Line(move, 0, 0, 0, 1, Selectivity(100), (move,), 1, 1.0, 60),), 1, 1.0, True)
 
 
 def finished() -> Talk:

@@ -1,0 +1,24 @@
+"""Scores: differences of discs at the end of a game, the empty squares counted for the winner, and whose view they are.
+
+Two types of integers that a type checker keeps apart; at run time they are plain integers of whole discs, -64 to 64.
+"""
+
+from __future__ import annotations
+
+from typing import NewType
+
+MoverScore = NewType("MoverScore", int)
+"""Seen from the side to move in the position that the score belongs to."""
+
+BlackScore = NewType("BlackScore", int)
+"""Seen from Black, whoever is to move."""
+
+
+def opposite(score: MoverScore) -> MoverScore:
+    """The same score seen from the other side: of a position for the move that led to it."""
+    return MoverScore(-score)
+
+
+def seen_by_black(score: MoverScore, black_to_move: bool) -> BlackScore:
+    """The score of a side to move as Black sees it."""
+    return BlackScore(score if black_to_move else -score)

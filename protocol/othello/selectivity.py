@@ -1,0 +1,48 @@
+"""The confidence levels of selective searches: one table for the engine, the options, the dialects and the wire."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NewType
+
+SelectivityIndex = NewType("SelectivityIndex", int)
+"""The place of a `Selectivity` in the table, 0 to 5: what kernels, table entries and Edax's option count in."""
+
+
+class Selectivity(IntEnum):
+    """The probability, in percent, with which a cut of ProbCut has to be right. The value is the percentage.
+
+    ``Selectivity(98)`` is the level of 98 %; any other number than those of the table raises ValueError. Levels
+    compare and print as their percentages, so that they go into texts, JSON and MessagePack as they are.
+    """
+
+    PERCENT_73 = 73
+    PERCENT_87 = 87
+    PERCENT_95 = 95
+    PERCENT_98 = 98
+    PERCENT_99 = 99
+    FULL = 100
+    """A search without ProbCut."""
+
+    @property
+    def index(self) -> SelectivityIndex:
+        """The place in the table."""
+        return _INDICES[self]
+
+    @classmethod
+    def at(cls, index: SelectivityIndex) -> Selectivity:
+        """The level at a place in the table; raises IndexError for a place beyond it."""
+        return SELECTIVITIES[index]
+
+    __repr__ = int.__repr__
+
+
+SELECTIVITIES = tuple(Selectivity)
+"""All levels by their index."""
+
+_INDICES = {level: SelectivityIndex(place) for place, level in enumerate(SELECTIVITIES)}
+
+
+def depth_text(depth: int, selectivity: Selectivity) -> str:
+    """Plies and confidence as Edax and GUIs write them: ``16@73%``, and ``16`` for a full search."""
+    return str(depth) if selectivity == Selectivity.FULL else f"{depth}@{selectivity}%"

@@ -1,0 +1,61 @@
+"""Scores of different views and selectivities do not pass for one another: the type checker refuses it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+HEAD = """\
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.probcut import cut, table, DEFAULT
+from desdaemon.engine.result import Line
+from desdaemon.protocol.dialects import gtp, nboard, xboard
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.othello.scores import BlackScore, MoverScore, opposite, seen_by_black
+from desdaemon.protocol.othello.selectivity import Selectivity, SelectivityIndex
+
+def line() -> Line: ...
+"""
+
+# Every line is one mistake, with what mypy has to say of it.
+MISUSE = {
+    "Limits(8, 73)": 'has incompatible type "int"; expected "Selectivity"',
+    "Limits(8, Selectivity(73).index)": 'has incompatible type "SelectivityIndex"; expected "Selectivity"',
+    "cut(table(DEFAULT), 20, 8, Selectivity(73))": '"Selectivity"; expected "SelectivityIndex"',
+    "Selectivity.at(3)": 'has incompatible type "int"; expected "SelectivityIndex"',
+    "gtp.score_text(line().score)": 'has incompatible type "MoverScore"; expected "BlackScore"',
+    "gtp.score_text(rules.final_score(*rules.START))": 'has incompatible type "MoverScore"; expected "BlackScore"',
+    "nboard.search_line((), BlackScore(6), '8')": 'has incompatible type "BlackScore"; expected "MoverScore"',
+    "xboard.thinking_line(8, -line().score, 1.0, 9, ())": 'has incompatible type "int"; expected "MoverScore"',
+    "opposite(seen_by_black(line().score, True))": 'has incompatible type "BlackScore"; expected "MoverScore"',
+    "Position(rules.START[0], rules.START[1])": 'Missing positional argument "black_to_move"',
+}
+
+USE = """\
+Limits(8, Selectivity(73))
+cut(table(DEFAULT), 20, 8, Selectivity(73).index)
+gtp.score_text(seen_by_black(line().score, START.black_to_move))
+xboard.thinking_line(8, opposite(line().score), 1.0, 9, ())
+"""
+
+
+@pytest.mark.compiled
+def test_the_type_checker_refuses_misuse(tmp_path: Path) -> None:
+    misuse, use = tmp_path / "misuse.py", tmp_path / "use.py"
+    misuse.write_text(HEAD + "".join(f"{code}\n" for code in MISUSE))
+    use.write_text(HEAD + USE)
+    command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--no-error-summary", "--hide-error-context"]
+    command += ["--disable-error-code=empty-body", f"--cache-dir={tmp_path / 'cache'}", "--config-file="]
+    found = subprocess.run([*command, misuse, use], capture_output=True, text=True, check=False, cwd=CHECKOUT)
+    complaints = found.stdout.splitlines()
+    assert not found.stderr
+    assert not [complaint for complaint in complaints if complaint.startswith(str(use))], found.stdout
+    first = HEAD.count("\n") + 1
+    for number, (code, expected) in enumerate(MISUSE.items(), first):
+        [complaint] = [text for text in complaints if text.startswith(f"{misuse}:{number}: error: ")]
+        assert expected in complaint, code
+    assert len(complaints) == len(MISUSE), found.stdout
