@@ -10,6 +10,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 
 from checkout import SHARED
 
+# Tests take helpers from tests in other folders, whichever of them are run.
+sys.path.extend(sorted({str(path.parent) for path in Path(__file__).resolve().parent.rglob("test_*.py")}))
+
 # A busy machine is slow: no example has to be done in a given time.
 settings.register_profile("desdaemon", deadline=None)
 settings.load_profile("desdaemon")

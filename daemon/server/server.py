@@ -33,6 +33,7 @@ from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.lifeline import ALIVE, READY, Lifeline
+from desdaemon.system.memory import return_memory, spare_memory
 from desdaemon.system.paths import made_folder, private_folder
 from desdaemon.system.service_manager import notify, watchdog_s
 
@@ -59,6 +60,9 @@ SAVE_S = 300.0
 _HEED_S = 0.1
 STATUS_S = 2.0
 ALIVE_S = 1.0
+RETURN_S = 60.0
+"""Memory that is free in the C library's heaps is given back to the system this often."""
+
 _SWITCH_S = 0.0005
 
 
@@ -93,7 +97,7 @@ class Server:
         self._jobs.tell = self._tell
         self._public_key = keys.server()[0] if keys is not None else None
         self._began = time.monotonic()
-        self._saved = self._told = self._began
+        self._saved = self._told = self._returned = self._began
         self._watched = self._alive = 0.0
         self._saving: threading.Thread | None = None
 
@@ -160,6 +164,9 @@ class Server:
         if now - self._told >= STATUS_S:
             self._told = now
             self._sockets.publish("status", self._services.operations.status())
+        if now - self._returned >= RETURN_S:
+            self._returned = now
+            threading.Thread(target=return_memory, name="memory", daemon=True).start()
         if now - self._saved >= SAVE_S and self._services.cache.changed:
             self._saved = now
             self._saving = threading.Thread(target=self._save_cache, name="saver", daemon=True)
@@ -332,23 +339,6 @@ def raise_limits() -> None:
     with contextlib.suppress(OSError, ValueError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
-def spare_memory() -> None:
-    """Let the C library give back what is free, where it is glibc: threads come and go here for weeks.
-
-    By itself it keeps a heap for nearly every thread, and after the first large block that is freed it takes blocks
-    of that size from those heaps, where they leave holes (mallopt(3)).
-    """
-    import ctypes
-
-    arena_max, mmap_threshold, trim_threshold = -8, -3, -1
-    with contextlib.suppress(OSError, AttributeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(arena_max, 2)
-        # More than any message takes that is not of the largest.
-        mallopt(mmap_threshold, 256 << 10)
-        mallopt(trim_threshold, 16 << 20)
 
 
 def _hold(folder: str) -> FileLock:
