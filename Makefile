@@ -67,7 +67,7 @@ endef
 define install
 	@$(call counted,installing $(1),{ \
 	  { $(PIP) install -q -c requirements.lock 'setuptools>=77' || $(PIP) install -q 'setuptools>=77'; } && \
-	  { $(PIP) install -q -c requirements.lock $(2) || { \
+	  { $(PIP) install -q -c requirements.lock $(2) 2>/dev/null || { \
 	    echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; }; \
 	} >&2 </dev/null)
 	@touch $@
@@ -102,7 +102,7 @@ $(VENV)/.created:
 
 lock:
 	@rm -rf build/lock && for python in $(PYTHON); do $$python -m venv build/lock && break; done
-	@build/lock/bin/python -m pip --disable-pip-version-check install -q 'setuptools>=77' '.[dev]'
+	@build/lock/bin/python -m pip --disable-pip-version-check install -q 'setuptools>=77' '.[dev,docs]'
 	@{ sed '/^[^#]/,$$d' requirements.lock; \
 	  build/lock/bin/python -m pip freeze --all | grep '^[A-Za-z0-9._-]*==' | grep -v '^\(pip\|desdaemon\)=='; \
 	} >build/lock/requirements.lock && mv build/lock/requirements.lock requirements.lock && rm -rf build/lock

@@ -1,4 +1,4 @@
-"""What a match came to, as a table for people."""
+"""The report of a match: results, Elo, time and faults, in lines of 80 columns where the programs' names allow it."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def report(found: MatchOutcome, heading: str) -> str:
         name, one = found.names[found.failed], found.standings[found.failed]
         lines.append(f"{name} failed in every game ({_faults(one.faults)}): no Elo")
     for name, one in zip(found.names, found.standings, strict=True):
+        lines.append(f"{name}: {one.mean_ms / 1000:.3f} s a move, {one.longest_ms / 1000:.3f} s the longest")
         lines.append(f"{name} lost by fault: {_faults(one.faults)}")
     for number, game in sorted(found.games.items()):
         if game.faulty >= 0:
@@ -83,19 +84,19 @@ def report(found: MatchOutcome, heading: str) -> str:
 def _two(found: MatchOutcome) -> list[str]:
     (account,) = found.tallies
     width = max(12, *map(len, found.names))
-    lines = [f"{'':{width}}  games   won drawn  lost   score  as Black   as White   discs   s/move  longest"]
+    lines = [f"{'':{width}} games   won drawn  lost   score  as Black  as White  discs"]
     for name, side in zip(found.names, (account, account.seen_from_second()), strict=True):
         wins, draws, losses = side.total
         lines.append(
-            f"{name:{width}}  {side.games:5} {wins:5} {draws:5} {losses:5}  {100 * side.score:5.1f}%  "
-            f"{_record(side.black):9}  {_record(side.white):9}  {side.discs:+5.1f}  "
-            f"{side.mean_ms[0] / 1000:7.3f}  {side.longest_ms[0] / 1000:7.3f}"
+            f"{name:{width}} {side.games:5} {wins:5} {draws:5} {losses:5}  {100 * side.score:5.1f}%  "
+            f"{_record(side.black):9} {_record(side.white):9} {side.discs:+5.1f}"
         )
     lines += ["", f"pairs with 0, 0.5, 1, 1.5, 2 points: {' '.join(map(str, account.pairs))}"]
     rating = found.elo[0]
     if rating:
         likely = 100 * rating.superiority
-        lines.append(f"Elo of {found.names[0]}: {_rating(rating)}; the stronger one with {likely:.1f} % probability")
+        lines.append(f"Elo of {found.names[0]}: {_rating(rating)}")
+        lines.append(f"the stronger one with {likely:.1f} % probability")
     if found.test:
         test = found.test
         decided = {-1: "undecided", 0: "the first hypothesis", 1: "the second hypothesis"}[test.accepted]
@@ -110,7 +111,7 @@ def _many(found: MatchOutcome) -> list[str]:
     """The programs, the best first: their ratings and standings, then the points of each against each."""
     order = ranking(found)
     width = max(12, *map(len, found.names))
-    head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs   s/move  longest"
+    head = f"{'':4}{'':{width}}     Elo  +/-    games   won drawn  lost   score  discs"
     lines = [head]
     for rank, at in enumerate(order, 1):
         one = found.standings[at]
@@ -118,7 +119,7 @@ def _many(found: MatchOutcome) -> list[str]:
         score = 100 * one.points / one.games if one.games else 50
         lines.append(
             f"{rank:3} {found.names[at]:{width}}  {rated}  {one.games:5} {one.wins:5} {one.draws:5} {one.losses:5}  "
-            f"{score:5.1f}%  {one.discs:+5.1f}  {one.mean_ms / 1000:7.3f}  {one.longest_ms / 1000:7.3f}"
+            f"{score:5.1f}%  {one.discs:+5.1f}"
         )
     cells = _cells(found)
     column = max([8, *(len(cell) for cell in cells.values())])
