@@ -1,1 +1,1 @@
-"""`desdaemon analyze`: reports on games."""
+"""`desdaemon analyze`: reports on games as text, JSON, CSV, comments and HTML."""

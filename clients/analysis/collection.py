@@ -1,4 +1,4 @@
-"""Many games in one run: a line for each as text, CSV or JSON, pages with an index, and what was found so far."""
+"""Reports on many games in one run: a line for each as text, CSV or JSON, pages with an index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CSV_COLUMNS = (
 
 
 class GameRow(NamedTuple):
-    """What an index says of a game: its analysis without the steps; ``page`` is the name of its page or empty.
+    """A row of the index: the summary of a game's analysis; ``page`` is the name of its page, or empty.
 
     Names may be empty.
     """
@@ -92,10 +92,10 @@ def row_of(analysis: GameAnalysis, page: str = "") -> GameRow:
 
 
 class Collection:
-    """Where the reports on many games go, each as soon as it is there; `close` writes the index.
+    """Writes the reports on many games, each as soon as it is ready; `close` writes the index.
 
     ``json_file`` and ``csv_file`` get a line a game, ``notes`` the games with comments in ``note_format``, the folder
-    ``html`` a page a game and ``index.html``. ``-`` is standard output, which else has the lines for people.
+    ``html`` a page a game and ``index.html``. ``-`` is standard output, which otherwise has the table.
     """
 
     def __init__(self, json_file: str, csv_file: str, notes: str, note_format: str, html: str, board: str) -> None:

@@ -1,4 +1,4 @@
-"""`desdaemon analyze`: games in, reports out."""
+"""The command line of `desdaemon analyze`: reads games, has them analyzed by a daemon, writes the reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A game looked at move by move: what each was worth, what would have been best, and what each player gave away."""
+"""Analysis of a game: for each move its score, the best move and its loss; for each player the accuracy."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _CHUNK = 8
 
 
 class AnalysisSource(Protocol):
-    """Whoever answers the wire protocol's ``analyze``."""
+    """Answers requests of the wire protocol's operation ``analyze``: a child process or a daemon."""
 
     def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
         """The final data of each of these requests; ``tell`` gets each partial. Raises `DaemonError`."""
 
 
 class AnalyzedPly(NamedTuple):
-    """A move and what is thought of it; scores are discs from the mover's side, the empty squares to the winner.
+    """A move with its analysis. Scores are discs from the mover's side, empty squares to the winner.
 
-    ``number`` is the ply from 1, passes counted. ``best`` is the move with the greatest score, ``played`` the score of
-    the one that was made, ``lost`` the difference, never below 0. ``sure`` tells how deep both were searched:
-    ``exact``, ``16`` or ``21@73%``. ``line`` begins with the best move, ``followed`` with the one that was made.
-    A forced pass has no scores of its own, but those of the position after it.
+    ``number`` is the ply from 1, passes counted. ``best`` is the move with the highest score, ``played`` the score of
+    the move made, ``lost`` the difference, never below 0. ``sure`` is how deep both were searched: ``exact``, ``16`` or
+    ``21@73%``. ``line`` begins with the best move, ``followed`` with the one made. A forced pass has the scores of the
+    position after it.
     """
 
     number: int
@@ -89,10 +89,10 @@ class AnalyzedPly(NamedTuple):
 
 
 class PlayerSummary(NamedTuple):
-    """One player's moves, forced ones left out: how many were best, and the discs lost by the others.
+    """One player's moves, forced ones left out: the number of best moves, and the discs lost by the others.
 
-    ``accuracy`` is the mean of the moves' in percent, 100 where there was no choice. ``grades`` counts blunders,
-    mistakes and inaccuracies; ``worst`` is the number of the worst move, 0 for none.
+    ``accuracy`` is the mean of the moves' accuracies in percent, 100 for a player without a choice. ``grades`` counts
+    blunders, mistakes and inaccuracies; ``worst`` is the number of the worst move, 0 for none.
     """
 
     choices: int
@@ -109,10 +109,10 @@ class PlayerSummary(NamedTuple):
 
 
 class GameAnalysis(NamedTuple):
-    """A game, its steps, and by whom and how far they were searched; ``result`` is Black's score, None if unknown.
+    """An analyzed game: its moves, the program and the depth of the searches; ``result`` is Black's score, None if
+    unknown.
 
-    ``whole`` is the game as it was played; of an analysis that was interrupted ``game`` has only the first moves, those
-    that are known about.
+    ``whole`` is the game as played. If the analysis was interrupted, ``game`` has only the moves analyzed so far.
     """
 
     game: FileGame
@@ -194,7 +194,7 @@ def analyze_game(
 
 
 class _PositionAnswers:
-    """The answers about a game's positions by their number: the best move, and the one that was made elsewhere."""
+    """Replies for a game's positions by their number: the best move, and the move made where it is another one."""
 
     def __init__(self, game: FileGame, source: AnalysisSource, effort: Data, positions: list[Position]) -> None:
         self.answers: dict[int, Data] = {}

@@ -1,4 +1,4 @@
-"""The page that leads to the reports on many games: the games, and what each player gave away in all of them."""
+"""The index page of many analyses: the games, and each player's losses in all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .page_style import STYLE
 
 
 class PlayerRow(NamedTuple):
-    """One name in all games."""
+    """A player, identified by name, over all games."""
 
     name: str
     games: int

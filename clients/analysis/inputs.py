@@ -1,4 +1,4 @@
-"""The games that are asked about: of a file or a pipe, of standard input, or moves on the command line."""
+"""Input of `desdaemon analyze`: games of a file, a pipe or standard input, or moves on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An analysis as comments in a game file: SGF, GGF or PGN."""
+"""Writes an analysis as comments into a game file: SGF, GGF or PGN."""
 
 from __future__ import annotations
 

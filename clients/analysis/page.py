@@ -1,6 +1,6 @@
-"""An analysis as one HTML page that needs nothing else: board, graph, mistakes and all moves.
+"""An analysis as one self-contained HTML page: board, graph, mistakes and all moves.
 
-Without scripts it is complete; a small script of its own steps through the game.
+It is complete without scripts; a small one steps through the game.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The script of an analysis' page: it steps through the game and plays lines through."""
+"""The script of an analysis page: steps through the game and plays lines of play through."""
 
 SCRIPT = """
 (()=>{

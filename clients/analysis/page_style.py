@@ -1,4 +1,4 @@
-"""How the pages of analyses look; the colours are those of `protocol.othello.diagrams`."""
+"""The style sheet of analysis pages; its colours are those of `protocol.othello.diagrams`."""
 
 from desdaemon.protocol.othello.diagrams import colour_sheet
 

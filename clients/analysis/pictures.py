@@ -1,4 +1,4 @@
-"""Boards and the graph of the score as SVG, drawn with the colours of the page they stand in."""
+"""Boards and the graph of the score as SVG, in the colours of the page around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where analyses come from: a daemon of one's own that is started for them, or one that runs already."""
+"""The two sources of analyses: a daemon as a child process, and a running daemon."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AT_ONCE = 32
 
 
 class ChildDaemon:
-    """`desdaemon --protocol json` as a child, with options of its own; ended by `close`."""
+    """`desdaemon --protocol json` as a child process with options of its own; ended by `close`."""
 
     def __init__(self, options: Sequence[str] = (), groups: ProcessGroups = GROUPS) -> None:
         """Raises `NoDaemon`."""
@@ -75,7 +75,7 @@ class ChildDaemon:
 
 
 class RemoteDaemon:
-    """A daemon that runs already."""
+    """A running daemon, reached by the client library."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

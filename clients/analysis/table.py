@@ -1,4 +1,4 @@
-"""An analysis for a terminal: a table of moves beside a graph of the score, then what each player gave away."""
+"""An analysis for the terminal: the table of moves beside a graph of the score, then a summary of each player."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`desdaemon match`: programs play each other."""
+"""`desdaemon match`: games between programs, with a referee, clocks, Elo and a journal."""

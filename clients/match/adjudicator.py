@@ -1,4 +1,4 @@
-"""Exact scores for the referee from this program's own solver, a daemon that is started for them."""
+"""The solver of adjudicated games: exact scores from this program, run as a child process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _PATIENCE_S = 3600.0
 
 
 class Adjudicator:
-    """`solve` may be called from any thread; the daemon is started by its first call and ended by `close`."""
+    """Solves positions exactly. `solve` may be called from any thread; the child starts with its first call and ends
+    with `close`.
+    """
 
     def __init__(self, groups: ProcessGroups) -> None:
         self._groups = groups

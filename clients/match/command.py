@@ -1,4 +1,4 @@
-"""`desdaemon match`: programs play each other."""
+"""The command line of `desdaemon match`: options, programs, openings; runs the match and prints its report."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def command_line() -> Parser:
 
 
 class _Asked(NamedTuple):
-    """What the command line says by itself, before any program or file has been looked at."""
+    """The parsed command line, before any program or file has been checked."""
 
     commands: list[list[str]]
     protocols: list[str]

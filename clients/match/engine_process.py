@@ -1,4 +1,4 @@
-"""A program that plays, as a process: what it says and when it said it, and what becomes of it when it falls silent."""
+"""A playing program as a child process: its lines with the time of arrival, time-outs, its end and its exit status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class EngineFault(Exception):
-    """A program that cannot go on with its game. ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
+    """A program that cannot continue its game. ``kind`` is ``crash``, ``hang``, ``answer`` or ``resigned``."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ def program_name(command: list[str]) -> str:
 
 
 class EngineProcess:
-    """A running program. Every wait ends: with what was waited for, or with `EngineFault`."""
+    """A running program. Every wait is bounded: it returns the line waited for or raises `EngineFault`."""
 
     def __init__(
         self, command: list[str], log: Path | None = None, *, quiet: bool = True, groups: ProcessGroups = GROUPS

@@ -1,4 +1,4 @@
-"""The languages that programs play Othello in: GTP, NBoard's, and the text dialogue of Edax."""
+"""Clients of the protocols that Othello programs speak: GTP, NBoard's, and Edax's text dialogue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _PROBE_S = 5.0
 
 
 class EngineClient(ABC):
-    """A program and the game that it is told. Moves are told in order, forced passes too, and never its own."""
+    """The referee's side of a dialogue with a program. It tells the moves in order, forced passes included, and never
+    repeats the program's own move.
+    """
 
     def __init__(self, process: EngineProcess) -> None:
         self.process = process
@@ -131,10 +133,10 @@ class GtpPlayer(EngineClient):
 
 
 class NBoardPlayer(EngineClient):
-    """NBoard's protocol: the whole game is told before each move.
+    """NBoard's protocol: the whole game is sent before each move.
 
-    Some programs give their name at once, some with the first depth, some never: an answered ping is what a start
-    takes.
+    Some programs send their name at once, some with the first depth, some never: the start is over with an answered
+    ping.
     """
 
     _MOVE = re.compile(rb"(?:^|\n)===[ \t]*([^\s/]+)[^\n]*\n")
@@ -183,7 +185,7 @@ class NBoardPlayer(EngineClient):
 
 
 class TextPlayer(EngineClient):
-    """The dialogue of Edax. It plays its own moves by itself."""
+    """Edax's text dialogue, in which the program plays its own moves by itself."""
 
     _MOVE = re.compile(rb"\bplays[ \t]+(\w+)[ \t]*\r?\n")
     _PROMPT = re.compile(rb">")

@@ -1,4 +1,6 @@
-"""What a program is: its command, and a digest of the files behind it, so that a journal notices another version."""
+"""The identity of a program: its command line and a digest of the files behind it. The journal compares it to notice
+another version.
+"""
 
 from __future__ import annotations
 

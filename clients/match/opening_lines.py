@@ -1,10 +1,10 @@
-"""A thousand openings for matches: eight moves each, even by this program's search.
+"""A list of 1,000 openings for matches: eight moves each, even by this program's search.
 
-The rule they were made by: moves drawn by lot from the start, never on an edge or an X-square (every square is within
-B2..G7, its corners left out); both sides have at least three discs at the end and a number of moves that differs by two
-at most; no two lead to the same board, mirrored or turned. Of 4600 such lines these are the first thousand whose
-score a search at level 14 puts between -2 and +2 discs. Such openings are sharper than those people play, and as good
-for one side as for the other.
+How they were made: random moves from the opening position, never on an edge or an X-square (every square is within
+B2..G7 without its corners); both sides have at least three discs at the end and numbers of moves that differ by two at
+most; no two lead to the same board, mirrored or turned. Of 4,600 such lines these are the first 1,000 whose score at
+level 14 is between -2 and +2 discs. They are sharper than openings that people play, and as good for one side as for
+the other.
 """
 
 LINES = """

@@ -1,4 +1,4 @@
-"""Openings to begin a match's games with: those of a file of games or positions, or those of the list."""
+"""The openings of a match: of a file of games or positions, or of `opening_lines`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Key = tuple[int, int]
 
 
 class Openings(NamedTuple):
-    """What games begin with: openings whose positions differ, mirrored and rotated too.
+    """Openings with different final positions, mirror images counted as the same.
 
-    ``coinciding`` is how many of the file were left out because another one led to their position, ``finished`` how
-    many because the game is over there, ``drawn`` how many of the list were lengthened by moves drawn by lot.
+    ``coinciding`` counts those of the file that were left out because another one leads to the same position,
+    ``finished`` those in which the game is over, ``drawn`` those of the list that were lengthened by random moves.
     """
 
     openings: list[GameRecord]

@@ -1,8 +1,8 @@
-"""Process groups of started programs, and their end together with this process.
+"""Process groups of child programs, and their end together with this process.
 
-Every program gets a group of its own, so that what it starts ends with it. A group is ended by whoever started it, by
-`ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process that holds the other
-end of a pipe, keeps the list of groups, and ends them when the pipe closes.
+Every program gets a group of its own, so that its own children end with it. A group is ended by its owner, by
+`ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process that holds the other end
+of a pipe, keeps the list of groups, and ends them when the pipe closes.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", _GUARD)
 
 
 class MatchStopped(Exception):
-    """No program is started any more."""
+    """The match has been stopped: no program may be started any more."""
 
 
 class ProcessGroups:
-    """The groups that are running. All methods may be called from any thread, `stop` from a signal handler too."""
+    """The running groups. All methods may be called from any thread, `stop` from a signal handler too."""
 
     def __init__(self) -> None:
         # A signal handler may come between any two steps of the main thread, those under the lock included.
@@ -115,10 +115,10 @@ class ProcessGroups:
 
 
 class StoppedBySignals:
-    """While it is entered, SIGINT, SIGTERM and SIGHUP end the programs of some groups and call `stop`.
+    """A context in which SIGINT, SIGTERM and SIGHUP end the programs of some groups and call `stop`.
 
-    ``number`` is the first signal that came, 0 before. A second one raises `KeyboardInterrupt`. A signal that was
-    ignored before stays so. Enter it in the main thread; in another one it does nothing.
+    ``number`` is the first signal received, 0 before. A second signal raises `KeyboardInterrupt`. A signal that was
+    ignored before stays ignored. Outside the main thread the context does nothing.
     """
 
     def __init__(self, groups: ProcessGroups) -> None:

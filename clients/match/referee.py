@@ -1,6 +1,7 @@
-"""One game between two programs: the rules, the clocks, and what becomes of a side that breaks either.
+"""Referee of one game between two programs: keeps the board and the clocks, and ends the game at a fault of either
+side.
 
-The referee trusts neither side: it keeps a board of its own, and its own time.
+It trusts neither program: moves are checked on its own board, times are taken by its own clock.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ MOST_SOLVED = 10
 
 
 class MatchTerms(NamedTuple):
-    """What a match's games have in common.
+    """Rules that all games of a match share.
 
-    ``margin`` is what a move may be late, ``patience`` how long a side without a limit may think and how long a late
-    answer is waited for, both in ms. From ``adjudicate`` empty squares on the referee ends the game, 0 never, by
-    ``solver``: the exact score of a position for the side to move, which raises `BadInput` where it cannot.
+    ``margin`` is the allowed delay of a move, ``patience`` the time limit of a side without a clock and how long a late
+    answer is waited for, both in ms. From ``adjudicate`` empty squares on (0: never) the referee ends the game by
+    ``solver``: the exact score of a position for the side to move; it raises `BadInput` where it has none.
     """
 
     margin: float = 0.0
@@ -45,10 +46,10 @@ class MatchTerms(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """A finished game. ``score`` is Black's, empty squares to the winner; after a fault -64 or 64.
+    """A finished game. ``score`` is Black's, empty squares to the winner; -64 or 64 after a fault.
 
-    ``ending`` is one of `ENDINGS`, ``faulty`` the side that made it so (0 Black, 1 White, -1 none), ``note`` what
-    happened. ``used`` and ``longest`` are ms, ``moves`` numbers of moves that the sides have chosen, Black's first.
+    ``ending`` is one of `ENDINGS`, ``faulty`` the side at fault (0 Black, 1 White, -1 none), ``note`` the details.
+    ``used`` and ``longest`` are ms, ``moves`` the numbers of moves chosen by each side, Black first.
     """
 
     record: GameRecord

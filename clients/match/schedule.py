@@ -1,4 +1,6 @@
-"""Who plays whom: the games of a match by number, so that a journal can name them and a longer match go on."""
+"""The schedule of a match: its games by number, which the journal refers to and which do not depend on the match's
+length.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ KINDS = ("round-robin", "gauntlet")
 
 
 class ScheduledGame(NamedTuple):
-    """A game's place: its pairing, its number there, the programs that are Black and White, and its opening."""
+    """A scheduled game: its pairing, its number within the pairing, the programs that play Black and White, its
+    opening.
+    """
 
     pairing: int
     within: int
@@ -20,10 +24,10 @@ class ScheduledGame(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """All games of a match: ``games`` for each pairing, in pairs of games with the same opening and colours exchanged.
+    """All games of a match: ``games`` for each pairing, in pairs with the same opening and exchanged colours.
 
     Game numbers count from 0: round after round, in each the two games of each pairing. They do not depend on
-    ``games``. There are ``openings`` different openings; where they are fewer than the rounds they come again.
+    ``games``. If the ``openings`` are fewer than the rounds, they repeat.
     """
 
     programs: int

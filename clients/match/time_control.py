@@ -1,4 +1,4 @@
-"""How long a program may think."""
+"""Time controls of a match and the clocks of its games."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from desdaemon.protocol.errors import BadInput, quoted
 
 
 class TimeControl(NamedTuple):
-    """What one side may use: ms for each move, or ms for the game and ms added after each move; 0 is no limit.
+    """The time limit of one side: ms for each move, or ms for the game and ms added after each move; 0 is no limit.
 
-    ``level`` is the strength that a program is told, -1 for none.
+    ``level`` is the strength that the program is told, -1 for none.
     """
 
     move: float = 0.0
@@ -45,7 +45,7 @@ class TimeControl(NamedTuple):
 
 
 class Stopwatch:
-    """One side's clock in one game."""
+    """One side's clock in one game, kept by the referee's thread."""
 
     def __init__(self, control: TimeControl, margin: float) -> None:
         """``margin``: ms that a move may be late without being lost."""

@@ -1,4 +1,4 @@
-"""The games of a match at work: threads that each drive programs of their own, and the journal that takes the games."""
+"""The threads that play a match, each with programs of its own, and the journal that takes the finished games."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SILENT_S = 10.0
 
 
 class Program(NamedTuple):
-    """A program that plays: how it is started, the protocol it speaks, a name for it or "", and its time."""
+    """A program of the match: its command line, its protocol, its name or "", its time control."""
 
     command: list[str]
     protocol: str
@@ -39,7 +39,7 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A match, understood: the programs, who plays whom and from where, on which terms, and when it ends."""
+    """Everything that defines a match: programs, schedule, openings, terms, and the condition that ends it."""
 
     programs: list[Program]
     schedule: Schedule
@@ -51,9 +51,10 @@ class Setting(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a match ended: ``finished``, ``decided`` by the test, ``stopped``, ``failed`` by a program, or ``error``.
+    """Why a match ended: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
+    ``error``.
 
-    ``program`` is the one that failed in every game, or -1; ``message`` the error's line.
+    ``program`` is the one that failed in every game, or -1; ``message`` is the error's line.
     """
 
     kind: str
@@ -67,7 +68,7 @@ def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequ
 
 
 class Match:
-    """The games still to be played, the threads that play them, and what has become of them."""
+    """A running match: the games still to play, the threads that play them, the results so far."""
 
     def __init__(self, setting: Setting, journal: Journal, groups: ProcessGroups) -> None:
         self._setting = setting

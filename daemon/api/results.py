@@ -1,4 +1,4 @@
-"""What the engine answers, as named tuples. Every score says from which side it is seen."""
+"""Results of the Python API as named tuples. Every score carries the side from which it is seen."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .board import BLACK, WHITE, Board
 
 
 class Score(NamedTuple):
-    """``discs`` of difference at the end of the game, the empty squares to the winner, seen from ``side``.
+    """A score of ``discs`` difference at the end of the game, empty squares to the winner, seen from ``side``.
 
-    A search's are whole numbers, static evaluations are not. Compare scores from one side only: `black`, `white` and
-    `seen_by` give them so.
+    Scores of searches are whole numbers, static evaluations are not. Scores of different sides must not be compared as
+    they are: `black`, `white` and `seen_by` convert them.
     """
 
     discs: float
@@ -40,11 +40,11 @@ class Score(NamedTuple):
 
 
 class MoveLine(NamedTuple):
-    """A move and what is known of it, all scores seen from the side that plays it.
+    """A move with its score, seen from the side that plays it, and its principal variation.
 
-    ``lower`` and ``upper`` bound the score; ``depth`` in plies and ``selectivity`` in percent say how it was searched
-    (a depth of the empty squares at 100 % is read to the end); ``exact``: proved. ``pv`` is the expected line of play,
-    this move first; ``nodes`` and ``time_s`` are what it cost.
+    ``lower`` and ``upper`` bound the score. ``depth`` (plies) and ``selectivity`` (percent) say how it was searched; a
+    depth of the empty squares at 100 % means read to the end. ``exact``: proved. ``pv`` begins with this move;
+    ``nodes`` and ``time_s`` are its cost.
     """
 
     move: str
@@ -66,7 +66,7 @@ class MoveLine(NamedTuple):
 class Analysis(NamedTuple):
     """The best moves of a board, best first: none where the game is over, the pass where it is forced.
 
-    ``complete`` is False where a limit or a stop ended the search early, and for what is known on the way.
+    ``complete`` is False where a limit or a stop ended the search early, and for intermediate iterations.
     """
 
     board: Board
@@ -92,7 +92,7 @@ class Analysis(NamedTuple):
 
 
 class BookMove(NamedTuple):
-    """A move that the book knows: its score for who plays it, and whether it leads into the book."""
+    """A book move: its score for the side that plays it, and whether it leads to another position of the book."""
 
     move: str
     score: Score
@@ -100,7 +100,7 @@ class BookMove(NamedTuple):
 
 
 class BookEntry(NamedTuple):
-    """What the book knows of a board: its score and bounds for the side to move, its level, its moves, best first.
+    """The book's entry of a board: score and bounds for the side to move, level, moves, best first.
 
     ``lines`` counts the paths from here that leave the book.
     """

@@ -1,1 +1,1 @@
-"""What the command line is made of: sub-commands, the configuration file, help, the man page and completions."""
+"""The command line: sub-commands, the configuration file, the man page and completions."""

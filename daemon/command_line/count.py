@@ -1,4 +1,4 @@
-"""`desdaemon count`: games, positions, shapes and other properties of the game, counted without a dialogue."""
+"""`desdaemon count`: counts games, positions, shapes, flips, shortest draws and Stoners, and prints the result."""
 
 from __future__ import annotations
 

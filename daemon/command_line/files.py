@@ -1,6 +1,6 @@
-"""`desdaemon completions`: the man page, and completions for bash, zsh and fish, made from the tables.
+"""`desdaemon completions`: the man page, and completions for bash, zsh and fish, generated from the tables.
 
-The files under docs/share/ are what this prints; they are installed with the package.
+The files under docs/share/ are this output; they are installed with the package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`desdaemon perft`: lines of play, counted without a dialogue."""
+"""`desdaemon perft`: counts the lines of play from the opening and prints their number."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ AFTER_S = 0.8
 
 
 class StepProgress:
-    """How much of some work is done. To be called by one thread, as a context that clears the line at its end."""
+    """Progress in steps. A context, used by one thread; it clears its line at the end."""
 
     def __init__(self) -> None:
         self._line = ProgressLine()
@@ -40,9 +40,9 @@ class StepProgress:
 
 
 class ElapsedTime:
-    """The seconds that work of unknown length has taken so far, shown at a terminal by a thread of its own.
+    """Elapsed seconds of work of unknown length, shown at a terminal by a thread of its own.
 
-    A context; `pause` clears the line before an answer is printed, and the count begins again at 0.
+    A context. `pause` clears the line before an answer is printed and begins again at 0.
     """
 
     def __init__(self, what: str) -> None:

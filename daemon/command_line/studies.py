@@ -1,4 +1,4 @@
-"""What `desdaemon count flips`, ``draws`` and ``stoner`` print, with their progress on standard error."""
+"""Reports of `desdaemon count flips`, ``draws`` and ``stoner``, with progress on standard error."""
 
 from __future__ import annotations
 

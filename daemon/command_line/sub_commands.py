@@ -1,6 +1,6 @@
-"""The sub-commands: the one table behind the command line, its help, the man page, the completions and the tests.
+"""The table of sub-commands, which the command line, its help, the man page, the completions and the tests share.
 
-Light: it is read at every start. A sub-command's own module is loaded when it is run.
+It is read at every start, so it imports nothing heavy: a sub-command's own module is imported when it runs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class SubCommand(NamedTuple):
-    """A command line of its own: its name of one or two words, what it does, and the module that does it.
+    """A sub-command: its name of one or two words, what it does, and the module that carries it out.
 
-    The module's ``main`` gets the arguments after the name and returns the exit status; its ``command_line`` makes
-    the argument parser, where it has one; else ``USAGE`` of ``texts`` is what ``--help`` shows.
+    The module's ``main`` takes the arguments after the name and returns the exit status; its ``command_line`` makes the
+    argument parser if it has one, otherwise ``USAGE`` of ``texts`` is the text of ``--help``.
     """
 
     name: str

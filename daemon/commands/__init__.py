@@ -1,1 +1,3 @@
-"""What carries out the commands of the text protocol, books excepted."""
+"""Handlers of the text protocol's commands, those of the book excepted. A module's ``HANDLERS`` maps names to
+functions.
+"""

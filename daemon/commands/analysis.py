@@ -1,6 +1,6 @@
-"""Looking back over a game: for each move its score and that of the best other move.
+"""Analysis of a finished or running game for ``analyze``: for each move its score and that of the best alternative.
 
-The game is walked from its end, so that what is found later in the game corrects the scores of earlier moves.
+The game is walked from its end, so that scores found later in the game correct those of earlier moves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from desdaemon.session.session import Session
 
 
 class _Value(NamedTuple):
-    """What is known of a position: the score for its side to move, whether it is proved, whether read to the end."""
+    """The value of a position: score for its side to move, whether it is proved, whether it was searched to the end."""
 
     score: MoverScore
     exact: bool

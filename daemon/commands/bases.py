@@ -1,4 +1,4 @@
-"""``base ...`` in the text protocol: files of many games are converted, compared, checked and completed."""
+"""Handlers of ``base ...``: convert, compare, check and complete files of many games."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def carry_out(text: TextDialect, argument: str) -> None:
 
 
 class _BaseCheck(NamedTuple):
-    """The dialogue, and what a stop ends."""
+    """The dialogue that a command on a base answers to, and the search that a stop ends."""
 
     text: TextDialect
     search: StoppableSearch
@@ -117,7 +117,7 @@ def _steps(record: GameRecord) -> Iterator[tuple[Position, int]]:
 
 
 class _EndgameErrors(NamedTuple):
-    """What the end of a game is worth: moves looked at, those that lost discs, and the discs they lost."""
+    """Errors in the endgames of a base: moves checked, moves that lost discs, discs lost."""
 
     moves: int = 0
     mistakes: int = 0

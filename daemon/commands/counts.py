@@ -1,4 +1,4 @@
-"""The text commands that count lines of play and positions."""
+"""Handlers of ``perft`` and ``count``: lines of play, positions and shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text commands about game, board and help: none of them needs the engine."""
+"""Handlers of the commands on game, board and help. None of them needs the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing a session's game."""
+"""Loading and saving a session's game, and the file of finished games of the option ``game-file``."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def read_game(path: str, format: str = "") -> GameRecord:
 
 
 class GameFile:
-    """Adds the finished games of a session to a file, each once, in the format of the file's name.
+    """Appends each finished game of a session, once, to a file, in the format that the file's name implies.
 
-    A file that cannot be written is named once to ``warn``.
+    ``warn`` gets one line when the file cannot be written.
     """
 
     def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:

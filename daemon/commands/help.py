@@ -1,4 +1,4 @@
-"""Help: of the commands, options, book commands and programs, made from their tables; for `help` and ``--help``."""
+"""Texts of ``help`` and ``--help``, made from the tables of commands, options, book commands and sub-commands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KIND_VALUES = {"bool": "on|off", "flag": "", "time": "TIME", "selectivity": "0.
 
 
 class HelpEntry(NamedTuple):
-    """What is explained, and the explanation, which begins ``column`` characters from the left."""
+    """A row of a help page: the name explained, and its explanation, which begins in column ``column``."""
 
     head: str
     text: str

@@ -1,4 +1,4 @@
-"""The text commands about lines of play: names of openings, and how a board can be reached."""
+"""Handlers of the commands on lines of play: names of openings, and ``seek``, which finds a line to a given board."""
 
 from __future__ import annotations
 
@@ -104,7 +104,9 @@ def _last_moves(initial: Position, target: Position) -> Iterator[int]:
 
 
 class _Seeker:
-    """Looks for a line to a board, deepest first, moves that leave the most squares as they have to be first."""
+    """Depth-first search for a line that leads to a board. Moves that leave most squares as the board has them come
+    first.
+    """
 
     def __init__(self, target: Position, search: StoppableSearch, tell: Callable[[str], None]) -> None:
         self._target = target

@@ -1,4 +1,4 @@
-"""Solving a file of problems and checking the moves and scores that it lists."""
+"""Solver of a file of problems (``solve``, ``-solve``), which checks the moves and scores that the file lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 class _ProblemTally:
-    """How the answers compare with the scores listed, over all problems."""
+    """Comparison of the answers with the listed scores, summed over all problems."""
 
     def __init__(self) -> None:
         self.positions = self.wrong_moves = self.wrong_scores = 0

@@ -1,4 +1,6 @@
-"""The text commands that search or count: each waits for the engine if it is not loaded yet."""
+"""Handlers of the commands that search (``go``, ``hint``, ``eval``, ``analyze``, ``solve``). Each waits for the engine
+if it is not loaded yet.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def search_row(line: Line, black_to_move: bool, complete: bool = True) -> edax.S
 
 
 class SearchTable:
-    """Prints the lines of a search as they come, as far as the verbosity asks for."""
+    """Prints the table of a search, with as many rows as the verbosity asks for. Used by the thread that searches."""
 
     def __init__(
         self, text: TextDialect, black_to_move: bool, form: Callable[[edax.SearchRow, int], str] = edax.table_line

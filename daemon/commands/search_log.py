@@ -1,4 +1,4 @@
-"""A file in which every search of a session is written down: what was asked, each iteration, and the answer."""
+"""The file of the option ``search-log-file``: each search with its question, its iterations and its answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WIDTH = 120
 
 
 class SearchLog:
-    """The file, added to at its end. One search at a time; used by the thread that searches.
+    """The log file, opened for appending. One search at a time, written by the thread that searches.
 
-    Raises `OSError` when it cannot be opened; one that cannot be written any more is given up.
+    Raises `OSError` when it cannot be opened; after a failed write nothing more is written.
     """
 
     def __init__(self, path: str) -> None:
@@ -49,7 +49,7 @@ class SearchLog:
 
 
 class LoggedSearch:
-    """A search that is being written down."""
+    """A search that is being written to a `SearchLog`: wraps its callbacks and takes its result."""
 
     def __init__(
         self, log: SearchLog, black_to_move: bool, progress: Progress | None, attempts: Progress | None

@@ -1,4 +1,4 @@
-"""The text commands that test, measure and count."""
+"""Handlers of the commands that test and measure the program."""
 
 from __future__ import annotations
 

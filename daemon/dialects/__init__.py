@@ -1,1 +1,3 @@
-"""The protocols a dialogue can be held in, each over a session, and the streams they use."""
+"""The protocols of a dialogue (Edax's text, GTP, NBoard, XBoard, Cassio, JSON lines), each a thin layer over a
+`Session`, and the standard streams that carry them.
+"""

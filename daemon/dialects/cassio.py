@@ -1,7 +1,7 @@
 """Cassio's engine protocol over a session.
 
-Cassio manages the time itself: it asks how far a search is and stops it. So searches run beside the dialogue here, and
-everything but such questions waits for the end of the search before it.
+Cassio keeps the time itself: it asks for the state of a running search and stops it. Searches therefore run on a thread
+of their own; every other command waits for the end of the search that came before it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ READY = "ready."
 
 
 class CassioListener(InputListener):
-    """Cassio: ``stop`` and ``quit`` end the search that another line may be waiting for."""
+    """Reader's part of Cassio's protocol: ``stop`` and ``quit`` end the running search, although another line may be
+    waiting for its end.
+    """
 
     strict = False
     scripted = False
@@ -47,7 +49,9 @@ class CassioListener(InputListener):
 
 
 class CassioDialect(LineDialect):
-    """A dialogue with Cassio."""
+    """The dialogue's thread of Cassio's protocol: takes lines, starts searches, answers questions about the running
+    one.
+    """
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
@@ -221,7 +225,7 @@ def _interrupted(line: Line, finished: Line | None) -> Line:
 
 
 class _Running:
-    """A search on a thread of its own; ``search`` is what a stop ends, once it has begun."""
+    """A search on a thread of its own. ``search`` is set once the search has begun and is what a stop ends."""
 
     def __init__(self) -> None:
         self.search: StoppableSearch | None = None

@@ -1,4 +1,6 @@
-"""What the dialogues of all protocols have in common: lines in, answers to an `DialogueOutput`."""
+"""What all dialogues share: the line that comes in, the queue it comes from, the loop that answers line by line to a
+`DialogueOutput`.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,9 @@ from .output import DialogueOutput
 
 
 class InputLine(NamedTuple):
-    """What the reader hands over: a numbered line, or the ``error`` that stands for one that cannot be read.
+    """A numbered line from the reader thread, or the ``error`` that stands for a line that could not be read.
 
-    ``text`` of None is the end of the input; ``status`` then is the exit status.
+    ``text`` is None at the end of the input; ``status`` is the exit status then.
     """
 
     number: int
@@ -27,7 +29,7 @@ class InputLine(NamedTuple):
 
 
 class LineSource(Protocol):
-    """A queue of items that a reader fills."""
+    """A queue of `InputLine`: filled by a reader thread, emptied by the dialogue's thread."""
 
     def get(self) -> InputLine:
         """The next item; waits for it."""
@@ -37,14 +39,16 @@ class LineSource(Protocol):
 
 
 class Dialect(Protocol):
-    """A dialogue in some language."""
+    """A dialogue in one protocol. `run` is called once, on the dialogue's thread."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """Answer lines, ``first`` before those of the source, until the dialogue ends; returns the exit status."""
 
 
 class LineDialect:
-    """A dialogue that answers line by line. ``leaving`` is the exit status once it is to end, else None."""
+    """Base of the dialogues that answer line by line. ``leaving`` is the exit status once the dialogue is to end, None
+    before.
+    """
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self.session = session

@@ -1,6 +1,6 @@
-"""What the reader thread does with a line, before the dialogue gets to it.
+"""What the reader thread does with each line before the dialogue's thread takes it.
 
-A listener tells the `Interrupt` at once what ends a search; everything else waits for its turn.
+A listener passes the lines that end a search to the `Interrupt` at once; all lines are queued for the dialogue.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from desdaemon.session.interrupt import Interrupt
 
 
 class InputListener:
-    """How the lines of one protocol are heard.
+    """Reader's part of one protocol; every method is called by the reader thread.
 
-    ``strict`` ones want every line to be clean text; a line of more than ``longest`` bytes is refused. ``scripted``
-    says what the end of the input means: the end of a script that waits for all answers, or else that the program at
-    the other end has gone.
+    ``strict``: a line that is not UTF-8 or has control characters is refused, instead of being cleaned. A line longer
+    than ``longest`` bytes is refused. ``scripted``: the end of the input is that of a script, whose commands are all
+    still answered; otherwise it means that the GUI has gone.
     """
 
     strict = True
@@ -39,7 +39,7 @@ class InputListener:
 
 
 class TextListener(InputListener):
-    """Edax's text protocol: ``stop``, ``quit``, and the lines that another protocol begins with."""
+    """Reader's part of Edax's text protocol: ``stop``, ``quit``, and the lines with which another protocol begins."""
 
     def hear(self, number: int, line: str) -> bool:
         """See `InputListener`."""

@@ -1,6 +1,6 @@
-"""The structured messages on standard input and output: one JSON object a line.
+"""The messages of the wire protocol as JSON on standard input and output, one object a line.
 
-At the end of the input everything that was asked is answered; what nothing would end is cancelled after a moment.
+At the end of the input all requests are answered; searches without a bound are cancelled after a moment.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
 
 
 class JsonLinesListener(InputListener):
-    """Nothing in a line concerns the reader."""
+    """Reader's part: no line ends anything, since requests are cancelled by number."""
 
     longest = LARGEST_BODY
 
@@ -51,7 +51,7 @@ class JsonLinesListener(InputListener):
 
 
 class JsonLinesDialect:
-    """The dialogue; see the module."""
+    """The dialogue: passes requests to the operations and writes their replies, from any thread, a line each."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         self._session = session

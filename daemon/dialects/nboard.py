@@ -1,7 +1,7 @@
 """NBoard's protocol over a session.
 
-NBoard reads standard error together with the answers, so nothing is written there: what cannot be used gets a line that
-begins with ``warning``, a word that it passes over.
+NBoard reads standard error together with standard output, so nothing is written to standard error: a line that cannot
+be used is answered by a line that begins with ``warning``, which NBoard ignores.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ MOST_HINTS = 64
 
 
 class NBoardListener(InputListener):
-    """NBoard: ``ping`` and ``stop`` end any search, a hint and an analysis end when any other line comes."""
+    """Reader's part of NBoard's protocol: ``ping`` and ``stop`` end any search, and any line ends a hint or an
+    analysis.
+    """
 
     strict = False
     scripted = False
@@ -71,7 +73,7 @@ class NBoardListener(InputListener):
 
 
 class NBoardDialect(LineDialect):
-    """A dialogue in NBoard's language."""
+    """The dialogue's thread of NBoard's protocol."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
@@ -306,7 +308,7 @@ class NBoardDialect(LineDialect):
 
 
 class _HintStream:
-    """Sends the lines of a hint as they come, and the nodes of the whole search, which may be several in a row."""
+    """Writes the iterations of a hint as they come, with the nodes of all searches that the hint consists of."""
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:
         self._say = say

@@ -11,7 +11,7 @@ from desdaemon.engine.compiler import notice
 
 
 class DialogueOutput(Protocol):
-    """Receives what a command prints. Text comes with its newlines; an error is one line without."""
+    """Where a dialogue writes. Text comes with its line ends; an error is one line without."""
 
     def write(self, text: str) -> None:
         """An answer, or part of one."""
@@ -24,7 +24,7 @@ class DialogueOutput(Protocol):
 
 
 class Collected:
-    """Keeps the output, for those who send it elsewhere."""
+    """Keeps everything written until `take`: for the text sessions of remote clients, and tests."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
@@ -50,9 +50,9 @@ class Collected:
 
 
 class Descriptors:
-    """Writes to two file descriptors, blocking or not. Raises `OSError` when the answers cannot be delivered.
+    """Writes to two file descriptors, blocking or not. Raises `OSError` when answers cannot be delivered.
 
-    Every method may be called from any thread; what one `flush` sends is not mixed with another's.
+    Every method may be called from any thread; the text of one `flush` is not mixed with another's.
     """
 
     def __init__(self, out: int, err: int) -> None:
@@ -133,7 +133,7 @@ class Prompting:
 
 
 class Counted:
-    """Counts the errors that go to another output."""
+    """Passes everything to another output and counts the errors, for the exit status of a single command."""
 
     def __init__(self, output: DialogueOutput) -> None:
         self._output = output

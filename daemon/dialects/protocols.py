@@ -1,7 +1,7 @@
-"""The protocols that a dialogue can be held in.
+"""The table of the protocols that a dialogue can be held in.
 
-Each has a module of its own whose ``SPOKEN`` says who hears its lines and who answers them; it is loaded when the
-protocol is wanted.
+Each has a module whose ``SPOKEN`` names its listener and its dialect. The module is imported when the protocol is
+chosen, so that a start pays for no other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = ("text", *MODULES)
 
 
 class Spoken(NamedTuple):
-    """The listener of a protocol and its dialect."""
+    """A protocol's listener, for the reader thread, and its dialect, for the dialogue's thread."""
 
     listener: type[InputListener]
     dialect: Callable[[Session, DialogueOutput], Dialect]

@@ -1,7 +1,7 @@
-"""A dialogue over standard input and output.
+"""A dialogue over standard input and output: its threads, its exit status, Ctrl-C.
 
-A reader thread takes the input apart as it comes, so that a stop or a quit gets through while the dialogue's own
-thread searches; the main thread only waits, so that signals are handled at once.
+A reader thread splits the input into lines as it arrives, so that a stop gets through during a search; the dialogue's
+thread carries the lines out; the main thread only waits, because Python runs signal handlers there.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ _HEED_S = 0.1
 
 
 class LineQueue:
-    """The queue between the reader and the dialogue."""
+    """The queue of lines between the reader thread and the dialogue's thread. All methods may be called from any
+    thread.
+    """
 
     def __init__(self) -> None:
         self._items: deque[InputLine] = deque()

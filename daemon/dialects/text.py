@@ -1,7 +1,7 @@
-"""Edax's text protocol over a session: one line in, its answer to an `DialogueOutput`.
+"""Edax's text protocol over a session: one line in, its answer to a `DialogueOutput`.
 
-`TextDialect.execute` carries out a line, `TextDialect.settle` makes the engine's own moves that may follow, and
-`TextDialect.run` is the whole dialogue with boards and prompts.
+`TextDialect.execute` carries out a line, `TextDialect.settle` makes the engine's own moves that follow from the mode,
+and `TextDialect.run` is the whole dialogue with boards and prompts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ UNUSABLE = 1
 
 
 class TextDialect:
-    """A dialogue in Edax's language. ``leaving`` is the exit status once the dialogue is to end, else None.
+    """A dialogue in Edax's text protocol, used by one thread. ``leaving`` is the exit status once it is to end, None
+    before.
 
-    ``successor`` names the protocol that takes over at the line ``last``, or is empty.
+    ``successor`` names the protocol that the line ``last`` has asked for; the caller hands both over to it.
     """
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:

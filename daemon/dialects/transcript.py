@@ -1,4 +1,6 @@
-"""A dialogue written down in a file as it goes on: ``<`` before what came in, ``>`` before what went out."""
+"""The log of a dialogue for the option ``ui-log-file``: ``<`` before each input line, ``>`` before output, ``!`` before
+errors.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from .output import DialogueOutput
 
 
 class DialogueLog:
-    """The file. Raises `OSError` when it cannot be opened; one that cannot be written any more is given up."""
+    """The log file. Raises `OSError` when it cannot be opened; after a failed write nothing more is written."""
 
     def __init__(self, path: str) -> None:
         self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
@@ -22,7 +24,7 @@ class DialogueLog:
 
 
 class LoggedOutput:
-    """An `DialogueOutput` whose text is written down."""
+    """A `DialogueOutput` that writes its text to a `DialogueLog` as well."""
 
     def __init__(self, output: DialogueOutput, transcript: DialogueLog) -> None:
         self._output = output
@@ -44,7 +46,7 @@ class LoggedOutput:
 
 
 class LoggedSource:
-    """A `LineSource` whose lines are written down as they are taken."""
+    """A `LineSource` that writes each line to a `DialogueLog` when the dialogue takes it."""
 
     def __init__(self, source: LineSource, transcript: DialogueLog) -> None:
         self._source = source

@@ -1,7 +1,7 @@
-"""XBoard's protocol over a session.
+"""XBoard's protocol (CECP) over a session.
 
-XBoard keeps the board, the clocks and the score; it neither knows the rules nor flips discs. The engine moves as soon
-as its side is to move, and thinks on in the opponent's time where it was told ``hard``.
+XBoard keeps clocks and score but not the rules: it neither checks moves nor flips discs. The engine moves as soon as
+its side is to move, and ponders if told ``hard``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "
 
 
 class XBoardListener(InputListener):
-    """XBoard: ``?`` ends a search and has its move, others end it for good."""
+    """Reader's part of XBoard's protocol: ``?`` ends a search whose move is played; commands that make the move useless
+    abandon it.
+    """
 
     strict = False
     scripted = False
@@ -55,7 +57,9 @@ class XBoardListener(InputListener):
 
 
 class XBoardDialect(LineDialect):
-    """A dialogue in XBoard's language. ``_mine`` is whether the engine plays Black, None for neither side."""
+    """The dialogue's thread of XBoard's protocol. ``_mine``: whether the engine plays Black, None where it plays
+    neither side.
+    """
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
@@ -329,7 +333,7 @@ class XBoardDialect(LineDialect):
 
 
 class _Thinking:
-    """Shows the lines of a search."""
+    """Writes XBoard's lines of thinking for each iteration of a search."""
 
     def __init__(self, say: Callable[..., None]) -> None:
         self._say = say
@@ -344,7 +348,7 @@ class _Thinking:
 
 
 class _XBoardAnalysis:
-    """The endless search of the position on the board; lines interrupt it, and it goes on after them."""
+    """Analysis mode: an unlimited search of the position on the board, interrupted by each line, then resumed."""
 
     def __init__(self) -> None:
         self._position = START

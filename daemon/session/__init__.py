@@ -1,1 +1,1 @@
-"""One player's board, game, options and clocks."""
+"""One player's session: board, game, options, clocks, and the stops that end its searches."""

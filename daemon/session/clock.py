@@ -1,4 +1,4 @@
-"""How far a search may go: the limits that level, depth and clocks add up to, and the share of a game's time."""
+"""Search limits of a move: what level, depth, nodes and times allow, and which part of a game's time a move gets."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ UNBOUNDED_PLIES = 36
 class Clock:
     """One side's clock as the other end of the dialogue keeps it; all times in ms.
 
-    First there are ``main`` ms for the game, each move adding ``increment``; then, where ``stones`` is not 0,
-    periods of ``period`` ms for that many moves each.
+    It begins with ``main`` ms for the game and gains ``increment`` with each move. If ``stones`` is not 0, periods of
+    ``period`` ms for that many moves follow, as in GTP's ``time_settings``.
     """
 
     def __init__(self, main: float, period: float = 0.0, stones: int = 0, increment: float = 0.0) -> None:

@@ -1,4 +1,4 @@
-"""A game: where it began, the moves played, the moves taken back, the time each side used."""
+"""A game in progress: initial position, moves, moves taken back, the time that each side used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from desdaemon.protocol.othello.notation import START, Position
 
 
 class PlayedGame:
-    """The state of a game. ``moves`` holds passes too; times are milliseconds of the engine's own thinking."""
+    """The state of a game. ``moves`` includes passes; times are ms of the engine's own thinking."""
 
     def __init__(self) -> None:
         self.initial: Position = START

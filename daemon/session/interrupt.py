@@ -1,8 +1,8 @@
-"""How the thread that reads commands ends the search that another thread is in.
+"""Ends the search of one thread on behalf of another, which reads commands or handles signals.
 
-Each command has a number, in the order of arrival. A stop ends the search that is running or, when none is, the
-first search of the commands that came before it; it is spent on that one search. Once no more commands can come,
-a search that nothing bounds ends after a short grace, and where nobody is there any more every search does.
+Commands are numbered in the order of arrival. A stop ends the running search or, if there is none, the first search of
+the commands that arrived before the stop; each stop ends one search. After the end of the input an unbounded search
+ends after a short grace; where the other end has gone, every search does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INTERACTIVE_AFTER_S = 1.0
 
 
 class Stoppable(Protocol):
-    """What a running search can be told."""
+    """The control of a running search, as `desdaemon.engine.search.Control`."""
 
     def stop(self) -> None:
         """End soon, with what is known."""
@@ -34,9 +34,9 @@ C = TypeVar("C", bound=Stoppable)
 
 
 class StoppableSearch:
-    """One search, or a run of searches that one stop ends together.
+    """One search, or several in a row that one stop ends together. All methods may be called from any thread.
 
-    An ``idle`` one only passes the time until the next line comes.
+    ``bounded``: it ends by itself. ``idle``: it is pondering, and the next line ends it.
     """
 
     def __init__(self, bounded: bool, idle: bool = False) -> None:
@@ -73,7 +73,9 @@ class StoppableSearch:
 
 
 class _Stop(NamedTuple):
-    """A stop with no search to end yet; ``only`` is the command whose search it may end, 0 for any."""
+    """A stop that found no running search. ``only`` is the number of the one command whose search it may end, 0 for
+    any.
+    """
 
     number: int
     only: int
@@ -81,7 +83,7 @@ class _Stop(NamedTuple):
 
 
 class Interrupt:
-    """The stops and the end of one session's commands. Every method may be called from any thread."""
+    """Pending stops and the end of input of one session. Every method may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,6 @@
-"""How late moves come on the machine as it is: what a busy one does to those who have a clock to keep."""
+"""Move overhead: the delay, measured on this machine under its present load, between the planned time of a move and its
+delivery.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ MOST_LATE_MS = 1000
 
 
 class Lateness:
-    """By how many ms moves come later than they were planned, on the machine as it is.
+    """Measured delays of moves, ms.
 
-    ``recent`` is what to expect of the next move, ``worst`` what has to be reckoned with some time. A stop that comes
-    late counts, and so does the wait for a processor before a line is read or after an answer is written.
+    ``recent`` is the delay to expect of the next move, ``worst`` the largest to keep in reserve. It counts both a late
+    end of the search and the time that a line waited to be read or an answer to be written.
     """
 
     def __init__(self) -> None:

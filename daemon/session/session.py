@@ -1,4 +1,4 @@
-"""One player's board, game, options and engine: what every protocol is a thin layer over."""
+"""One player's session: board, game, options, clocks, engine and book. Every protocol is a thin layer over it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAST_MS = 1000
 
 
 class Slots(Protocol):
-    """Shares the search threads of the process out; `desdaemon.search.scheduler.Scheduler` describes the methods."""
+    """The part of `desdaemon.search.scheduler.Scheduler` that a session uses: leases of search threads."""
 
     @property
     def slots(self) -> int:
@@ -59,7 +59,7 @@ class Slots(Protocol):
 
 
 class KnownMove(NamedTuple):
-    """A move of the book: its score, the line it begins, the position's level, and how many lines are behind it."""
+    """A book move: its score, its line of play, the position's level, and the number of lines behind the move."""
 
     move: int
     score: MoverScore
@@ -69,10 +69,10 @@ class KnownMove(NamedTuple):
 
 
 class Session:
-    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` is for every thread.
+    """The state behind a dialogue. Used by one thread at a time; only ``interrupt`` may be used from any thread.
 
-    ``engine_ready`` tells whether there has been an engine yet. ``clocks`` are those that the other end of the
-    dialogue keeps, by whether they are Black's; a side without one is not held to any.
+    ``engine_ready``: an engine has been loaded at least once. ``clocks`` are the clocks that the other end keeps, by
+    whether they are Black's; a side without one has no limit.
     """
 
     def __init__(

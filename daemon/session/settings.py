@@ -1,4 +1,4 @@
-"""The values of the options, and reading them from an option file."""
+"""The values of the options, and the reader of Edax's option files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _UNSET = -1
 
 
 class SessionSettings:
-    """The current value of every option of `desdaemon.protocol.commands.options`; durations in ms, 0 meaning none.
+    """The current value of every option of `desdaemon.protocol.commands.options`. Durations in ms, 0 for none.
 
-    ``depth`` and ``selectivity`` (percent) of -1 leave the choice to the level. ``level_chosen`` tells whether
-    somebody asked for a level: one that nobody asked for does not hold back a search that has a clock.
+    ``depth`` and ``selectivity`` (percent) are -1 where the level decides. ``level_chosen``: the level was set
+    explicitly; the default level does not bound a search that has a clock.
     """
 
     def __init__(self) -> None:

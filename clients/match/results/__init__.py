@@ -1,1 +1,1 @@
-"""What matches come to: their journal, statistics, ratings and reports."""
+"""Results of matches: journal, statistics, ratings and reports."""

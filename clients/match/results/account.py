@@ -1,4 +1,4 @@
-"""What a match came to, as JSON for programs; docs/match.md describes it."""
+"""The JSON report of a match; docs/match.md describes its fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The journal of a match: a line of JSON for the terms, then one for each finished game.
+"""The journal of a match: a JSON line with the terms, then one for each finished game.
 
-A line is on the disk before the next game is counted, so that a match may be ended at any moment, by a power cut too,
-and goes on where it was. A last line that was cut off is a game that has not been played.
+A line is synced to the disk before the next game counts, so that a match can be interrupted at any moment, by a power
+failure too, and continues from there. An incomplete last line is a game that has not been played.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSION = 2
 
 
 class Journal:
-    """The finished games of a match by number, and the file that keeps them; without a path they are not kept."""
+    """The finished games of a match by number, and the file that keeps them; without a path they are in memory only."""
 
     def __init__(self, path: str, terms: dict[str, Any]) -> None:
         """Open or begin a journal. Raises `BadInput` for a file that is none, or of a match on other terms."""

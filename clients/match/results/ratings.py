@@ -1,7 +1,7 @@
-"""Ratings of more than two programs: the Elo numbers that make the results of all their games likeliest.
+"""Ratings of more than two programs: the maximum-likelihood Elo numbers for the results of all games.
 
-The model is that of `statistics.expected_score`, a draw half a win and half a loss; the errors are those of the sums
-over clusters of results (see `statistics`), so that repeated games do not make them smaller.
+The model is that of `statistics.expected_score`, a draw half a win and half a loss. The errors are those of sums over
+clusters of results (see `statistics`), so that repeated games do not reduce them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Pairing(NamedTuple):
 
 
 class Ratings(NamedTuple):
-    """Elo numbers whose mean is 0, and their errors with 95 % confidence.
+    """Elo numbers with mean 0 and their 95 % errors.
 
-    Where a program has won or lost everything against all others, or a group has, the likeliest numbers are infinite:
-    each pairing then counts one drawn game more, and ``bounded`` is true. Programs that no chain of games connects
-    have no ratings.
+    Where a program, or a group of programs, has won or lost everything against all others, the likelihood has no
+    maximum: each pairing then counts one drawn game more, and ``bounded`` is true. Programs that no chain of games
+    connects have no ratings.
     """
 
     elo: list[float]

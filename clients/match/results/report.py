@@ -15,9 +15,9 @@ from .scores import PairingScore, Standing, pairing_tallies, standings
 
 
 class MatchOutcome(NamedTuple):
-    """A match, reckoned: its accounts, and what follows from them where no program has failed (``failed`` is -1).
+    """The evaluated match: scores by pairing and by program, and Elo where no program has failed (``failed`` is -1).
 
-    ``tallies`` are those of the schedule's pairings, ``standings`` and ``names`` those of the programs.
+    ``tallies`` are in the order of the schedule's pairings, ``standings`` and ``names`` in that of the programs.
     """
 
     games: Mapping[int, Finished]

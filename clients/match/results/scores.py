@@ -1,4 +1,4 @@
-"""What the games of a match came to, in numbers: of two programs against each other, and of one against all."""
+"""Scores of a match: of one pairing of programs, and of one program against all others."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ class PairingScore(NamedTuple):
     """The games of one pairing, seen from its first program. Game n was begun by program n % 2 with Black.
 
     ``black`` and ``white`` are wins, draws and losses with that colour; ``discs`` is the mean score of the games that
-    were played out, empty squares to the winner; ``pairs`` are the complete pairs of games by their points, ``singles``
-    the points of games without a partner. ``different`` is the number of games that are no repetition of another, with
-    the same colours to the same end, mirrored or not; ``clusters`` are all results, those that repeat each
-    other together. The rest holds a value for each program: ms used, moves, the longest move in ms, and how many games
-    each lost by each of the faults.
+    were played out, empty squares to the winner; ``pairs`` counts the complete pairs of games by their points,
+    ``singles`` holds the points of games without a partner. ``different`` counts games that repeat no other (same
+    colours, same end, mirrored or not); ``clusters`` are all results, repetitions of each other together. The other
+    fields hold a value for each program: ms used, moves, the longest move in ms, and games lost by each kind of fault.
     """
 
     games: int

@@ -1,9 +1,10 @@
-"""What a match says about two players: Elo with its error, and the sequential test (SPRT) of two hypotheses.
+"""Statistics of two players' games: Elo with its error, and the sequential probability ratio test (SPRT).
 
 Games come in pairs, an opening played with both colours; what the opening gives one side it gives the other a game
-later. The spread is therefore that of the pairs' scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the
-generalised sequential ratio test of Van den Bergh, "The GSPRT approximation" (2017). Pairs that repeat each other, by
-their opening or by what became of it, are no independent evidence: they are clusters, whose sums are what varies.
+later. The variance is therefore that of the pairs' scores ("pentanomial": 0, 1/2, 1, 3/2 or 2 points), as in the
+generalised sequential probability ratio test of Van den Bergh, "The GSPRT approximation" (2017). Pairs that repeat each
+other, by their opening or by their last moves, are not independent: they form clusters, and the variance is that of the
+clusters' sums.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Counts = tuple[int, int, int, int, int]
 
 
 class Elo(NamedTuple):
-    """A difference of rating, from the first player's side, between ``low`` and ``high`` with 95 % confidence.
+    """A rating difference from the first player's side, between ``low`` and ``high`` with 95 % confidence.
 
     All three may be infinite. ``superiority`` is the probability that the first player is the stronger.
     """
@@ -40,7 +41,7 @@ class Elo(NamedTuple):
 
 
 class Sequential(NamedTuple):
-    """Where a sequential test stands: ``accepted`` is 0 or 1, the hypothesis it has decided for, or -1 for neither."""
+    """State of a sequential test: ``accepted`` is the hypothesis decided for, 0 or 1, or -1 while undecided."""
 
     ratio: float
     lower: float
@@ -61,10 +62,10 @@ def elo_of(score: float) -> float:
 
 
 class Sample(NamedTuple):
-    """Clusters of results in numbers.
+    """Summary of clustered results.
 
-    ``weight`` is that of all results, in pairs, ``mean`` their points a game, ``squares`` the sum over the clusters of
-    the square of their weighted deviations from the mean, ``clusters`` and ``results`` how many there are.
+    ``weight`` is that of all results in pairs, ``mean`` their points a game, ``squares`` the sum over the clusters of
+    the squared weighted deviations from the mean, ``clusters`` and ``results`` their numbers.
     """
 
     weight: float

@@ -1,4 +1,4 @@
-"""GTP over a session: the dialogue, and what it streams to programs that show a search."""
+"""The Go Text Protocol over a session: the dialogue, the analysis streams for Sabaki, the live graphics for GoGui."""
 
 from .dialect import SPOKEN, GtpDialect
 

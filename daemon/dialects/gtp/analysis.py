@@ -1,4 +1,4 @@
-"""``lz-analyze`` and its like: lines of information while a search runs, until the next line comes."""
+"""Output of ``lz-analyze``, ``kata-analyze`` and their ``genmove`` forms: lines of information while a search runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class AnalysisStream:
-    """Sends what is known of the moves, at most once an interval, and only what is new.
+    """Sends the known moves of a running search, at most once an interval and only if something has changed.
 
-    `progress` is called by the thread that searches; a thread of its own keeps the interval.
+    A context around the search. `progress` is called by the search's thread; a thread of its own keeps the interval.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class AnalysisStream:
 
 
 class _Wait:
-    """What a stop ends when nothing is left to search."""
+    """Takes the place of a search's control where nothing is left to search: a stop ends the wait for the next line."""
 
     def __init__(self) -> None:
         self._over = threading.Event()

@@ -1,7 +1,7 @@
 """The Go Text Protocol over a session.
 
-GUIs differ in what they say about passes: some never mention one, some play each of them, some ask for one even when
-the game is over. All of them are understood: a forced pass that was left out is put in as soon as the other side moves.
+GUIs differ in how they treat passes: some never mention one, some play each of them, some ask for one even when the
+game is over. All are understood: a forced pass that was left out is inserted as soon as the other side moves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _BEFORE_PLAY = ("boardsize", "set_game", "komi", "time_settings", "time_left", "
 
 
 class GtpListener(InputListener):
-    """GTP: ``quit``, GoGui's comment ``# interrupt``, and any line after a command that goes on until one comes."""
+    """Reader's part of GTP: a search is ended by ``quit``, by GoGui's comment ``# interrupt``, and, after
+    ``lz-analyze`` or ``kata-analyze``, by any line.
+    """
 
     strict = False
     scripted = False
@@ -63,7 +65,7 @@ class GtpListener(InputListener):
 
 
 class GtpDialect(LineDialect):
-    """A dialogue in GTP."""
+    """The dialogue's thread of GTP: carries out commands and writes their answers."""
 
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)

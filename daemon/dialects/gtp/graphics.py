@@ -1,4 +1,4 @@
-"""GoGui's live graphics: lines on standard error that are drawn on the board while the program thinks."""
+"""GoGui's live graphics: blocks of ``gogui-gfx`` lines on standard error, drawn while the program thinks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class LiveGraphics:
-    """Draws the searches of one dialogue while ``on``."""
+    """Draws the searches of one dialogue while ``on`` is true. Called by the dialogue's thread and by the search's
+    progress.
+    """
 
     def __init__(self, output: DialogueOutput) -> None:
         self.on = False
