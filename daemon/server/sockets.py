@@ -10,7 +10,6 @@ that asks now and then waits for no flood of others.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import socket
 import threading
@@ -65,9 +64,10 @@ class Sockets:
         texts: Texts,
         health: Health,
         chores: Callable[[], None],
+        poller: Poller | None = None,
     ) -> None:
         """``chores`` is called a few times a second."""
-        self.poller = Poller()
+        self.poller = poller or Poller()
         """Others may register sockets of their own before `run`."""
         self.peers = Peers(operations, texts, health, self._close)
         self._acceptors = acceptors
@@ -90,16 +90,17 @@ class Sockets:
         self._refusals_logged = -_REFUSALS_LOGGED_S
         self._paused: list[tuple[socket.socket, Callable[[int], None]]] = []
         self._inbox: deque[tuple[Peer | None, Outgoing]] = deque()
-        self._wake_in, self._wake_out = os.pipe()
-        os.set_blocking(self._wake_in, False)
-        os.set_blocking(self._wake_out, False)
+        # A pair of sockets, not a pipe: not every system can wait for a pipe together with sockets.
+        self._wake_in, self._wake_out = socket.socketpair()
+        self._wake_in.setblocking(False)
+        self._wake_out.setblocking(False)
         self._woken = False
         self._thread = 0
         self._stopping = False
         self._next_chores = 0.0
         self._next_look_at_keys = 0.0
         self._received = 0.0
-        self.poller.register(self._wake_in, READ, self._on_wake)
+        self.poller.register(self._wake_in.fileno(), READ, self._on_wake)
         for acceptor in acceptors:
             for listening, kind in acceptor.listening:
                 handler = partial(self._on_listening, acceptor, listening, kind)
@@ -124,8 +125,8 @@ class Sockets:
     def _wake(self) -> None:
         if not self._woken:
             self._woken = True
-            with contextlib.suppress(BlockingIOError, OSError):
-                os.write(self._wake_out, b"x")
+            with contextlib.suppress(OSError):
+                self._wake_out.send(b"x")
 
     # The loop
 
@@ -168,7 +169,7 @@ class Sockets:
 
     def _on_wake(self, mask: int) -> None:
         with contextlib.suppress(BlockingIOError):
-            os.read(self._wake_in, 4096)
+            self._wake_in.recv(4096)
         self._woken = False
         self._send_inbox()
 

@@ -1,15 +1,135 @@
-"""Which sockets are ready, by epoll, which also tells of a peer that has left while nothing is read from it."""
+"""Readiness of sockets: epoll where the system has it, else the best of `selectors` (kqueue, poll, select).
+
+The loop of `desdaemon.server.sockets` is the user, and `desdaemon.server.scrape` on the same thread.
+"""
 
 from __future__ import annotations
 
 import select
+import selectors
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 READ, WRITE, LEFT = 1, 2, 4
-"""What a socket may be ready for; `LEFT` is that its peer has closed or reset the connection."""
+"""What a socket may be ready for; `LEFT` is that its peer has closed or reset the connection.
 
-Handler = Callable[[int], None]
+With epoll `LEFT` comes as soon as the peer has left, also while nothing is to be read or written. Elsewhere it never
+comes: the end is found by reading or writing.
+"""
+
+ReadyHandler = Callable[[int], None]
+
+
+class Readiness(Protocol):
+    """The system's call behind a `Poller`. Masks are those above; descriptors are known from `register` on."""
+
+    def register(self, descriptor: int, mask: int) -> None:
+        """Begin to watch a descriptor."""
+
+    def modify(self, descriptor: int, mask: int) -> None:
+        """Watch it for something else."""
+
+    def unregister(self, descriptor: int) -> None:
+        """Watch it no more."""
+
+    def wait(self, seconds: float) -> list[tuple[int, int]]:
+        """The descriptors that are ready within so many seconds, each with its mask."""
+
+    def close(self) -> None:
+        """Give the descriptors of the call itself back."""
+
+
+class EpollReadiness:
+    """Linux. A mask of 0 watches for `LEFT` alone."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+
+    def register(self, descriptor: int, mask: int) -> None:
+        """See `Readiness`."""
+        self._epoll.register(descriptor, self._events(mask))
+
+    def modify(self, descriptor: int, mask: int) -> None:
+        """See `Readiness`."""
+        self._epoll.modify(descriptor, self._events(mask))
+
+    def unregister(self, descriptor: int) -> None:
+        """See `Readiness`."""
+        self._epoll.unregister(descriptor)
+
+    def wait(self, seconds: float) -> list[tuple[int, int]]:
+        """See `Readiness`."""
+        return [(descriptor, self._mask(events)) for descriptor, events in self._epoll.poll(seconds)]
+
+    def close(self) -> None:
+        """See `Readiness`."""
+        self._epoll.close()
+
+    @staticmethod
+    def _events(mask: int) -> int:
+        reading = select.EPOLLIN if mask & READ else 0
+        writing = select.EPOLLOUT if mask & WRITE else 0
+        return reading | writing | select.EPOLLRDHUP
+
+    @staticmethod
+    def _mask(events: int) -> int:
+        gone = events & (select.EPOLLHUP | select.EPOLLERR | select.EPOLLRDHUP)
+        reading = READ if events & select.EPOLLIN else 0
+        writing = WRITE if events & select.EPOLLOUT else 0
+        return reading | writing | (LEFT if gone else 0)
+
+
+class SelectorReadiness:
+    """Everywhere. Without `LEFT`; a descriptor with a mask of 0 is not watched."""
+
+    def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
+        """``selector`` None: the best that the system has."""
+        self._selector = selector or selectors.DefaultSelector()
+        self._masks: dict[int, int] = {}
+
+    def register(self, descriptor: int, mask: int) -> None:
+        """See `Readiness`."""
+        self._masks[descriptor] = mask
+        if mask:
+            self._selector.register(descriptor, self._events(mask))
+
+    def modify(self, descriptor: int, mask: int) -> None:
+        """See `Readiness`."""
+        before = self._masks[descriptor]
+        if mask and before:
+            self._masks[descriptor] = mask
+            self._selector.modify(descriptor, self._events(mask))
+        else:
+            self.unregister(descriptor)
+            self.register(descriptor, mask)
+
+    def unregister(self, descriptor: int) -> None:
+        """See `Readiness`."""
+        if self._masks.pop(descriptor):
+            self._selector.unregister(descriptor)
+
+    def wait(self, seconds: float) -> list[tuple[int, int]]:
+        """See `Readiness`."""
+        if not self._selector.get_map():
+            # Windows refuses to wait for nothing.
+            time.sleep(seconds)
+            return []
+        return [
+            (
+                key.fd,
+                (READ if events & selectors.EVENT_READ else 0) | (WRITE if events & selectors.EVENT_WRITE else 0),
+            )
+            for key, events in self._selector.select(seconds)
+        ]
+
+    def close(self) -> None:
+        """See `Readiness`."""
+        self._selector.close()
+
+    @staticmethod
+    def _events(mask: int) -> int:
+        return (selectors.EVENT_READ if mask & READ else 0) | (selectors.EVENT_WRITE if mask & WRITE else 0)
 
 
 class Poller:
@@ -18,49 +138,39 @@ class Poller:
     For one thread. A function may change the poller; one that was unregistered meanwhile is not called any more.
     """
 
-    def __init__(self) -> None:
-        self._epoll = select.epoll()
-        self._handlers: dict[int, Handler] = {}
+    def __init__(self, readiness: Readiness | None = None) -> None:
+        """``readiness`` None: the best that the system has."""
+        if readiness is None:
+            readiness = EpollReadiness() if hasattr(select, "epoll") else SelectorReadiness()
+        self._readiness = readiness
+        self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
-        """When the last wait was over."""
+        """When the last wait was over, by `time.monotonic`."""
 
-    def register(self, descriptor: int, mask: int, handler: Handler) -> None:
-        """Begin to watch a descriptor; with a mask of 0 for the end of the connection only."""
-        self._epoll.register(descriptor, _events(mask))
+    def register(self, descriptor: int, mask: int, handler: ReadyHandler) -> None:
+        """Begin to watch a descriptor; with a mask of 0 for the end of the connection only, where that can be."""
+        self._readiness.register(descriptor, mask)
         self._handlers[descriptor] = handler
 
     def modify(self, descriptor: int, mask: int) -> None:
         """Watch it for something else."""
-        self._epoll.modify(descriptor, _events(mask))
+        self._readiness.modify(descriptor, mask)
 
     def unregister(self, descriptor: int) -> None:
         """Watch it no more."""
         del self._handlers[descriptor]
-        self._epoll.unregister(descriptor)
+        self._readiness.unregister(descriptor)
 
     def poll(self, seconds: float) -> None:
         """Wait for at most so long and call the functions of those that are ready."""
         handlers = self._handlers
-        found = self._epoll.poll(seconds)
+        found = self._readiness.wait(seconds)
         self.woke = time.monotonic()
-        ready = [(descriptor, handlers[descriptor], events) for descriptor, events in found if descriptor in handlers]
-        for descriptor, handler, events in ready:
+        ready = [(descriptor, handlers[descriptor], mask) for descriptor, mask in found if descriptor in handlers]
+        for descriptor, handler, mask in ready:
             if handlers.get(descriptor) is handler:
-                handler(_mask(events))
+                handler(mask)
 
     def close(self) -> None:
         """Give the descriptors of the poller itself back."""
-        self._epoll.close()
-
-
-def _events(mask: int) -> int:
-    reading = select.EPOLLIN if mask & READ else 0
-    writing = select.EPOLLOUT if mask & WRITE else 0
-    return reading | writing | select.EPOLLRDHUP
-
-
-def _mask(events: int) -> int:
-    gone = events & (select.EPOLLHUP | select.EPOLLERR | select.EPOLLRDHUP)
-    reading = READ if events & select.EPOLLIN else 0
-    writing = WRITE if events & select.EPOLLOUT else 0
-    return reading | writing | (LEFT if gone else 0)
+        self._readiness.close()
