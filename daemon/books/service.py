@@ -488,7 +488,7 @@ class Books:
         from desdaemon.book.growth.engine_evaluator import Searches
         from desdaemon.engine.search import Control
         from desdaemon.search.accounts import account_of
-        from desdaemon.search.scheduler import Item, Purpose
+        from desdaemon.search.scheduler import Purpose, SearchTask
         from desdaemon.search.workers import step_back
 
         assert isinstance(searches, Searches)
@@ -499,7 +499,9 @@ class Books:
             step_back()
             controls = [Control()]
             # Every search is made with a clean table, so that an interrupted one begins anew.
-            item = Item(Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True)
+            item = SearchTask(
+                Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True
+            )
             while not job.cancelled:
                 control = controls[-1] = Control()
                 try:

@@ -23,11 +23,11 @@ from .lookup import Looks
 from .service import Books, Caller, NoBook
 
 if TYPE_CHECKING:
-    from desdaemon.operations.registry import Data, Request
+    from desdaemon.operations.registry import Data, PendingRequest
     from desdaemon.protocol.othello.notation import Position
     from desdaemon.protocol.wire.messages import Operation
-    from desdaemon.server.metrics import Health
-    from desdaemon.server.text_sessions import Texts
+    from desdaemon.server.metrics import ServerMetrics
+    from desdaemon.server.text_sessions import TextSessions
 
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)
 
@@ -50,7 +50,13 @@ class BookOperations:
     """See the module."""
 
     def __init__(
-        self, books: Books, jobs: Jobs, settings: SessionSettings, texts: Texts, health: Health, hidden: Hidden
+        self,
+        books: Books,
+        jobs: Jobs,
+        settings: SessionSettings,
+        texts: TextSessions,
+        health: ServerMetrics,
+        hidden: Hidden,
     ) -> None:
         """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
         self.books = books
@@ -96,7 +102,7 @@ class BookOperations:
             return self.jobs.active > 0 or bool(opened.store.failure)
         return bool(getattr(opened.book.recorder, "changes", 0))
 
-    def get(self, request: Request, admit: Callable[[], None]) -> None:
+    def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """`book.get`; ``admit`` is called where it takes its time."""
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
@@ -110,7 +116,7 @@ class BookOperations:
         admit()
         self._looks.later(position.player, position.opponent, request.final, children=children)
 
-    def _get_many(self, request: Request, admit: Callable[[], None], *, children: bool) -> None:
+    def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
         """The answers in the order of the positions: here as long as it takes no time, the rest beside the loop."""
         values = request.values
         if "board" in values or "moves" in values:
@@ -133,7 +139,7 @@ class BookOperations:
             found.append(data)
         request.final(PreparedList({"results": found}))
 
-    def _get_rest(self, request: Request, items: list[Data], found: list[Prepared], *, children: bool) -> None:
+    def _get_rest(self, request: PendingRequest, items: list[Data], found: list[Prepared], *, children: bool) -> None:
         try:
             for number in range(len(found), len(items)):
                 if request.over:
@@ -160,7 +166,7 @@ class BookOperations:
         except RequestError as error:
             raise RequestError(error.code, f"positions {number}: {error.message}", "positions") from None
 
-    def aside(self, request: Request, work: Callable[[], Data]) -> None:
+    def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
         """Answer with what ``work`` gives, beside the loop of the sockets."""
 
         def failed() -> None:
@@ -171,7 +177,7 @@ class BookOperations:
 
         self._looks.defer(answer, failed)
 
-    def command(self, request: Request, operation: Operation) -> None:
+    def command(self, request: PendingRequest, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
         if self.books.opening or operation.name in _OF_A_MOMENT:
             self._looks.defer(
@@ -181,7 +187,7 @@ class BookOperations:
         else:
             self._command(request, operation)
 
-    def _command_later(self, request: Request, operation: Operation) -> None:
+    def _command_later(self, request: PendingRequest, operation: Operation) -> None:
         try:
             if not request.over:
                 self._command(request, operation)
@@ -190,7 +196,7 @@ class BookOperations:
         except BadInput as error:
             request.fail(RequestError("bad_request", str(error)))
 
-    def _command(self, request: Request, operation: Operation) -> None:
+    def _command(self, request: PendingRequest, operation: Operation) -> None:
         line = read_line(request.values)
         command = find_book_command(operation.name.removeprefix("book."))
         assert command is not None
@@ -210,13 +216,13 @@ class BookOperations:
         request.cancel = job.cancel
         job.watch(lambda job: self._tell(request, job))
 
-    def _tell(self, request: Request, job: Job) -> None:
+    def _tell(self, request: PendingRequest, job: Job) -> None:
         if job.over:
             self._end(request, job)
             return
         request.partial(progress_data(job))
 
-    def _end(self, request: Request, job: Job) -> None:
+    def _end(self, request: PendingRequest, job: Job) -> None:
         if job.state == FAILED:
             error = _explained(job.failure, elsewhere=self.books.holder > 0)
             if request.client.remote:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
-from desdaemon.operations.registry import Client, Data, ServerLimits, refusal
+from desdaemon.operations.registry import ClientRecord, Data, ServerLimits, refusal
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 from desdaemon.protocol.wire.messages import ADMIN, RequestError
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
-from desdaemon.server.composition import Services, furnish
+from desdaemon.server.composition import Services, build_services
 from desdaemon.session.interrupt import UNBOUNDED_GRACE_S
 
 from .dialogue import InputLine, LineSource
@@ -57,7 +57,7 @@ class JsonLinesDialect:
         self._session = session
         self._output = output
         self._lock = threading.Lock()
-        self._client = Client("stdio", ADMIN, remote=False)
+        self._client = ClientRecord("stdio", ADMIN, remote=False)
         self._ending = False
         self._lost: OSError | None = None
         """Why nobody can be told anything any more."""
@@ -85,7 +85,7 @@ class JsonLinesDialect:
         scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks)
         books = self._session.books or Books(Jobs())
         books.scheduler = scheduler
-        return furnish(
+        return build_services(
             settings,
             loader.build_engine,
             scheduler=scheduler,

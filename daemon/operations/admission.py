@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.wire.messages import RequestError
 
 if TYPE_CHECKING:
-    from .registry import Client, ServerLimits
+    from .registry import ClientRecord, ServerLimits
 
 SMALL = 4
 """Positions of a request that a client with nothing in flight may always make."""
@@ -29,7 +29,7 @@ class Admission:
         self._clients: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def enter(self, client: Client, positions: int) -> None:
+    def enter(self, client: ClientRecord, positions: int) -> None:
         """Count a request in; raises `RequestError` where there is no room for it."""
         limits, key, number = self._limits, client.account, client.number
         with self._lock:

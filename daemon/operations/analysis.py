@@ -15,11 +15,11 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.scheduler import Purpose, Scheduler
 from desdaemon.search.short_questions import QuestionTurns, TurnOwner
-from desdaemon.search.workers import Workers
-from desdaemon.server.metrics import Health
+from desdaemon.search.workers import SearchThreads
+from desdaemon.server.metrics import ServerMetrics
 from desdaemon.session.clock import is_bounded
 
-from .analysis_cache import Cache
+from .analysis_cache import AnalysisCache
 from .answers import answer, line_data
 from .book_answers import NOTHING, BookAnswer, book_answer
 from .questions import Question, read_questions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from desdaemon.books.service import Books
     from desdaemon.engine.short_searches import LineFollower
 
-    from .registry import Data, Request
+    from .registry import Data, PendingRequest
 
 
 SHORTEST_PARTIAL_MS = 10
@@ -39,7 +39,7 @@ _PULSE_S = 0.02
 _FEW_PLIES = 4
 
 
-class Receiver(Protocol):
+class AnalysisReceiver(Protocol):
     """Who gets the replies of an analysis: a request, or an item of a batch. Called from any thread."""
 
     def partial(self, data: Data) -> bool:
@@ -52,16 +52,16 @@ class Receiver(Protocol):
         """Why there is none."""
 
 
-class Analyses:
+class AnalysisService:
     """Takes the requests, and knows those that want partials. Every method may be called from any thread."""
 
     def __init__(
         self,
         scheduler: Scheduler,
-        workers: Workers,
+        workers: SearchThreads,
         books: Books,
-        cache: Cache,
-        health: Health,
+        cache: AnalysisCache,
+        health: ServerMetrics,
         level: int,
         *,
         share_turns: bool,
@@ -81,11 +81,11 @@ class Analyses:
         self._follower: LineFollower | None = None
         self._asking_thread = 0
         """The one that calls `ask`."""
-        self._with_partials: set[Analysis] = set()
+        self._with_partials: set[QuestionSet] = set()
         self._pulsing = False
         self._lock = threading.Lock()
 
-    def ask(self, request: Request, admit: Callable[[], None]) -> None:
+    def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """Begin to answer, once ``admit`` has let it. Raises `RequestError`."""
         self._asking_thread = threading.get_ident()
         plies = len(request.values.get("plies") or ())
@@ -95,7 +95,7 @@ class Analyses:
         admit()
         self._preparer.submit(self._prepare, request)
 
-    def _prepare(self, request: Request) -> None:
+    def _prepare(self, request: PendingRequest) -> None:
         """Begin to answer what takes some milliseconds alone to be understood."""
         try:
             if not request.over:
@@ -107,13 +107,13 @@ class Analyses:
             self.health.mistake("analyze")
             request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
 
-    def _begin(self, request: Request, admit: Callable[[], None]) -> None:
+    def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         values = request.values
         questions = read_questions(values, self.level, self._line_follower())
         admit()
         client = request.client
         owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
-        analysis = Analysis(self, request, values, questions, owner)
+        analysis = QuestionSet(self, request, values, questions, owner)
         request.found = analysis.found
         request.cancel = analysis.cancel
         if request.over:
@@ -138,7 +138,7 @@ class Analyses:
 
     # Partials
 
-    def _begin_partials(self, analysis: Analysis) -> None:
+    def _begin_partials(self, analysis: QuestionSet) -> None:
         with self._lock:
             self._with_partials.add(analysis)
             if self._pulsing:
@@ -157,7 +157,7 @@ class Analyses:
             for analysis in analyses:
                 analysis.progressed()
 
-    def ended(self, analysis: Analysis) -> None:
+    def ended(self, analysis: QuestionSet) -> None:
         """It needs no partials any more."""
         with self._lock:
             self._with_partials.discard(analysis)
@@ -193,11 +193,16 @@ class Analyses:
         return answer(question, [line_data(line) for line in kept], 0, 0.0, cached=True)
 
 
-class Analysis:
+class QuestionSet:
     """The questions of one request, each answered once."""
 
     def __init__(
-        self, analyses: Analyses, receiver: Receiver, values: Data, questions: list[Question], owner: TurnOwner
+        self,
+        analyses: AnalysisService,
+        receiver: AnalysisReceiver,
+        values: Data,
+        questions: list[Question],
+        owner: TurnOwner,
     ) -> None:
         """``values`` are the checked arguments of the request, ``owner`` is whose turns its searches take."""
         self.cancelled = False

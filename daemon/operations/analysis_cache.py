@@ -33,7 +33,7 @@ _BLOCK = 1000
 """Entries that are written at a time."""
 
 
-class Cache:
+class AnalysisCache:
     """Lines of searches by canonical position. Every method may be called from any thread."""
 
     def __init__(self, largest: int, origin: str = "") -> None:

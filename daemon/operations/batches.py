@@ -24,15 +24,15 @@ from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.scheduler import Purpose
 from desdaemon.search.short_questions import TurnOwner
 
-from .analysis import Analyses, Analysis
+from .analysis import AnalysisService, QuestionSet
 from .batch_files import SUFFIX, BatchFile
 from .batch_items import check_arguments, checked_items, file_items
 from .questions import read_questions
 
 if TYPE_CHECKING:
-    from desdaemon.server.metrics import Health
+    from desdaemon.server.metrics import ServerMetrics
 
-    from .registry import Client, Data, Request, ServerLimits
+    from .registry import ClientRecord, Data, PendingRequest, ServerLimits
 
 SYNC_S = 0.3
 """Results go to the disk together, this often."""
@@ -62,7 +62,7 @@ class _Batch:
         self.job = job
         self.next = 0
         """The first item that may still have to be searched."""
-        self.in_flight: dict[int, Analysis] = {}
+        self.in_flight: dict[int, QuestionSet] = {}
         self.found: list[Data] = []
         """Results that are not on the disk yet."""
         self.ending = ""
@@ -80,7 +80,7 @@ class _Batch:
         return self.file.size + _result_bytes(self.file.args) * (self.file.items - self.file.results)
 
 
-class _Item:
+class _BatchItem:
     """Receives the answer to an item (`operations_analysis.Receiver`)."""
 
     def __init__(self, tell: Callable[[Data], None]) -> None:
@@ -105,8 +105,8 @@ class Batches:
         self,
         folder: str,
         jobs: Jobs,
-        analyses: Analyses,
-        health: Health,
+        analyses: AnalysisService,
+        health: ServerMetrics,
         limits: ServerLimits,
         confine: Callable[[str], Path],
     ) -> None:
@@ -142,7 +142,7 @@ class Batches:
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)
 
-    def submit(self, request: Request) -> None:
+    def submit(self, request: PendingRequest) -> None:
         """`analyze.batch`. Raises `RequestError`."""
         with self._starting:
             if self._submitted >= _MOST_SUBMITTED:
@@ -150,11 +150,11 @@ class Batches:
             self._submitted += 1
         self._answer(request, self._create, submits=True)
 
-    def results(self, request: Request) -> None:
+    def results(self, request: PendingRequest) -> None:
         """`batch.results`."""
         self._answer(request, self._results)
 
-    def forget(self, request: Request) -> None:
+    def forget(self, request: PendingRequest) -> None:
         """`batch.forget`."""
         self._answer(request, self._forget)
 
@@ -174,7 +174,9 @@ class Batches:
                 self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
                 self._thread.start()
 
-    def _answer(self, request: Request, work: Callable[[Request], Data], *, submits: bool = False) -> None:
+    def _answer(
+        self, request: PendingRequest, work: Callable[[PendingRequest], Data], *, submits: bool = False
+    ) -> None:
         def answer() -> None:
             try:
                 if not request.over:
@@ -262,7 +264,7 @@ class Batches:
 
     # What is asked for
 
-    def _create(self, request: Request) -> Data:
+    def _create(self, request: PendingRequest) -> Data:
         client, values = request.client, dict(request.values)
         items, name = values.pop("items", None), values.pop("file", None)
         if (items is None) == (name is None):
@@ -278,7 +280,7 @@ class Batches:
         batch = self._add(BatchFile.create(self._folder, number, client.account, created, values, found))
         return {"job": batch.job.id, "items": batch.file.items}
 
-    def _of_file(self, client: Client, name: str) -> list[Data]:
+    def _of_file(self, client: ClientRecord, name: str) -> list[Data]:
         if client.remote and not messages.allows(client.role, messages.ADMIN):
             raise RequestError("forbidden", f"to name a file takes the role admin, not {client.role}", "file")
         try:
@@ -286,7 +288,7 @@ class Batches:
         except BadInput as error:
             raise RequestError("forbidden", str(error), "file") from None
 
-    def _check_room(self, client: Client, items: list[Data], values: Data) -> None:
+    def _check_room(self, client: ClientRecord, items: list[Data], values: Data) -> None:
         mine = [batch for batch in self._batches.values() if batch.file.owner == client.account]
         if len(mine) >= self._limits.batches:
             raise RequestError("busy", f"{len(mine)} batches of {client.account} are kept: forget one of them")
@@ -299,7 +301,7 @@ class Batches:
                 f"expected at most {self._limits.batch_bytes} in all; forget one of them, or ask for less",
             )
 
-    def _batch_of(self, request: Request) -> _Batch:
+    def _batch_of(self, request: PendingRequest) -> _Batch:
         number, client = request.values["job"], request.client
         batch = self._batches.get(number)
         if batch is None:
@@ -308,7 +310,7 @@ class Batches:
             raise RequestError("forbidden", f"batch {number} is another client's: it takes the role editor", "job")
         return batch
 
-    def _results(self, request: Request) -> Data:
+    def _results(self, request: PendingRequest) -> Data:
         batch = self._batch_of(request)
         file = batch.file
         first = min(request.values.get("after", 0), file.results)
@@ -329,7 +331,7 @@ class Batches:
             "answered": file.results,
         }
 
-    def _forget(self, request: Request) -> Data:
+    def _forget(self, request: PendingRequest) -> Data:
         batch = self._batch_of(request)
         for analysis in batch.in_flight.values():
             analysis.cancel()
@@ -379,7 +381,7 @@ class Batches:
         def tell(answer: Data) -> None:
             self._put(lambda: self._found(batch, number, {"item": number, "id": item.get("id", number), **answer}))
 
-        receiver = _Item(tell)
+        receiver = _BatchItem(tell)
         try:
             item = batch.file.item(number)
             values = dict(batch.file.args)
@@ -392,7 +394,7 @@ class Batches:
             receiver.fail(RequestError("internal", str(error)))
             questions = []
         owner = TurnOwner(Purpose.BATCH, batch.file.owner, 0)
-        analysis = Analysis(self._analyses, receiver, batch.file.args, questions, owner)
+        analysis = QuestionSet(self._analyses, receiver, batch.file.args, questions, owner)
         batch.in_flight[number] = analysis
         if questions:
             analysis.begin()

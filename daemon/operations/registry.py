@@ -22,15 +22,15 @@ from desdaemon.protocol.wire import constants, messages
 from desdaemon.protocol.wire.messages import Operation, RequestError
 from desdaemon.protocol.wire.positions import read_last
 from desdaemon.search.accounts import account_of
-from desdaemon.server.metrics import Health
+from desdaemon.server.metrics import ServerMetrics
 
 from .admission import Admission
 
 if TYPE_CHECKING:
     from desdaemon.books.wire import BookOperations
-    from desdaemon.server.text_sessions import Texts
+    from desdaemon.server.text_sessions import TextSessions
 
-    from .analysis import Analyses
+    from .analysis import AnalysisService
     from .batches import Batches
 
 _ENDINGS = {"cancelled": "the request was cancelled", "shutting_down": "the daemon is about to end"}
@@ -59,7 +59,7 @@ class ServerLimits(NamedTuple):
     batch_bytes: int = 256 << 20
 
 
-class Client:
+class ClientRecord:
     """One who asks. ``name`` is for logs and lists; a ``remote`` one's files are confined to the data folder."""
 
     def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
@@ -68,11 +68,11 @@ class Client:
         self.remote = remote
         self.number = next(_NUMBERS)
         """Of all clients there have ever been."""
-        self.requests: dict[str | int, Request] = {}
-        self.parting: set[Request] = set()
+        self.requests: dict[str | int, PendingRequest] = {}
+        self.parting: set[PendingRequest] = set()
         """No longer in flight, but their last reply has not been handed over yet."""
         self.texts: Any = None
-        """What `remote.Texts` keeps for it."""
+        """What `remote.TextSessions` keeps for it."""
 
     @property
     def account(self) -> str:
@@ -80,7 +80,7 @@ class Client:
         return account_of(self.name)
 
 
-class Request:
+class PendingRequest:
     """A request in flight. ``partial``, ``final`` and ``fail`` may be called from any thread."""
 
     __slots__ = (
@@ -100,7 +100,7 @@ class Request:
         "warnings",
     )
 
-    def __init__(self, client: Client, identity: str | int, reply: Reply) -> None:
+    def __init__(self, client: ClientRecord, identity: str | int, reply: Reply) -> None:
         self.client = client
         self.id = identity
         self.values: Data = {}
@@ -173,11 +173,11 @@ class Operations:
 
     def __init__(
         self,
-        health: Health,
+        health: ServerMetrics,
         limits: ServerLimits,
-        analyses: Analyses,
+        analyses: AnalysisService,
         books: BookOperations,
-        texts: Texts,
+        texts: TextSessions,
         batches: Batches,
         shut_down: Callable[[], None],
     ) -> None:
@@ -192,7 +192,7 @@ class Operations:
         self._admission = Admission(limits)
         self._accounts = analyses.scheduler.accounts
         self._shut_down = shut_down
-        self._handlers: dict[str, Callable[[Request], None]] = {
+        self._handlers: dict[str, Callable[[PendingRequest], None]] = {
             "ping": self._ping,
             "hello": self._hello,
             "metrics": self._metrics,
@@ -210,7 +210,7 @@ class Operations:
             "shutdown": self._shutdown,
         }
 
-    def handle(self, client: Client, message: Data, reply: Reply) -> None:
+    def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
         """Take a request; its replies may begin before this returns."""
         identity = messages.readable_id(message)
         try:
@@ -223,7 +223,7 @@ class Operations:
             reply(refusal(identity, error))
             return
         self._accounts.asked(client.account)
-        request = Request(client, identity, reply)
+        request = PendingRequest(client, identity, reply)
         request.warnings = messages.unknown_keys(message)
         try:
             self._carry_out(request, operation, args)
@@ -236,7 +236,7 @@ class Operations:
             self._fail(request, RequestError("internal", "a mistake in the daemon; its log has more"))
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
-    def handle_text(self, client: Client, number: int, line: str, reply: Callable[[str], None]) -> None:
+    def handle_text(self, client: ClientRecord, number: int, line: str, reply: Callable[[str], None]) -> None:
         """Take a bare line of the text protocol, whose one reply is all that it prints.
 
         ``number`` counts the client's lines; it keeps them apart from requests, whose ids are not negative.
@@ -247,7 +247,7 @@ class Operations:
             reply(f"WARNING: {error['message']}\n" if error else message["data"]["all"])
 
         self._accounts.asked(client.account)
-        request = Request(client, -1 - number, answer)
+        request = PendingRequest(client, -1 - number, answer)
         try:
             request.values = {"line": line}
             self._text(request)
@@ -255,7 +255,7 @@ class Operations:
             self._fail(request, error)
         self.health.handled("line", time.perf_counter() - request.arrived)
 
-    def _carry_out(self, request: Request, operation: Operation, args: Data) -> None:
+    def _carry_out(self, request: PendingRequest, operation: Operation, args: Data) -> None:
         client = request.client
         if not messages.allows(client.role, operation.role):
             raise RequestError(
@@ -274,11 +274,11 @@ class Operations:
             self.admit(request)
             self.books.command(request, operation)
 
-    def _fail(self, request: Request, error: RequestError) -> None:
+    def _fail(self, request: PendingRequest, error: RequestError) -> None:
         self.health.refused(error.code)
         request.fail(error)
 
-    def admit(self, request: Request, positions: int = 1) -> None:
+    def admit(self, request: PendingRequest, positions: int = 1) -> None:
         """Let a request about so many positions take its time; raises `RequestError` where there is no room for it."""
         if self.closing:
             raise RequestError("shutting_down", _ENDINGS["shutting_down"])
@@ -295,7 +295,7 @@ class Operations:
         if self.books.waiting >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
-    def drop(self, client: Client) -> None:
+    def drop(self, client: ClientRecord) -> None:
         """End all that a client has in flight, because it has gone; book jobs go on."""
         for request in list(client.requests.values()):
             if request.outlives:
@@ -303,7 +303,7 @@ class Operations:
             request.found = None
             self.end(request)
 
-    def end(self, request: Request, *, code: str = "cancelled", keep: bool = False) -> bool:
+    def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
         """Cancel a request; False when it is over already.
 
         What was found goes with the error, or, where it is to be kept, is the final.
@@ -319,16 +319,16 @@ class Operations:
             request.cancel()
         return stopped
 
-    def shut(self, request: Request) -> bool:
+    def shut(self, request: PendingRequest) -> bool:
         """End a request because the daemon ends; False when it is over already."""
         return self.end(request, code="shutting_down")
 
     # The operations
 
-    def _ping(self, request: Request) -> None:
+    def _ping(self, request: PendingRequest) -> None:
         request.final({})
 
-    def _hello(self, request: Request) -> None:
+    def _hello(self, request: PendingRequest) -> None:
         role = request.client.role
         limits: Data = {
             "body": constants.LARGEST_BODY,
@@ -356,14 +356,14 @@ class Operations:
             return False
         return messages.allows(role, operation.role)
 
-    def _metrics(self, request: Request) -> None:
+    def _metrics(self, request: PendingRequest) -> None:
         request.final({"text": self.metrics()})
 
     def metrics(self) -> str:
         """Counters and latencies as OpenMetrics text."""
         return self.health.open_metrics(self.analyses.scheduler, self.status())
 
-    def _status(self, request: Request) -> None:
+    def _status(self, request: PendingRequest) -> None:
         data = self.status()
         if messages.allows(request.client.role, messages.ADMIN):
             data["accounts"] = [
@@ -404,17 +404,17 @@ class Operations:
             data["batches"] = {"kept": self.batches.kept, "unfinished": self.batches.unfinished}
         return data
 
-    def _text(self, request: Request) -> None:
+    def _text(self, request: PendingRequest) -> None:
         if request.values["line"].lstrip().lower().startswith("book"):
             self._check_jobs()
         self.admit(request)
         self.texts.request(request)
 
-    def _analyze(self, request: Request) -> None:
+    def _analyze(self, request: PendingRequest) -> None:
         positions = max(1, len(request.values.get("plies") or ()))
         self.analyses.ask(request, lambda: self.admit(request, positions))
 
-    def _legal(self, request: Request) -> None:
+    def _legal(self, request: PendingRequest) -> None:
         position = read_last(request.values)
         moves = [move_text(move).lower() for move in squares(position.moves)]
         if not moves and position.must_pass:
@@ -428,31 +428,31 @@ class Operations:
             }
         )
 
-    def _book_get(self, request: Request) -> None:
+    def _book_get(self, request: PendingRequest) -> None:
         if self.closing:
             # The book may be gone already, and nobody should hear that it does not know a position.
             raise RequestError("shutting_down", _ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
 
-    def _analyze_batch(self, request: Request) -> None:
+    def _analyze_batch(self, request: PendingRequest) -> None:
         self.admit(request)
         self.batches.submit(request)
 
-    def _batch_results(self, request: Request) -> None:
+    def _batch_results(self, request: PendingRequest) -> None:
         self.admit(request)
         self.batches.results(request)
 
-    def _batch_forget(self, request: Request) -> None:
+    def _batch_forget(self, request: PendingRequest) -> None:
         self.admit(request)
         self.batches.forget(request)
 
-    def _cache_clear(self, request: Request) -> None:
+    def _cache_clear(self, request: PendingRequest) -> None:
         self.books.aside(request, lambda: {"forgotten": self.analyses.cache.clear()})
 
-    def _jobs(self, request: Request) -> None:
+    def _jobs(self, request: PendingRequest) -> None:
         request.final({"jobs": [_job_data(job) for job in self.books.jobs.listed()]})
 
-    def _cancel(self, request: Request) -> None:
+    def _cancel(self, request: PendingRequest) -> None:
         target, number, everything = (request.values.get(name) for name in ("target", "job", "all"))
         if (target is not None) + (number is not None) + bool(everything) != 1:
             raise RequestError("bad_request", "expected either target, job or all", "target")
@@ -473,7 +473,7 @@ class Operations:
             raise RequestError("not_found", f"there is no job {number}", "job")
         request.final({"cancelled": self.books.jobs.cancel(number)})
 
-    def _shutdown(self, request: Request) -> None:
+    def _shutdown(self, request: PendingRequest) -> None:
         request.final({})
         self._shut_down()
 

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.engine_leases import what_is_left
-from desdaemon.search.scheduler import Item, Scheduler
+from desdaemon.search.scheduler import Scheduler, SearchTask
 from desdaemon.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
-from desdaemon.search.workers import Work, Workers
+from desdaemon.search.workers import SearchThreads, SearchWork
 
 from .answers import answer, line_data, move_name
 
 if TYPE_CHECKING:
     from desdaemon.engine.result import Line, Result
     from desdaemon.search.loader import EngineFailure, LoadedEngine
-    from desdaemon.server.metrics import Health
+    from desdaemon.server.metrics import ServerMetrics
     from desdaemon.session.interrupt import Stoppable
 
-    from .analysis_cache import Cache
+    from .analysis_cache import AnalysisCache
     from .book_answers import BookAnswer
     from .questions import Question
     from .registry import Data
@@ -60,9 +60,9 @@ class SearchServices(NamedTuple):
     """What searches need of the daemon; ``turns`` is None where engines cannot take many short searches at once."""
 
     scheduler: Scheduler
-    workers: Workers
-    cache: Cache
-    health: Health
+    workers: SearchThreads
+    cache: AnalysisCache
+    health: ServerMetrics
     turns: QuestionTurns | None
 
 
@@ -105,7 +105,9 @@ class ResumableSearch:
         self._preliminary = book.moves
         """What stands in as long as nothing is searched."""
         self._settled = book.moves if book.sufficient else []
-        self._item = Item(owner.purpose, owner.key, owner.client, self._start, self._stop, priority=owner.priority)
+        self._item = SearchTask(
+            owner.purpose, owner.key, owner.client, self._start, self._stop, priority=owner.priority
+        )
         self._engine = 0
         """The engine of the last turn, whose table still knows this search."""
         self._lock = threading.Lock()
@@ -139,7 +141,7 @@ class ResumableSearch:
             control.stop()
 
     def _start(self) -> None:
-        self._tools.workers.put(Work(self._run, self._done, self._no_engine, self._engine))
+        self._tools.workers.put(SearchWork(self._run, self._done, self._no_engine, self._engine))
 
     def _no_engine(self, error: EngineFailure) -> None:
         self._asker.failed(RequestError("internal", str(error)))

@@ -10,8 +10,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from .loader import Abandoned, EngineConfig, EngineSource, LoadedEngine
-from .scheduler import Item, Purpose, Scheduler
-from .workers import Engines
+from .scheduler import Purpose, Scheduler, SearchTask
+from .workers import EnginePool
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
@@ -29,10 +29,10 @@ def what_is_left(limits: Limits, result: Result) -> Limits | None:
     return limits._replace(nodes=max(0, nodes), time_ms=max(0, ms))
 
 
-class LentEngines(EngineSource):
+class LeasedEngines(EngineSource):
     """What a session asks for its engine."""
 
-    def __init__(self, engines: Engines, scheduler: Scheduler, key: Hashable, client: Hashable) -> None:
+    def __init__(self, engines: EnginePool, scheduler: Scheduler, key: Hashable, client: Hashable) -> None:
         """``key`` and ``client`` are whose share of the search threads is used."""
         super().__init__(_never)
         self._engines = engines
@@ -48,7 +48,7 @@ class LentEngines(EngineSource):
         # Whether there is an engine at all has to be known now. One to search with is lent with the turn: there would
         # be more of them than turns otherwise, each with a table of its own.
         self._engines.assure(threads)
-        return LoadedEngine(LentSearcher(self._engines, self._scheduler, self._whose, threads), LentControl)
+        return LoadedEngine(LeasedSearcher(self._engines, self._scheduler, self._whose, threads), LeaseControl)
 
     @property
     def busy(self) -> bool:
@@ -60,7 +60,7 @@ def _never(config: EngineConfig) -> LoadedEngine:
     raise AssertionError
 
 
-class LentControl:
+class LeaseControl:
     """Ends a search for good, whichever engine it is on; ``news`` is set when it does."""
 
     def __init__(self) -> None:
@@ -87,10 +87,12 @@ class LentControl:
             inner.stop()
 
 
-class LentSearcher:
+class LeasedSearcher:
     """A search that borrows an engine for as long as it has its turn."""
 
-    def __init__(self, engines: Engines, scheduler: Scheduler, whose: tuple[Hashable, Hashable], threads: int) -> None:
+    def __init__(
+        self, engines: EnginePool, scheduler: Scheduler, whose: tuple[Hashable, Hashable], threads: int
+    ) -> None:
         self._engines = engines
         self._scheduler = scheduler
         self._key, self._client = whose
@@ -106,9 +108,9 @@ class LentSearcher:
         progress: Progress | None = None,
         **options: Any,
     ) -> Result:
-        """See `SearchProtocol`; ``control`` is a `LentControl`. Raises `Abandoned` when stopped before any turn."""
-        attempt = _Attempt(limits, control, progress)
-        item = Item(
+        """See `SearchProtocol`; ``control`` is a `LeaseControl`. Raises `Abandoned` when stopped before any turn."""
+        attempt = _ResumedSearch(limits, control, progress)
+        item = SearchTask(
             Purpose.INTERACTIVE, self._key, self._client, lambda: None, attempt.interrupt, threads=self._threads
         )
         last = 0
@@ -149,10 +151,10 @@ class LentSearcher:
         """Nothing: the memory is everybody's."""
 
 
-class _Attempt:
+class _ResumedSearch:
     """A search: what it has spent so far, and what it has ``found`` for that."""
 
-    def __init__(self, limits: Limits, control: LentControl, progress: Progress | None) -> None:
+    def __init__(self, limits: Limits, control: LeaseControl, progress: Progress | None) -> None:
         self._limits = limits
         self.found: Result | None = None
         self._control = control

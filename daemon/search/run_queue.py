@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .shares import AGEING_S, ALL, CHARGES, KEY_CHARGES, SHORT, SHORT_S, Lane, Purpose, Share, Task
+from .shares import AGEING_S, ALL, CHARGES, KEY_CHARGES, SHORT, SHORT_S, Lane, Purpose, QueuedTask, TimeShare
 
 LEAST_RUN_S = 0.01
 """Nothing is interrupted sooner after its start, but for tasks that use idle threads."""
@@ -34,8 +34,8 @@ _NEVER = math.inf
 class Decision(NamedTuple):
     """Tasks to start, tasks to interrupt (which are then released), and when to decide again at the latest."""
 
-    start: list[Task]
-    interrupt: list[Task]
+    start: list[QueuedTask]
+    interrupt: list[QueuedTask]
     again: float
 
 
@@ -47,24 +47,24 @@ class RunQueue:
         self.slots = slots
         self.free = slots
         self.waiting = 0
-        self.running: dict[Task, None] = {}
+        self.running: dict[QueuedTask, None] = {}
         self._most = min(slots, max(1, slots * key_share // 100))
-        self._root = Share("", None)
+        self._root = TimeShare("", None)
         self._order = 0
         self._coming = 0
         """Threads of running tasks that were told to give way."""
-        self._resuming: deque[tuple[int, Task]] = deque()
-        self._idle: deque[tuple[int, Task]] = deque()
-        self._promised: deque[tuple[int, Task]] = deque()
-        self._guests: dict[Task, None] = {}
-        self._arrived: list[Task] = []
+        self._resuming: deque[tuple[int, QueuedTask]] = deque()
+        self._idle: deque[tuple[int, QueuedTask]] = deque()
+        self._promised: deque[tuple[int, QueuedTask]] = deque()
+        self._guests: dict[QueuedTask, None] = {}
+        self._arrived: list[QueuedTask] = []
         """Short tasks that came since the last decision."""
         self._next_look = [0.0, 0.0]
         """When to look again for running tasks that can be interrupted for any task, and for a short one."""
 
     # Events
 
-    def add(self, task: Task, now: float) -> None:
+    def add(self, task: QueuedTask, now: float) -> None:
         """A task waits from now on."""
         task.threads = min(task.threads, self._most)
         task.least = min(task.least, task.threads)
@@ -98,12 +98,12 @@ class RunQueue:
             if len(self._resuming) > self.slots:
                 self._resuming.popleft()
 
-    def _lane(self, task: Task) -> Lane:
+    def _lane(self, task: QueuedTask) -> Lane:
         share = self._root
         for name in (task.key, task.client):
             child = share.children.get(name)
             if child is None:
-                child = share.children[name] = Share(name, share)
+                child = share.children[name] = TimeShare(name, share)
             share = child
         lane = share.children.get(task.purpose)
         if lane is None:
@@ -111,7 +111,7 @@ class RunQueue:
         assert isinstance(lane, Lane)
         return lane
 
-    def remove(self, task: Task, now: float) -> bool:
+    def remove(self, task: QueuedTask, now: float) -> bool:
         """A task need not run any more; False when it does not wait."""
         if not task.waiting:
             return False
@@ -120,7 +120,7 @@ class RunQueue:
             self._leave(task.lane, now)
         return True
 
-    def _unlist(self, task: Task) -> None:
+    def _unlist(self, task: QueuedTask) -> None:
         task.waiting = False
         self.waiting -= 1
         if task.purpose is Purpose.IDLE:
@@ -142,7 +142,7 @@ class RunQueue:
             assert share.parent is not None
             share.parent.leave(share, now)
 
-    def release(self, task: Task, now: float, *, again: bool = False) -> float:
+    def release(self, task: QueuedTask, now: float, *, again: bool = False) -> float:
         """A task that ran is over, or has been interrupted; the thread time of this turn. 0 when it does not run.
 
         With ``again`` it waits from now on for its next turn, and its client is not taken for one that comes back.
@@ -176,7 +176,7 @@ class RunQueue:
             self._leave(lane, now)
         return ran * task.granted
 
-    def _part(self, task: Task) -> None:
+    def _part(self, task: QueuedTask) -> None:
         """Take the threads of a task that has ended back, as far as they were its own."""
         host, guest = task.host, task.guest
         task.host = task.guest = None
@@ -192,10 +192,10 @@ class RunQueue:
             del self._guests[guest]
             self.free -= guest.granted
 
-    def _charge(self, share: Share, task: Task) -> float:
+    def _charge(self, share: TimeShare, task: QueuedTask) -> float:
         return (KEY_CHARGES if share.parent is self._root else CHARGES)[task.purpose]
 
-    def _list_again(self, key: Share, now: float) -> None:
+    def _list_again(self, key: TimeShare, now: float) -> None:
         for kind in (ALL, SHORT):
             if key.waiting[kind]:
                 self._root.list_child(key, kind, now)
@@ -226,7 +226,7 @@ class RunQueue:
             decision = decision._replace(again=min(again, decision.again))
         return decision
 
-    def _next(self, now: float) -> Task | None:
+    def _next(self, now: float) -> QueuedTask | None:
         """The task that gets the next thread."""
         return (
             self._next_promised()
@@ -236,7 +236,7 @@ class RunQueue:
             or self._next_idle()
         )
 
-    def _next_promised(self) -> Task | None:
+    def _next_promised(self) -> QueuedTask | None:
         while self._promised:
             order, task = self._promised[0]
             if task.waiting and task.promised and task.order == order:
@@ -244,11 +244,11 @@ class RunQueue:
             self._promised.popleft()
         return None
 
-    def _next_short(self, now: float) -> Task | None:
+    def _next_short(self, now: float) -> QueuedTask | None:
         """The first short task of a key and client that may hurry."""
         root = self._root
-        found: Task | None = None
-        aside: list[Share] = []
+        found: QueuedTask | None = None
+        aside: list[TimeShare] = []
         while found is None and len(aside) < _MOST_TRIED and (key := root.least(SHORT, now)) is not None:
             client = key.least(SHORT, now)
             assert client is not None
@@ -260,7 +260,7 @@ class RunQueue:
             root.list_child(key, SHORT, now)
         return found
 
-    def _next_resumed(self) -> Task | None:
+    def _next_resumed(self) -> QueuedTask | None:
         while self._resuming:
             order, task = self._resuming[0]
             if task.waits_as(order):
@@ -269,7 +269,7 @@ class RunQueue:
             self._resuming.popleft()
         return None
 
-    def _next_of_all(self, now: float) -> Task | None:
+    def _next_of_all(self, now: float) -> QueuedTask | None:
         while (key := self._root.least(ALL, now)) is not None:
             client = key.least(ALL, now)
             assert client is not None
@@ -278,7 +278,7 @@ class RunQueue:
                 return task
         return None
 
-    def _next_idle(self) -> Task | None:
+    def _next_idle(self) -> QueuedTask | None:
         while self._idle:
             order, task = self._idle[0]
             if task.waits_as(order):
@@ -286,12 +286,12 @@ class RunQueue:
             self._idle.popleft()
         return None
 
-    def _of_client(self, client: Share, kind: int, now: float) -> Task:
+    def _of_client(self, client: TimeShare, kind: int, now: float) -> QueuedTask:
         lane = client.least(kind, now)
         assert isinstance(lane, Lane)
         return lane.next(kind, now)
 
-    def _within_cap(self, key: Share, task: Task) -> Task | None:
+    def _within_cap(self, key: TimeShare, task: QueuedTask) -> QueuedTask | None:
         """The task, unless its key has as many threads as it may have; then the key is left out until one is free.
 
         Where no thread is free at all, the task may interrupt another of its key.
@@ -301,10 +301,10 @@ class RunQueue:
         key.capped = True
         return None
 
-    def _fits(self, key: Share, task: Task) -> bool:
+    def _fits(self, key: TimeShare, task: QueuedTask) -> bool:
         return self._most == self.slots or key.threads + task.least <= self._most
 
-    def _start(self, task: Task, now: float, host: Task | None = None) -> None:
+    def _start(self, task: QueuedTask, now: float, host: QueuedTask | None = None) -> None:
         resumed = bool(self._resuming) and self._resuming[0][1] is task
         self._unlist(task)
         room = self.free
@@ -332,7 +332,7 @@ class RunQueue:
 
     # Interruptions
 
-    def _candidates(self, task: Task) -> Iterator[Task]:
+    def _candidates(self, task: QueuedTask) -> Iterator[QueuedTask]:
         """Running tasks that may be interrupted for another one, as far as quotas go."""
         assert task.lane is not None
         key = task.lane.key
@@ -343,14 +343,14 @@ class RunQueue:
                 if mine or not own:
                     yield running
 
-    def _interrupt(self, task: Task, interrupt: list[Task]) -> None:
+    def _interrupt(self, task: QueuedTask, interrupt: list[QueuedTask]) -> None:
         task.interrupted = True
         if task.host is None:
             task.coming = task.granted
             self._coming += task.coming
         interrupt.append(task)
 
-    def _send_guests_away(self, now: float, interrupt: list[Task]) -> float:
+    def _send_guests_away(self, now: float, interrupt: list[QueuedTask]) -> float:
         """Interrupt guests that are short no more; when the next will be so."""
         soonest = _NEVER
         for task in self._guests:
@@ -370,7 +370,7 @@ class RunQueue:
             return _NEVER
         if now < self._next_look[SHORT]:
             return self._next_look[SHORT]
-        aside: list[Share] = []
+        aside: list[TimeShare] = []
         while len(aside) < _MOST_TRIED and (key := root.least(SHORT, now)) is not None:
             client = key.least(SHORT, now)
             assert client is not None
@@ -381,13 +381,13 @@ class RunQueue:
         self._next_look[SHORT] = now + LEAST_RUN_S
         return self._next_look[SHORT] if root.waiting[SHORT] else _NEVER
 
-    def _promise(self, task: Task, now: float, decision: Decision) -> bool:
+    def _promise(self, task: QueuedTask, now: float, decision: Decision) -> bool:
         """Have a running task give way to a short one, where there is one that should; whether there was."""
         lane = task.lane
         assert lane is not None
         of_key = lane.client.may_hurry(now)
         of_all = of_key and lane.key.may_hurry(now)
-        best: Task | None = None
+        best: QueuedTask | None = None
         most = (False, 0.0, 0.0)
         for running in self._candidates(task):
             theirs = running.lane
@@ -417,7 +417,7 @@ class RunQueue:
         self._interrupt(best, decision.interrupt)
         return True
 
-    def _gives_way(self, running: Task, task: Task, now: float) -> bool:
+    def _gives_way(self, running: QueuedTask, task: QueuedTask, now: float) -> bool:
         """Whether a running task may be interrupted for a short one now, but for the shares."""
         if running.restarts:
             return running.guest is None
@@ -429,7 +429,7 @@ class RunQueue:
         lag = self._lag(task, running, now)
         return lag is not None and lag > SHORT_S
 
-    def _lag(self, task: Task, running: Task, now: float) -> float | None:
+    def _lag(self, task: QueuedTask, running: QueuedTask, now: float) -> float | None:
         """How much less the one's key, or else client, or else purpose was charged; None within one purpose."""
         assert task.lane is not None
         assert running.lane is not None
@@ -438,7 +438,7 @@ class RunQueue:
                 return theirs.charged_at(now) - mine.charged_at(now)
         return None
 
-    def _interrupt_for_any(self, now: float, interrupt: list[Task]) -> float:
+    def _interrupt_for_any(self, now: float, interrupt: list[QueuedTask]) -> float:
         """Have a task that has had its turn give way to the one that is next; when to try again."""
         if now < self._next_look[ALL]:
             return self._next_look[ALL]
@@ -446,7 +446,7 @@ class RunQueue:
         if task is None:
             return _NEVER
         soonest = now + _LOOK_AGAIN_S
-        best: Task | None = None
+        best: QueuedTask | None = None
         most = 0.0
         for running in self._candidates(task):
             if running.purpose is Purpose.IDLE:
@@ -466,7 +466,7 @@ class RunQueue:
         self._next_look[ALL] = soonest
         return soonest
 
-    def _turn_ends(self, task: Task, running: Task, now: float) -> tuple[float, float]:
+    def _turn_ends(self, task: QueuedTask, running: QueuedTask, now: float) -> tuple[float, float]:
         """When a running task has had its turn with regard to one that waits, and by how much it is ahead of it."""
         slice_s = running.slice_s()
         lag = self._lag(task, running, now)
@@ -483,7 +483,7 @@ class RunQueue:
             lag = now - task.since - AGEING_S
         return running.began - running.turn_s + slice_s, lag
 
-    def _make_room(self, task: Task, now: float, interrupt: list[Task]) -> None:
+    def _make_room(self, task: QueuedTask, now: float, interrupt: list[QueuedTask]) -> None:
         """Interrupt what is needed for a task of several threads at once."""
         if task.lane is None:
             return

@@ -1,6 +1,6 @@
 """Shares the search threads of the process out: `run_queue` decides, this carries it out for threads.
 
-Work is an `Item`. It waits from `Scheduler.add` on, is started when its turn has come, and has its threads until
+Work is an `SearchTask`. It waits from `Scheduler.add` on, is started when its turn has come, and has its threads until
 `Scheduler.release`; when it is told to give way, it releases them soon and is added again.
 """
 
@@ -15,15 +15,15 @@ from contextlib import contextmanager
 from .accounts import Accounts
 from .loader import Abandoned
 from .run_queue import Decision, RunQueue
-from .shares import Purpose, Task
+from .shares import Purpose, QueuedTask
 
-__all__ = ["Item", "Purpose", "Scheduler"]
+__all__ = ["Purpose", "Scheduler", "SearchTask"]
 
 _POLL_S = 0.01
 
 
-class Item(Task):
-    """A piece of work; see `Task`.
+class SearchTask(QueuedTask):
+    """A piece of work; see `QueuedTask`.
 
     ``start`` is called, from any thread, when its turn has come, and must return at once. ``interrupt`` is called, from
     any thread, when it should give way; without it, it keeps its threads until it is over.
@@ -81,7 +81,7 @@ class Scheduler:
         """How many items run."""
         return len(self._queue.running)
 
-    def add(self, item: Item) -> None:
+    def add(self, item: SearchTask) -> None:
         """Let an item wait; it may be started before this returns. It may be added again once released."""
         with self._lock:
             now = time.monotonic()
@@ -89,7 +89,7 @@ class Scheduler:
             decision = self._decide(now)
         _carry_out(decision)
 
-    def withdraw(self, item: Item) -> bool:
+    def withdraw(self, item: SearchTask) -> bool:
         """Forget an item whose turn has not come; False when it has."""
         with self._lock:
             now = time.monotonic()
@@ -99,7 +99,7 @@ class Scheduler:
         _carry_out(decision)
         return True
 
-    def release(self, item: Item, *, again: bool = False) -> None:
+    def release(self, item: SearchTask, *, again: bool = False) -> None:
         """Take the threads of an item back, if it has any, and with ``again`` let it wait for its next turn."""
         with self._lock:
             now = time.monotonic()
@@ -107,7 +107,7 @@ class Scheduler:
             decision = self._decide(now)
         _carry_out(decision)
 
-    def drop(self, item: Item) -> None:
+    def drop(self, item: SearchTask) -> None:
         """Forget an item, waiting or running."""
         self.withdraw(item)
         self.release(item)
@@ -144,19 +144,19 @@ class Scheduler:
         interrupt: Callable[[], None] | None = None,
         abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
-        """Wait for the turn of this thread's work on so many threads, which ends with the block; see `Item`.
+        """Wait for the turn of this thread's work on so many threads, which ends with the block; see `SearchTask`.
 
         Raises `Abandoned` as soon as ``abandoned`` says so.
         """
-        item = Item(purpose, key, client, _nothing, interrupt, threads=threads, least=threads)
+        item = SearchTask(purpose, key, client, _nothing, interrupt, threads=threads, least=threads)
         with self.turn_of(item, abandoned):
             yield
 
     @contextmanager
     def turn_of(
-        self, item: Item, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
+        self, item: SearchTask, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
     ) -> Iterator[None]:
-        """`lease` for an item that may have had turns before, the next of them begun by `Item.again`.
+        """`lease` for an item that may have had turns before, the next of them begun by `SearchTask.again`.
 
         Its ``start`` is replaced. ``abandoned`` is asked again whenever ``news`` is set; without it, now and then.
         """
@@ -179,11 +179,11 @@ class Scheduler:
 
 def _carry_out(decision: Decision) -> None:
     for task in decision.interrupt:
-        assert isinstance(task, Item)
+        assert isinstance(task, SearchTask)
         assert task.interrupt is not None
         task.interrupt()
     for task in decision.start:
-        assert isinstance(task, Item)
+        assert isinstance(task, SearchTask)
         task.start()
 
 

@@ -1,6 +1,6 @@
 """Who gets how much thread time: keys, their clients, the purposes of a client, and the tasks that wait there.
 
-Each of these is a `Share` below the one before, and is charged for the time that its tasks run; whoever was charged
+Each of these is a `TimeShare` below the one before, and is charged for the time that its tasks run; whoever was charged
 least is served first (stride scheduling). `run_queue` decides on these grounds. No threads, no clocks: every time comes
 in as seconds of any clock.
 """
@@ -65,7 +65,7 @@ KEY_CHARGES = tuple(max(1.0, charge) for charge in CHARGES)
 """What a second costs a key, by purpose."""
 
 
-class Task:
+class QueuedTask:
     """A piece of work for ``least`` to ``threads`` threads, waiting or running, of a ``client`` with a ``key``.
 
     While it runs, ``granted`` is its number of threads. One that is not ``interruptible`` keeps them until it is over;
@@ -111,9 +111,9 @@ class Task:
         """Threads that others count on since it was interrupted."""
         self.promised = False
         """Whether a running task was interrupted for it."""
-        self.guest: Task | None = None
+        self.guest: QueuedTask | None = None
         """A short task that runs beside it, on its thread."""
-        self.host: Task | None = None
+        self.host: QueuedTask | None = None
         self.short = False
         """Whether it counted as short when it began to wait."""
         self.lane: Lane | None = None
@@ -133,13 +133,13 @@ class Task:
         return min(max(SLICE_S, self.used_s / part), LONGEST_SLICE_S)
 
 
-class Share:
+class TimeShare:
     """Somebody with a share of thread time: a key, a client of a key, a purpose of a client; or, as root, all.
 
     ``charged`` is what they were charged up to ``at``; since then it has grown by ``rate`` a second.
     """
 
-    def __init__(self, name: Hashable, parent: Share | None) -> None:
+    def __init__(self, name: Hashable, parent: TimeShare | None) -> None:
         self.name = name
         self.parent = parent
         self.charged = 0.0
@@ -156,8 +156,8 @@ class Share:
         """Whether it counts among its parent's active children."""
         self.capped = False
         """Whether they have as many threads as they may, so that `least` leaves them out."""
-        self.children: dict[Hashable, Share] = {}
-        self._heaps: tuple[list[tuple[float, int, Share]], list[tuple[float, int, Share]]] = ([], [])
+        self.children: dict[Hashable, TimeShare] = {}
+        self._heaps: tuple[list[tuple[float, int, TimeShare]], list[tuple[float, int, TimeShare]]] = ([], [])
         self._listed = [False, False]
         """Whether it has an entry in its parent's heaps."""
         self._entries = 0
@@ -193,7 +193,7 @@ class Share:
         self._total += self._total_rate * (now - self._total_at)
         self._total_at = now
 
-    def enter(self, child: Share, now: float) -> None:
+    def enter(self, child: TimeShare, now: float) -> None:
         """A child becomes active."""
         child.charged = max(child.charged_at(now), self.average(now) - CREDIT_S)
         child.at = now
@@ -202,7 +202,7 @@ class Share:
         self._total += child.charged
         self._active += 1
 
-    def leave(self, child: Share, now: float) -> None:
+    def leave(self, child: TimeShare, now: float) -> None:
         """A child is active no more."""
         self._settle_total(now)
         charged = child.charged_at(now)
@@ -251,14 +251,14 @@ class Share:
         assert self.parent is not None
         self.short_charged = max(self.short_charged, self.parent.average(now) - CREDIT_S) + seconds
 
-    def list_child(self, child: Share, kind: int, now: float) -> None:
+    def list_child(self, child: TimeShare, kind: int, now: float) -> None:
         """Let `least` find a child that has waiting tasks."""
         if not child._listed[kind] and not child.capped:
             child._listed[kind] = True
             self._entries += 1
             heapq.heappush(self._heaps[kind], (child.charged_at(now), self._entries, child))
 
-    def least(self, kind: int, now: float) -> Share | None:
+    def least(self, kind: int, now: float) -> TimeShare | None:
         """The child with waiting tasks of that kind that was charged least; of equals the first to come."""
         heap = self._heaps[kind]
         while heap:
@@ -275,29 +275,29 @@ class Share:
             return child
         return None
 
-    def set_aside(self, kind: int) -> Share:
+    def set_aside(self, kind: int) -> TimeShare:
         """Take the child that `least` has just found out of the list."""
         child = heapq.heappop(self._heaps[kind])[2]
         child._listed[kind] = False
         return child
 
 
-class Lane(Share):
+class Lane(TimeShare):
     """The tasks of a client for one purpose. What has left stays in the lists until it is come upon."""
 
-    def __init__(self, name: Hashable, client: Share) -> None:
+    def __init__(self, name: Hashable, client: TimeShare) -> None:
         super().__init__(name, client)
         assert client.parent is not None
         self.client = client
         self.key = client.parent
-        self.chain: tuple[Share, Share, Share] = (self.client.parent or self, self.client, self)
+        self.chain: tuple[TimeShare, TimeShare, TimeShare] = (self.client.parent or self, self.client, self)
         """Key, client, lane."""
-        self._tasks: tuple[list[tuple[int, int, Task]], list[tuple[int, int, Task]]] = ([], [])
-        self._arrivals: deque[tuple[int, Task]] = deque()
+        self._tasks: tuple[list[tuple[int, int, QueuedTask]], list[tuple[int, int, QueuedTask]]] = ([], [])
+        self._arrivals: deque[tuple[int, QueuedTask]] = deque()
         self._started = 0
         self._added = 0
 
-    def put(self, task: Task) -> None:
+    def put(self, task: QueuedTask) -> None:
         """A task that waits here now."""
         self._added += 1
         if self._added > _LEFT + 2 * self.waiting[ALL]:
@@ -319,7 +319,7 @@ class Lane(Share):
         self._arrivals.clear()
         self._added = 0
 
-    def next(self, kind: int, now: float) -> Task:
+    def next(self, kind: int, now: float) -> QueuedTask:
         """The task that is to be started first; there is one."""
         if self._started % _AGED_EVERY == _AGED_EVERY - 1:
             oldest = self._oldest()
@@ -333,13 +333,13 @@ class Lane(Share):
         assert found is not None
         return found
 
-    def _top(self, which: int) -> Task | None:
+    def _top(self, which: int) -> QueuedTask | None:
         heap = self._tasks[which]
         while heap and not heap[0][2].waits_as(heap[0][1]):
             heapq.heappop(heap)
         return heap[0][2] if heap else None
 
-    def _oldest(self) -> Task:
+    def _oldest(self) -> QueuedTask:
         while not self._arrivals[0][1].waits_as(self._arrivals[0][0]):
             self._arrivals.popleft()
         return self._arrivals[0][1]

@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from .loader import EngineFailure
-from .scheduler import Item, Purpose, Scheduler
-from .workers import Work, Workers
+from .scheduler import Purpose, Scheduler, SearchTask
+from .workers import SearchThreads, SearchWork
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
@@ -144,7 +144,7 @@ class QuestionQueue(Generic[_Question]):
 class QuestionTurns:
     """The queues of all owners, carried out by the scheduler's threads. Every method may be called from any thread."""
 
-    def __init__(self, scheduler: Scheduler, workers: Workers, mistake: Callable[[], None]) -> None:
+    def __init__(self, scheduler: Scheduler, workers: SearchThreads, mistake: Callable[[], None]) -> None:
         """``mistake`` is called within the handler of an exception that nobody expected."""
         self._scheduler = scheduler
         self._workers = workers
@@ -216,19 +216,21 @@ class QuestionTurns:
 class _SearchTurn:
     """One turn of a search thread: waits in the scheduler, searches once, and is over."""
 
-    def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: Workers) -> None:
+    def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: SearchThreads) -> None:
         self._turns = turns
         self._owner = owner
         self._scheduler = scheduler
         self._workers = workers
         self._engine: LoadedEngine | None = None
-        self._item = Item(owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority)
+        self._item = SearchTask(
+            owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority
+        )
 
     def wait(self) -> None:
         self._scheduler.add(self._item)
 
     def _start(self) -> None:
-        self._workers.put(Work(self._run, self._done, self._failed))
+        self._workers.put(SearchWork(self._run, self._done, self._failed))
 
     def _interrupt(self) -> None:
         engine = self._engine

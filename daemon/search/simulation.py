@@ -18,7 +18,7 @@ from typing import NamedTuple
 from desdaemon.protocol.command_line import Parser
 
 from .run_queue import RunQueue
-from .shares import Purpose, Task
+from .shares import Purpose, QueuedTask
 
 INTERRUPT_S = 0.001
 RESUME_S = 0.005
@@ -42,10 +42,10 @@ class Simulation:
         self.by_purpose: defaultdict[Purpose, float] = defaultdict(float)
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._number = 0
-        self._left: dict[Task, float] = {}
-        self._done: dict[Task, Callable[[], None]] = {}
-        self._turn: Counter[Task] = Counter()
-        self._from: dict[Task, float] = {}
+        self._left: dict[QueuedTask, float] = {}
+        self._done: dict[QueuedTask, Callable[[], None]] = {}
+        self._turn: Counter[QueuedTask] = Counter()
+        self._from: dict[QueuedTask, float] = {}
         self._again = float("inf")
 
     def at(self, time: float, event: Callable[[], None]) -> None:
@@ -53,14 +53,14 @@ class Simulation:
         self._number += 1
         heapq.heappush(self._events, (time, self._number, event))
 
-    def submit(self, task: Task, work_s: float, done: Callable[[], None] = lambda: None) -> None:
+    def submit(self, task: QueuedTask, work_s: float, done: Callable[[], None] = lambda: None) -> None:
         """A task of so much thread time comes in; ``done`` is called at its end."""
         self._left[task] = work_s
         self._done[task] = done
         self.queue.add(task, self.now)
         self._decide()
 
-    def withdraw(self, task: Task) -> None:
+    def withdraw(self, task: QueuedTask) -> None:
         """A task that waits is not needed any more."""
         if self.queue.remove(task, self.now):
             del self._left[task], self._done[task]
@@ -96,7 +96,7 @@ class Simulation:
             self._again = float("inf")
             self._decide()
 
-    def _count(self, task: Task) -> None:
+    def _count(self, task: QueuedTask) -> None:
         """Note what a running task has had since the last time."""
         spent = (self.now - self._from[task]) * task.granted
         self._from[task] = self.now
@@ -105,13 +105,13 @@ class Simulation:
         self.by_client[task.client] += spent
         self.by_purpose[task.purpose] += spent
 
-    def _release(self, task: Task, *, again: bool = False) -> float:
+    def _release(self, task: QueuedTask, *, again: bool = False) -> float:
         self._count(task)
         ran = (self.now - task.began) * task.granted
         self.queue.release(task, self.now, again=again)
         return ran
 
-    def _end(self, task: Task, turn: int) -> None:
+    def _end(self, task: QueuedTask, turn: int) -> None:
         if task.running and self._turn[task] == turn:
             self._release(task)
             done = self._done.pop(task)
@@ -119,7 +119,7 @@ class Simulation:
             done()
             self._decide()
 
-    def _interrupted(self, task: Task, turn: int) -> None:
+    def _interrupted(self, task: QueuedTask, turn: int) -> None:
         if task.running and self._turn[task] == turn:
             ran = self._release(task, again=True)
             lost = ran if task.restarts else min(ran, RESUME_S)
@@ -128,7 +128,7 @@ class Simulation:
             self._decide()
 
 
-class Load:
+class SimulatedLoad:
     """What clients do to a simulated machine; ``waits`` are the seconds that each kind of question took."""
 
     def __init__(self, slots: int, seed: int = 1) -> None:
@@ -139,7 +139,7 @@ class Load:
     def endless(self, key: str, client: str, number: int = 1, purpose: Purpose = Purpose.ANALYSIS) -> None:
         """Searches that only a cancel would end."""
         for _ in range(number):
-            self.machine.submit(Task(purpose, key, client), ENDLESS_S)
+            self.machine.submit(QueuedTask(purpose, key, client), ENDLESS_S)
 
     def stream(
         self,
@@ -162,13 +162,13 @@ class Load:
                 self.waits[kind].append(self.machine.now - began)
                 self.machine.at(self.machine.now + pause_s * self.dice.uniform(0.5, 1.5), ask)
 
-            self.machine.submit(Task(purpose, key, client, restarts=purpose is Purpose.BOOK), work_s(), answered)
+            self.machine.submit(QueuedTask(purpose, key, client, restarts=purpose is Purpose.BOOK), work_s(), answered)
 
         for _ in range(in_flight):
             self.machine.at(start_s + pause_s * self.dice.random(), ask)
 
 
-class Figure(NamedTuple):
+class SimulatedFigure(NamedTuple):
     """What came out: a name, a value with its unit, and at most or at least what it should be (None: no aim)."""
 
     name: str
@@ -202,9 +202,9 @@ def _spread(shares: list[float]) -> float:
     return 100 * max(abs(share - mean) for share in shares) / mean
 
 
-def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> list[Figure]:
+def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> list[SimulatedFigure]:
     """All threads search for others, without end; somebody new asks something short now and then."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for number in range(clients):
         load.endless("k", f"busy {number}")
     for newcomer in range(20):
@@ -213,52 +213,58 @@ def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> 
     waits = [1000 * wait for wait in load.waits["short"]]
     name = f"{slots} threads, {clients} endless searches of others"
     return [
-        Figure(f"{name}: question of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
-        Figure(f"{name}: question of 5 ms, longest", max(waits), "ms", at_most=100),
-        Figure(f"{name}: work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%", at_most=5),
+        SimulatedFigure(f"{name}: question of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
+        SimulatedFigure(f"{name}: question of 5 ms, longest", max(waits), "ms", at_most=100),
+        SimulatedFigure(f"{name}: work lost", 100 * load.machine.lost_s / load.machine.busy_s, "%", at_most=5),
     ]
 
 
-def connections(slots: int = 2, seconds: float = 300) -> list[Figure]:
+def connections(slots: int = 2, seconds: float = 300) -> list[SimulatedFigure]:
     """Three keys with 1, 8 and 40 connections that ask as much as they may, of all lengths."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for key, number in (("one", 1), ("few", 8), ("many", 40)):
         for client in range(number):
             load.stream(key, key, f"{key} {client}", lambda: load.dice.uniform(0.002, 0.4), in_flight=20)
     load.machine.run(seconds)
     shares = [load.machine.by_key[key] for key in ("one", "few", "many")]
-    return [Figure(f"{slots} threads, keys with 1, 8, 40 connections: shares differ by", _spread(shares), "%", 10)]
+    return [
+        SimulatedFigure(f"{slots} threads, keys with 1, 8, 40 connections: shares differ by", _spread(shares), "%", 10)
+    ]
 
 
-def text_swarm(slots: int = 2, seconds: float = 120) -> list[Figure]:
+def text_swarm(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     """Six text sessions search without end on all threads; another client analyses positions one after the other."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for number in range(6):
-        load.machine.submit(Task(Purpose.INTERACTIVE, "k", f"text {number}", threads=slots), ENDLESS_S)
+        load.machine.submit(QueuedTask(Purpose.INTERACTIVE, "k", f"text {number}", threads=slots), ENDLESS_S)
     load.stream("analysis", "k", "other", lambda: 0.005, pause_s=0.5, start_s=2)
     load.machine.run(seconds)
     waits = [1000 * wait for wait in load.waits["analysis"]]
     name = f"{slots} threads, 6 endless searches by text"
     return [
-        Figure(f"{name}: analysis of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
-        Figure(f"{name}: analysis of 5 ms, longest", max(waits), "ms", at_most=100),
+        SimulatedFigure(f"{name}: analysis of 5 ms, p95", percentile(waits, 95), "ms", at_most=100),
+        SimulatedFigure(f"{name}: analysis of 5 ms, longest", max(waits), "ms", at_most=100),
     ]
 
 
-def throttled(slots: int = 2, seconds: float = 120) -> list[Figure]:
+def throttled(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     """Nine clients search without end; a tenth asks short questions all the time, and gets its tenth and no more."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for number in range(9):
         load.endless("k", f"busy {number}")
     load.stream("flood", "k", "flood", lambda: 0.005, in_flight=60)
     load.machine.run(seconds)
     share = 100 * load.machine.by_client["flood"] / load.machine.busy_s
-    return [Figure(f"{slots} threads, 9 endless searches, 60 short questions in flight: these get", share, "%", 12, 9)]
+    return [
+        SimulatedFigure(
+            f"{slots} threads, 9 endless searches, 60 short questions in flight: these get", share, "%", 12, 9
+        )
+    ]
 
 
-def book_job(slots: int = 2, seconds: float = 120) -> list[Figure]:
+def book_job(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     """A book job searches on all threads; somebody asks something short ten times a second, and once a minute more."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for number in range(slots):
         load.stream("book", "b", f"job {number}", lambda: load.dice.uniform(0.1, 3), purpose=Purpose.BOOK)
     load.stream("short", "a", "a", lambda: 0.005, pause_s=0.1)
@@ -268,32 +274,32 @@ def book_job(slots: int = 2, seconds: float = 120) -> list[Figure]:
     waits = [1000 * wait for wait in load.waits["short"]]
     name = f"{slots} threads, a book job on all"
     return [
-        Figure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
-        Figure(f"{name}: short question, longest", max(waits), "ms", at_most=100),
-        Figure(f"{name}: analysis of 2 s, longest", max(load.waits["long"]), "s", at_most=5),
-        Figure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=25),
+        SimulatedFigure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
+        SimulatedFigure(f"{name}: short question, longest", max(waits), "ms", at_most=100),
+        SimulatedFigure(f"{name}: analysis of 2 s, longest", max(load.waits["long"]), "s", at_most=5),
+        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=25),
     ]
 
 
-def purposes(slots: int = 2, seconds: float = 600) -> list[Figure]:
+def purposes(slots: int = 2, seconds: float = 600) -> list[SimulatedFigure]:
     """One key plays, analyses, lets a book job run and has a batch worked off, each by a client that wants it all."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     names = {Purpose.INTERACTIVE: "text", Purpose.ANALYSIS: "analyze", Purpose.BOOK: "book", Purpose.BATCH: "batch"}
     for purpose, name in names.items():
         load.stream(name, "k", name, lambda: load.dice.uniform(0.1, 2), in_flight=4, purpose=purpose)
     load.machine.run(seconds)
     machine = load.machine
     return [
-        Figure(
+        SimulatedFigure(
             f"{slots} threads, one key, all at once: {name}", 100 * machine.by_purpose[purpose] / machine.busy_s, "%"
         )
         for purpose, name in names.items()
     ]
 
 
-def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float = 120) -> list[Figure]:
+def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float = 120) -> list[SimulatedFigure]:
     """A large machine: a third of the clients search without end, a third ask all the time, a third now and then."""
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for number in range(clients):
         key, client = f"key {number % keys}", f"client {number}"
         if number // keys % 3 == 0:
@@ -307,16 +313,16 @@ def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float =
     waits = [1000 * wait for wait in load.waits["short"]]
     name = f"{slots} threads, {clients} clients, {keys} keys"
     return [
-        Figure(f"{name}: shares of keys differ by", _spread(list(machine.by_key.values())), "%", at_most=10),
-        Figure(f"{name}: short question, p50", percentile(waits, 50), "ms"),
-        Figure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
-        Figure(f"{name}: short question, longest", max(waits), "ms"),
-        Figure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%", at_least=99),
-        Figure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=5),
+        SimulatedFigure(f"{name}: shares of keys differ by", _spread(list(machine.by_key.values())), "%", at_most=10),
+        SimulatedFigure(f"{name}: short question, p50", percentile(waits, 50), "ms"),
+        SimulatedFigure(f"{name}: short question, p95", percentile(waits, 95), "ms", at_most=100),
+        SimulatedFigure(f"{name}: short question, longest", max(waits), "ms"),
+        SimulatedFigure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%", at_least=99),
+        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=5),
     ]
 
 
-SCENARIOS: tuple[Callable[[], list[Figure]], ...] = (
+SCENARIOS: tuple[Callable[[], list[SimulatedFigure]], ...] = (
     short_questions,
     connections,
     text_swarm,

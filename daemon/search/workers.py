@@ -11,13 +11,13 @@ from typing import NamedTuple
 from .loader import EngineConfig, EngineFailure, LoadedEngine
 
 NICENESS = 5
-"""Of search threads: the loop of the sockets goes before them, and other programs get three quarters of a processor that
-they share. Not the most there is: a search thread that other programs keep from running may hold the interpreter's
-lock meanwhile, for which the loop then waits. With 19 and two busy programs on two processors the loop was held for up
-to 0.7 s, and a question of level 3 took up to 2.3 s."""
+"""Of search threads: the loop of the sockets goes before them; of a processor shared with another program they get a
+quarter. Not the lowest priority: a search thread that other programs keep from running may hold the interpreter's lock,
+for which the loop then waits. At 19, with two busy programs on two processors, the loop was held for up to 0.7 s and a
+question of level 3 took up to 2.3 s."""
 
 
-class Work(NamedTuple):
+class SearchWork(NamedTuple):
     """Something to do with an engine: ``run`` does it; then, when the engine is free again, ``done`` is called.
 
     ``failed`` is called instead of ``run`` where there is no engine. None of them may raise.
@@ -38,7 +38,7 @@ def step_back() -> None:
         return
 
 
-class Engines:
+class EnginePool:
     """Searches that are lent out; a returned one is lent again. All calls from any thread."""
 
     def __init__(
@@ -105,17 +105,17 @@ class Engines:
                 self._idle[threads].append(engine)
 
 
-class Workers:
+class SearchThreads:
     """Threads that carry out what they are handed, made as they are needed."""
 
-    def __init__(self, engines: Engines) -> None:
+    def __init__(self, engines: EnginePool) -> None:
         self._engines = engines
-        self._waiting: deque[Work] = deque()
+        self._waiting: deque[SearchWork] = deque()
         self._lock = threading.Condition()
         self._free = 0
         self._local = threading.local()
 
-    def put(self, work: Work) -> None:
+    def put(self, work: SearchWork) -> None:
         """Have it done soon; returns at once."""
         if getattr(self._local, "between", False):
             # A thread that has just finished something goes on with this: waking another one up would take longer.
@@ -147,7 +147,7 @@ class Workers:
             work.done()
             local.between = False
 
-    def _wait(self) -> Work:
+    def _wait(self) -> SearchWork:
         with self._lock:
             while not self._waiting:
                 self._free += 1

@@ -10,19 +10,19 @@ from typing import NamedTuple
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
 from desdaemon.books.wire import BookOperations
-from desdaemon.operations.analysis import Analyses
-from desdaemon.operations.analysis_cache import Cache
+from desdaemon.operations.analysis import AnalysisService
+from desdaemon.operations.analysis_cache import AnalysisCache
 from desdaemon.operations.batches import Batches
 from desdaemon.operations.registry import Operations, ServerLimits
 from desdaemon.protocol.system.logs import Log
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
-from desdaemon.search.workers import Engines, Workers
+from desdaemon.search.workers import EnginePool, SearchThreads
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden, confined
 
-from .metrics import Health
-from .text_sessions import Texts
+from .metrics import ServerMetrics
+from .text_sessions import TextSessions
 
 ANALYSES_FILE = "analyses.cache"
 BATCHES_FOLDER = "batches"
@@ -33,16 +33,16 @@ class Services(NamedTuple):
     """The rooms that the carriers of requests need to know."""
 
     settings: SessionSettings
-    health: Health
+    health: ServerMetrics
     scheduler: Scheduler
     books: Books
     jobs: Jobs
-    cache: Cache
-    texts: Texts
+    cache: AnalysisCache
+    texts: TextSessions
     operations: Operations
 
 
-def furnish(
+def build_services(
     settings: SessionSettings,
     build: Callable[[EngineConfig], LoadedEngine],
     *,
@@ -59,12 +59,14 @@ def furnish(
 
     ``share_turns``: what ``build`` makes has ``short_searches``.
     """
-    health = Health(log)
-    engines = Engines(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
-    cache = Cache(limits.analyses_bytes, origin)
-    analyses = Analyses(scheduler, Workers(engines), books, cache, health, settings.level, share_turns=share_turns)
+    health = ServerMetrics(log)
+    engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
+    cache = AnalysisCache(limits.analyses_bytes, origin)
+    analyses = AnalysisService(
+        scheduler, SearchThreads(engines), books, cache, health, settings.level, share_turns=share_turns
+    )
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
-    texts = Texts(settings, engines, scheduler, books, health, data_folder, hidden)
+    texts = TextSessions(settings, engines, scheduler, books, health, data_folder, hidden)
     if data_folder:
         kept = [os.path.join(data_folder, name) for name in (ANALYSES_FILE, BATCHES_FOLDER)]  # noqa: PTH118
         books.files.reserved = tuple(Path(name) for name in (*kept, settings.eval_file) if name)

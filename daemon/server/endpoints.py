@@ -19,9 +19,9 @@ from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import events_endpoint
 from desdaemon.protocol.wire.messages import ADMIN, EDITOR
 from desdaemon.transport import sodium
-from desdaemon.transport.zmtp import Kind, Security
+from desdaemon.transport.zmtp import Security, SocketKind
 
-from .keys import Allowed, Keys
+from .keys import AllowedKey, KeyStore
 
 _BACKLOG = 1024
 _ATTEMPTS = 50
@@ -34,14 +34,14 @@ _LONGEST_PATH = 107
 class Acceptor:
     """Listening sockets of one kind; see the module. ``role`` is everybody's where there are no ``keys``."""
 
-    def __init__(self, name: str, role: str, keys: Keys | None) -> None:
+    def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:
         self.name = name
         self.role = role
         self.keys = keys
         self.endpoints: list[str] = []
         self.events: list[str] = []
-        self.listening: list[tuple[socket.socket, Kind]] = []
-        self._known: dict[str, Allowed] = {}
+        self.listening: list[tuple[socket.socket, SocketKind]] = []
+        self._known: dict[str, AllowedKey] = {}
         self._security: Callable[[], Security] | None = None
         if keys is not None:
             self._security = _curve(keys, self.admits)
@@ -68,7 +68,7 @@ class Acceptor:
                         f"{endpoint}: its events, beside it: {reason}: expected an endpoint that is free"
                     ) from None
                 continue
-            self.listening += [(listening, Kind.REQUESTS), (beside, Kind.EVENTS)]
+            self.listening += [(listening, SocketKind.REQUESTS), (beside, SocketKind.EVENTS)]
             self.endpoints.append(bound)
             self.events.append(events)
             return
@@ -110,7 +110,7 @@ class Acceptor:
         self.listening = []
 
 
-def _curve(keys: Keys, admits: Callable[[str], bool]) -> Callable[[], Security]:
+def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
     """What makes the security of each connection; raises `BadInput`."""
     from desdaemon.transport.curve import CurveSecurity, from_z85
 
@@ -206,7 +206,7 @@ def check_tcp(endpoint: str) -> None:
         )
 
 
-def open_acceptors(ipc: str, tcp: list[str], keys: Keys | None, *, insecure: bool) -> list[Acceptor]:
+def open_acceptors(ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool) -> list[Acceptor]:
     """Bind everything; raises `BadInput`, with nothing left open that would be missed.
 
     ``keys`` None: nobody needs a key.

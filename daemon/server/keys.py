@@ -36,7 +36,7 @@ _FIELD = re.compile(r'^\s*([a-z-]+)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _KEY = re.compile(r"[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 
 
-class Allowed(NamedTuple):
+class AllowedKey(NamedTuple):
     """A client that may connect."""
 
     name: str
@@ -44,20 +44,20 @@ class Allowed(NamedTuple):
     public: str
 
 
-class Keys:
+class KeyStore:
     """A folder of keys. Its files: ``server.key``, ``allowed`` (a line each: name, role, public key), clients' keys."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
         self._stamp: tuple[int, int] | None = None
-        self._allowed: dict[str, Allowed] = {}
+        self._allowed: dict[str, AllowedKey] = {}
 
     @property
     def there(self) -> bool:
         """Whether there is a key of the daemon and somebody who may connect."""
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
-    def allowed(self) -> dict[str, Allowed]:
+    def allowed(self) -> dict[str, AllowedKey]:
         """By public key, read anew where the file has changed; raises `BadInput` for one that cannot be used."""
         path = self.folder / _ALLOWED
         try:
@@ -99,7 +99,7 @@ class Keys:
         path = Path(file) if file else self.folder / f"{name}.key"
         text = f'# {name}, {role}\nserver-key = "{server}"\npublic-key = "{public}"\nsecret-key = "{secret}"\n'
         _write_secret(path, text)
-        self._write([*self.allowed().values(), Allowed(name, role, public)])
+        self._write([*self.allowed().values(), AllowedKey(name, role, public)])
         return path
 
     def allow(self, name: str, public: str, role: str) -> None:
@@ -111,7 +111,7 @@ class Keys:
         kept = [known for known in self.allowed().values() if known.public != public]
         if any(known.name == name for known in kept):
             raise BadInput(f"{quoted(name)}: there is another key of that name; revoke it first")
-        self._write([*kept, Allowed(name, role, public)])
+        self._write([*kept, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
         """Let a client in no more; raises `BadInput`."""
@@ -124,7 +124,7 @@ class Keys:
         if any(known.name == name for known in self.allowed().values()):
             raise BadInput(f"{quoted(name)}: there is a key of that name; revoke it first")
 
-    def _write(self, clients: list[Allowed]) -> None:
+    def _write(self, clients: list[AllowedKey]) -> None:
         lines = [f"{client.name} {client.role} {client.public}\n" for client in clients]
         text = "# name role public-key\n" + "".join(lines)
         files.replace(self.folder / _ALLOWED, text.encode(), mode=files.PRIVATE)
@@ -157,15 +157,15 @@ def _write_secret(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _read_allowed(path: Path) -> dict[str, Allowed]:
-    found: dict[str, Allowed] = {}
+def _read_allowed(path: Path) -> dict[str, AllowedKey]:
+    found: dict[str, AllowedKey] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         words = line.split("#", 1)[0].split() if line.startswith("#") else line.split()
         if not words:
             continue
         if len(words) != 3 or words[1] not in ROLES or not _KEY.fullmatch(words[2]):
             raise BadInput(f"{path}, line {number}: expected a name, a role and a public key")
-        found[words[2]] = Allowed(*words)
+        found[words[2]] = AllowedKey(*words)
     return found
 
 
@@ -176,7 +176,7 @@ def main(arguments: list[str]) -> int:
         return 0
     try:
         words, options = _understood(arguments)
-        keys = Keys(options.get("--keys") or keys_folder())
+        keys = KeyStore(options.get("--keys") or keys_folder())
         if words[:1] == ["new"] and len(words) == 2:
             path = keys.new(words[1], options.get("--role", READER), options.get("--file", ""))
             _say(f"{path}: give this file to {words[1]}, whose role is {options.get('--role', READER)}")

@@ -1,6 +1,6 @@
 """The clients of the sockets: who they are, which connection each has, and how long they are remembered.
 
-For the loop's thread, `Peers.in_flight` excepted.
+For the loop's thread, `SocketClients.in_flight` excepted.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from desdaemon.operations.registry import Client, Operations, Request, ServerLimits
+from desdaemon.operations.registry import ClientRecord, Operations, PendingRequest, ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.transport.connection import Connection
-from desdaemon.transport.outbox import Outbox, Total
+from desdaemon.transport.connection import ZmtpConnection
+from desdaemon.transport.outbox import ByteTotal, SendQueue
 
 from .endpoints import Acceptor
 
 if TYPE_CHECKING:
     import socket
 
-    from desdaemon.transport.zmtp import Kind
+    from desdaemon.transport.zmtp import SocketKind
 
-    from .metrics import Health
-    from .text_sessions import Texts
+    from .metrics import ServerMetrics
+    from .text_sessions import TextSessions
 
 LARGEST_OUTBOXES = 64 << 20
 """Bytes of all clients' outboxes together."""
@@ -35,15 +35,15 @@ Key = tuple[str, str, bytes, int]
 """What tells clients apart: their acceptor and public key, and the routing id they gave or the connection's number."""
 
 
-class ServedConnection(Connection):
+class ServedConnection(ZmtpConnection):
     """A connection with the acceptor it came through and, for requests after the handshake, the client behind it."""
 
     __slots__ = ("acceptor", "peer", "watched")
 
-    def __init__(self, acceptor: Acceptor, kind: Kind, accepted: socket.socket, since: float) -> None:
+    def __init__(self, acceptor: Acceptor, kind: SocketKind, accepted: socket.socket, since: float) -> None:
         super().__init__(kind, acceptor.security(), accepted, since)
         self.acceptor = acceptor
-        self.peer: Peer | None = None
+        self.peer: SocketClient | None = None
         self.watched = True
         """Whether the loop's poller knows of it."""
 
@@ -58,10 +58,10 @@ class ServedConnection(Connection):
         return self.peer is not None and self.peer.crowded
 
 
-class Peer(Client):
+class SocketClient(ClientRecord):
     """A client of a socket. One that gave a routing id keeps its place over connections, another has one connection."""
 
-    def __init__(self, key: Key, acceptor: Acceptor, name: str, outbox: Outbox, total: Total) -> None:
+    def __init__(self, key: Key, acceptor: Acceptor, name: str, outbox: SendQueue, total: ByteTotal) -> None:
         super().__init__(name, acceptor.role)
         self.key = key
         self.acceptor = acceptor
@@ -87,25 +87,29 @@ class Peer(Client):
         return self.outbox.crowded or (self.outbox.bytes > _CROWDED_SHARE and 2 * self._total.bytes > LARGEST_OUTBOXES)
 
 
-class Peers:
+class SocketClients:
     """All clients; see the module."""
 
     def __init__(
-        self, operations: Operations, texts: Texts, health: Health, close: Callable[[ServedConnection], None]
+        self,
+        operations: Operations,
+        texts: TextSessions,
+        health: ServerMetrics,
+        close: Callable[[ServedConnection], None],
     ) -> None:
         """``close`` closes a connection."""
-        self.total = Total()
+        self.total = ByteTotal()
         self._operations = operations
         self._limits: ServerLimits = operations.limits
         self._texts = texts
         self._health = health
         self._close = close
-        self._peers: dict[Key, Peer] = {}
+        self._peers: dict[Key, SocketClient] = {}
 
     def __len__(self) -> int:
         return len(self._peers)
 
-    def in_flight(self) -> list[Request]:
+    def in_flight(self) -> list[PendingRequest]:
         """All requests whose final or error has not been handed over yet. For every thread."""
         return [
             request
@@ -113,7 +117,7 @@ class Peers:
             for request in (*list(peer.requests.values()), *list(peer.parting))
         ]
 
-    def joined(self, connection: ServedConnection, now: float) -> Peer:
+    def joined(self, connection: ServedConnection, now: float) -> SocketClient:
         """The client behind a connection whose handshake is over."""
         conversation = connection.conversation
         identity = conversation.identity
@@ -136,11 +140,11 @@ class Peers:
         self._renew(peer)
         return peer
 
-    def _made(self, key: Key, connection: ServedConnection) -> Peer:
+    def _made(self, key: Key, connection: ServedConnection) -> SocketClient:
         name = f"{key[0]}/{key[2].hex()[:16] if key[2] else connection.number}"
         limits = self._limits
-        outbox = Outbox(limits.backlog, limits.backlog_bytes, self.total)
-        peer = self._peers[key] = Peer(key, connection.acceptor, name, outbox, self.total)
+        outbox = SendQueue(limits.backlog, limits.backlog_bytes, self.total)
+        peer = self._peers[key] = SocketClient(key, connection.acceptor, name, outbox, self.total)
         self._health.clients = len(self._peers)
         return peer
 
@@ -182,7 +186,7 @@ class Peers:
                         if request.cancel is not None and not request.outlives:
                             request.cancel()
 
-    def _renew(self, peer: Peer) -> None:
+    def _renew(self, peer: SocketClient) -> None:
         if peer.acceptor.keys is None:
             return
         name, peer.role = peer.name, ""
@@ -209,7 +213,7 @@ class Peers:
         Of the others one that waits for no reply, and the one that was seen last the longest ago.
         """
 
-        def worth(peer: Peer) -> tuple[bool, bool, bool, float]:
+        def worth(peer: SocketClient) -> tuple[bool, bool, bool, float]:
             connection = peer.connection
             left = connection is None or connection.broken
             return not left, connection is None or not connection.queued, bool(peer.requests), peer.seen
@@ -218,7 +222,7 @@ class Peers:
         self._health.count("clients forgotten")
         self._forget(oldest)
 
-    def _forget(self, peer: Peer) -> None:
+    def _forget(self, peer: SocketClient) -> None:
         self._operations.drop(peer)
         self._texts.forget(peer)
         self._peers.pop(peer.key, None)

@@ -16,7 +16,7 @@ from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import data_folder, keys_folder
 
 from .endpoints import is_loopback
-from .keys import Keys
+from .keys import KeyStore
 from .scrape import checked_address
 
 USAGE = """\
@@ -123,8 +123,8 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
     # The daemon works in its data folder, where a relative name would be another one.
     folder = os.path.abspath(keys or keys_folder())  # noqa: PTH100
     away = not all(is_loopback(endpoint) for endpoint in tcp)
-    encrypted = bool(keys) or (away and not insecure and Keys(folder).there)
-    if encrypted and not Keys(folder).there:
+    encrypted = bool(keys) or (away and not insecure and KeyStore(folder).there)
+    if encrypted and not KeyStore(folder).there:
         raise BadInput(
             f"--keys {quoted(folder)}: no client is let in: desdaemon keys new NAME --keys FOLDER makes a key"
         )

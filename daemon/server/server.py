@@ -37,9 +37,9 @@ from desdaemon.system.memory import return_memory, spare_memory
 from desdaemon.system.paths import made_folder, private_folder
 from desdaemon.system.service_manager import notify, watchdog_s
 
-from .composition import ANALYSES_FILE, Services, furnish
+from .composition import ANALYSES_FILE, Services, build_services
 from .endpoints import open_acceptors
-from .keys import Keys
+from .keys import KeyStore
 from .scrape import Scrape
 from .sockets import Sockets
 
@@ -66,7 +66,7 @@ RETURN_S = 60.0
 _SWITCH_S = 0.0005
 
 
-class Server:
+class DaemonServer:
     """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Server:
         self._lifeline = Lifeline()
         self._lock = _hold(private_folder(folders.runtime()))
         self._services = self._furnish(settings, options, scheduler)
-        keys = Keys(options.keys_folder) if options.encrypted else None
+        keys = KeyStore(options.keys_folder) if options.encrypted else None
         old = os.umask(0o077)
         try:
             self._acceptors = open_acceptors(options.ipc, options.tcp, keys, insecure=options.insecure)
@@ -102,7 +102,7 @@ class Server:
         self._saving: threading.Thread | None = None
 
     def _furnish(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
-        services = furnish(
+        services = build_services(
             settings,
             loader.build_engine,
             scheduler=scheduler,
@@ -297,13 +297,15 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
     return end
 
 
-def _opened(settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books) -> Server:
+def _opened(
+    settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
+) -> DaemonServer:
     """A server, in a process that suits it; raises `BadInput` and `OSError`."""
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()
     spare_memory()
     made_folder(options.data_folder)
-    server = Server(settings, options, log, scheduler, books)
+    server = DaemonServer(settings, options, log, scheduler, books)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     return server
@@ -313,7 +315,7 @@ class _Signals:
     """SIGTERM and the first SIGINT end in good order, the second SIGINT at once."""
 
     def __init__(self) -> None:
-        self.server: Server | None = None
+        self.server: DaemonServer | None = None
         self.asked = False
         self.interrupted = False
         signal.signal(signal.SIGTERM, self._end)

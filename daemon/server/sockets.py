@@ -19,21 +19,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from desdaemon.operations.registry import Data, Operations, Request, refusal
+from desdaemon.operations.registry import Data, Operations, PendingRequest, refusal
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.constants import LARGEST_BODY, LONGEST_LINE, REPEATABLE
 from desdaemon.protocol.wire.messages import RequestError, readable_id
 from desdaemon.transport.connection import RECEIVED_AT_ONCE, accepted
-from desdaemon.transport.outbox import Outbox, Outgoing, Total
+from desdaemon.transport.outbox import ByteTotal, Outgoing, SendQueue
 from desdaemon.transport.poller import LEFT, READ, WRITE, Poller
-from desdaemon.transport.zmtp import Frame, Kind, Violation
+from desdaemon.transport.zmtp import Frame, SocketKind, Violation
 
 from .endpoints import Acceptor
-from .peers import REVOKED, Peer, Peers, ServedConnection
+from .peers import REVOKED, ServedConnection, SocketClient, SocketClients
 
 if TYPE_CHECKING:
-    from .metrics import Health
-    from .text_sessions import Texts
+    from .metrics import ServerMetrics
+    from .text_sessions import TextSessions
 
 _ACCEPTED_AT_ONCE = 32
 _FRESH_S, _HANDSHAKES_S, _BEHIND_S = 0.0025, 0.00125, 0.00125
@@ -61,15 +61,15 @@ class Sockets:
         self,
         acceptors: list[Acceptor],
         operations: Operations,
-        texts: Texts,
-        health: Health,
+        texts: TextSessions,
+        health: ServerMetrics,
         chores: Callable[[], None],
         poller: Poller | None = None,
     ) -> None:
         """``chores`` is called a few times a second."""
         self.poller = poller or Poller()
         """Others may register sockets of their own before `run`."""
-        self.peers = Peers(operations, texts, health, self._close)
+        self.peers = SocketClients(operations, texts, health, self._close)
         self._acceptors = acceptors
         self._operations = operations
         self._health = health
@@ -81,7 +81,7 @@ class Sockets:
         self._new: deque[ServedConnection] = deque()
         self._behind: deque[ServedConnection] = deque()
         self._dirty: dict[ServedConnection, None] = {}
-        self._events = Total()
+        self._events = ByteTotal()
         """What subscribers have not read. An event is one object for all of them: it takes no room from replies."""
         self._buffer = memoryview(bytearray(RECEIVED_AT_ONCE))
         self._holding: dict[ServedConnection, None] = {}
@@ -89,7 +89,7 @@ class Sockets:
         self._refusals: dict[str, int] = {}
         self._refusals_logged = -_REFUSALS_LOGGED_S
         self._paused: list[tuple[socket.socket, Callable[[int], None]]] = []
-        self._inbox: deque[tuple[Peer | None, Outgoing]] = deque()
+        self._inbox: deque[tuple[SocketClient | None, Outgoing]] = deque()
         # A pair of sockets, not a pipe: not every system can wait for a pipe together with sockets.
         self._wake_in, self._wake_out = socket.socketpair()
         self._wake_in.setblocking(False)
@@ -113,7 +113,7 @@ class Sockets:
         self._inbox.append((None, Outgoing((topic.encode(),), codec.encode(data), True)))
         self._wake()
 
-    def in_flight(self) -> list[Request]:
+    def in_flight(self) -> list[PendingRequest]:
         """All requests whose final or error has not been handed over yet."""
         return self.peers.in_flight()
 
@@ -175,7 +175,7 @@ class Sockets:
 
     # Connections come and go
 
-    def _on_listening(self, acceptor: Acceptor, listening: socket.socket, kind: Kind, mask: int) -> None:
+    def _on_listening(self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind, mask: int) -> None:
         now = time.monotonic()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -196,14 +196,16 @@ class Sockets:
                 self._pause(acceptor, listening, kind)
                 return
 
-    def _out_of_descriptors(self, acceptor: Acceptor, listening: socket.socket, kind: Kind, error: OSError) -> None:
+    def _out_of_descriptors(
+        self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind, error: OSError
+    ) -> None:
         """Accept nothing more until the next chores; one that has not yet said who it is goes first."""
         self._count_refusal(error.strerror or "no descriptors")
         self._pause(acceptor, listening, kind)
         if self._handshaking:
             self._refuse_handshake(next(iter(self._handshaking)), "too many")
 
-    def _pause(self, acceptor: Acceptor, listening: socket.socket, kind: Kind) -> None:
+    def _pause(self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind) -> None:
         self.poller.unregister(listening.fileno())
         self._paused.append((listening, partial(self._on_listening, acceptor, listening, kind)))
 
@@ -375,10 +377,10 @@ class Sockets:
     def _welcome(self, connection: ServedConnection) -> None:
         """The handshake is over."""
         self._handshaking.pop(connection)
-        if connection.kind is Kind.REQUESTS:
+        if connection.kind is SocketKind.REQUESTS:
             self.peers.joined(connection, time.monotonic())
         else:
-            connection.outbox = Outbox(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self._events)
+            connection.outbox = SendQueue(_EVENTS_KEPT, _EVENT_BYTES_KEPT, self._events)
             self._subscribers[self._acceptors.index(connection.acceptor)].add(connection)
 
     def _take(self, connection: ServedConnection, frames: tuple[Frame, ...]) -> None:
@@ -408,7 +410,7 @@ class Sockets:
         except Exception:
             self._health.mistake("message")
 
-    def _take_request(self, peer: Peer, prefix: tuple[bytes, ...], body: bytes) -> None:
+    def _take_request(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
         try:
             message = codec.decode(body)
         except codec.WireError as error:
@@ -426,7 +428,7 @@ class Sockets:
 
         self._operations.handle(peer, message, reply)
 
-    def _take_text(self, peer: Peer, prefix: tuple[bytes, ...], body: bytes) -> None:
+    def _take_text(self, peer: SocketClient, prefix: tuple[bytes, ...], body: bytes) -> None:
         def reply(text: str) -> None:
             self._send(peer, Outgoing(prefix, text.encode("utf-8", "backslashreplace"), False))
 
@@ -444,7 +446,7 @@ class Sockets:
         self._operations.handle_text(peer, peer.lines, line, reply)
 
     def _refuse(
-        self, peer: Peer, prefix: tuple[bytes, ...], error: RequestError, identity: str | int | None = None
+        self, peer: SocketClient, prefix: tuple[bytes, ...], error: RequestError, identity: str | int | None = None
     ) -> None:
         self._health.refused(error.code)
         self._send(peer, Outgoing(prefix, codec.encode(refusal(identity, error)), False))
@@ -476,7 +478,7 @@ class Sockets:
 
     # Replies
 
-    def _send(self, peer: Peer, reply: Outgoing) -> None:
+    def _send(self, peer: SocketClient, reply: Outgoing) -> None:
         """A reply, from any thread."""
         if threading.get_ident() == self._thread:
             # What other threads have said before comes before.
@@ -502,7 +504,7 @@ class Sockets:
                     connection.outbox.put(event)
                     self._dirty[connection] = None
 
-    def _deliver(self, peer: Peer, reply: Outgoing) -> None:
+    def _deliver(self, peer: SocketClient, reply: Outgoing) -> None:
         if peer.connection is None and (peer.dropped or not peer.named):
             return
         # One that comes back within its grace gets what it missed.

@@ -21,18 +21,18 @@ from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.wire.messages import ADMIN, EDITOR, READER, RequestError, allows
-from desdaemon.search.engine_leases import LentEngines
-from desdaemon.search.workers import Engines, step_back
+from desdaemon.search.engine_leases import LeasedEngines
+from desdaemon.search.workers import EnginePool, step_back
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden, confined
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
-    from desdaemon.operations.registry import Client, Request
+    from desdaemon.operations.registry import ClientRecord, PendingRequest
     from desdaemon.search.scheduler import Scheduler
 
-    from .metrics import Health
+    from .metrics import ServerMetrics
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
 
@@ -74,7 +74,7 @@ OPTION_ROLES = {"auto-store": EDITOR}
 """The least role for an option that does more than change one's own dialogue."""
 
 
-class Transcript:
+class ReplyText:
     """Keeps what a command prints: ``out`` and ``err``, and both in order in ``all``."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class Printed(NamedTuple):
     all: str
 
 
-class _Line:
+class _QueuedLine:
     """A line that waits or is carried out."""
 
     def __init__(self, text: str, number: int, done: Callable[[Printed], None]) -> None:
@@ -124,29 +124,29 @@ class _Line:
         self.cancelled = False
 
 
-class _Room:
+class _TextSession:
     """What a client has: a dialogue, and the lines that wait. Numbers are even; a cancel counts as the one after."""
 
-    def __init__(self, dialect: TextDialect, transcript: Transcript) -> None:
+    def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
         self.transcript = transcript
-        self.lines: deque[_Line] = deque()
+        self.lines: deque[_QueuedLine] = deque()
         self.busy = False
         self.number = 0
         self.line = ""
         """The one that is being carried out."""
 
 
-class Texts:
+class TextSessions:
     """All the text dialogues."""
 
     def __init__(
         self,
         settings: SessionSettings,
-        engines: Engines,
+        engines: EnginePool,
         scheduler: Scheduler,
         books: Books,
-        health: Health,
+        health: ServerMetrics,
         data_folder: str,
         hidden: Hidden,
     ) -> None:
@@ -163,7 +163,7 @@ class Texts:
         self._long = ThreadPoolExecutor(1, "text", initializer=step_back)
         self._short = ThreadPoolExecutor(_AT_ONCE, "text", initializer=step_back)
 
-    def request(self, request: Request) -> None:
+    def request(self, request: PendingRequest) -> None:
         """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
         line = self.checked(request.client, request.values["line"])
         bare = isinstance(request.id, int) and request.id < 0
@@ -174,18 +174,18 @@ class Texts:
         request.outlives = _is_about_the_book(line)
         request.cancel = self.put(request.client, line, done)
 
-    def settings_of(self, client: Client) -> SessionSettings:
+    def settings_of(self, client: ClientRecord) -> SessionSettings:
         """The options of a client's own dialogue."""
         with self._lock:
             return self._room_of(client).dialect.session.settings
 
-    def _room_of(self, client: Client) -> _Room:
-        room: _Room | None = client.texts
+    def _room_of(self, client: ClientRecord) -> _TextSession:
+        room: _TextSession | None = client.texts
         if room is None:
             room = client.texts = self._room(client)
         return room
 
-    def checked(self, client: Client, text: str) -> str:
+    def checked(self, client: ClientRecord, text: str) -> str:
         """A line, as it may be carried out for a client; raises `RequestError`."""
         text = text.rstrip("\r\n")
         if _CONTROL.search(text):
@@ -202,7 +202,7 @@ class Texts:
                 raise RequestError("forbidden", str(error), "line") from None
         return line
 
-    def put(self, client: Client, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
+    def put(self, client: ClientRecord, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
         """Have a line carried out in its turn and ``done`` called with what it printed; returns what cancels it.
 
         ``done`` is not called for a line that was cancelled before its turn.
@@ -211,7 +211,7 @@ class Texts:
             room = self._room_of(client)
             begin = not room.busy
             room.number += 2
-            item = _Line(line, room.number, done)
+            item = _QueuedLine(line, room.number, done)
             room.lines.append(item)
             room.busy = True
         command = find_command(split_line(line)[0])
@@ -226,16 +226,16 @@ class Texts:
 
         return cancel
 
-    def _room(self, client: Client) -> _Room:
-        transcript = Transcript()
+    def _room(self, client: ClientRecord) -> _TextSession:
+        transcript = ReplyText()
         settings = copy.deepcopy(self._settings)
         session = Session(
-            settings, LentEngines(self._engines, self._scheduler, client.account, client.number), books=self._books
+            settings, LeasedEngines(self._engines, self._scheduler, client.account, client.number), books=self._books
         )
         session.name, session.remote = client.name, client.remote
-        return _Room(TextDialect(session, transcript), transcript)
+        return _TextSession(TextDialect(session, transcript), transcript)
 
-    def _begin_next(self, client: Client, room: _Room) -> None:
+    def _begin_next(self, client: ClientRecord, room: _TextSession) -> None:
         """Hand a room's next line to those who carry out its kind."""
         with self._lock:
             while room.lines and room.lines[0].cancelled:
@@ -256,7 +256,7 @@ class Texts:
         with contextlib.suppress(RuntimeError):
             pool.submit(*work)
 
-    def _carry_out(self, client: Client, room: _Room) -> None:
+    def _carry_out(self, client: ClientRecord, room: _TextSession) -> None:
         with self._lock:
             item = room.lines.popleft()
         dialect, session = room.dialect, room.dialect.session
@@ -272,18 +272,18 @@ class Texts:
         else:
             self._finish(client, room, item)
 
-    def _play_on(self, client: Client, room: _Room, item: _Line) -> None:
+    def _play_on(self, client: ClientRecord, room: _TextSession, item: _QueuedLine) -> None:
         self._guarded(room.dialect, item, lambda: self._settle(room, item))
         self._finish(client, room, item)
 
-    def _guarded(self, dialect: TextDialect, item: _Line, work: Callable[[], None]) -> None:
+    def _guarded(self, dialect: TextDialect, item: _QueuedLine, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception:
             self._health.mistake("text")
             dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
 
-    def _finish(self, client: Client, room: _Room, item: _Line) -> None:
+    def _finish(self, client: ClientRecord, room: _TextSession, item: _QueuedLine) -> None:
         dialect = room.dialect
         if dialect.successor:
             dialect.successor = ""
@@ -295,7 +295,7 @@ class Texts:
         item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
         self._begin_next(client, room)
 
-    def _settle(self, room: _Room, item: _Line) -> None:
+    def _settle(self, room: _TextSession, item: _QueuedLine) -> None:
         """The engine's own moves that may follow, as long as nobody wants anything else."""
         dialect = room.dialect
         while dialect.leaving is None and not item.cancelled and dialect.step(bool(room.lines), ending=False):
@@ -303,7 +303,7 @@ class Texts:
                 dialect.session.settings.mode = 3
                 dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
-    def forget(self, client: Client) -> None:
+    def forget(self, client: ClientRecord) -> None:
         """The client's board, game and options are not needed any more."""
         room, client.texts = client.texts, None
         if room is None:

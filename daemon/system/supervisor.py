@@ -30,7 +30,7 @@ _TICK_S = 0.5
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
-class Verdict(NamedTuple):
+class RestartDecision(NamedTuple):
     """What follows from the end of a daemon: a restart after a pause, or the end with a status."""
 
     restart: bool
@@ -46,25 +46,25 @@ class Policy:
         self._was_ready = False
         self._failures = 0
 
-    def ended(self, status: int, *, ready: bool, asked: bool) -> Verdict:
+    def ended(self, status: int, *, ready: bool, asked: bool) -> RestartDecision:
         """A daemon ended with a status, negative for a signal; ``asked``: it was told to.
 
         The first restart after a daemon that was ready comes at once; those that fail to become ready come ever later.
         """
         if asked or status == 0:
-            return Verdict(False, status=max(0, status))
+            return RestartDecision(False, status=max(0, status))
         if not ready and not self._was_ready:
-            return Verdict(False, status=status if status > 0 else 1)
+            return RestartDecision(False, status=status if status > 0 else 1)
         self._was_ready = True
         self._failures = 0 if ready else self._failures + 1
         if self._failures >= _MOST_FAILURES:
-            return Verdict(False, status=1)
+            return RestartDecision(False, status=1)
         self.restarts += 1
         pause = 0.0 if ready else min(_LONGEST_PAUSE_S, 0.1 * 2 ** (self._failures - 1))
-        return Verdict(True, pause)
+        return RestartDecision(True, pause)
 
 
-class _Child:
+class _DaemonProcess:
     """A daemon as a process, and what it says."""
 
     def __init__(self, arguments: list[str], restarts: int) -> None:
@@ -115,7 +115,7 @@ class _Supervisor:
         self._arguments = arguments
         self._log = log
         self._policy = Policy()
-        self._child: _Child | None = None
+        self._child: _DaemonProcess | None = None
         self._asked: float | None = None
         for number in _ENDING:
             signal.signal(number, self._pass_on)
@@ -128,7 +128,7 @@ class _Supervisor:
 
     def run(self) -> int:
         while True:
-            child = self._child = _Child(self._arguments, self._policy.restarts)
+            child = self._child = _DaemonProcess(self._arguments, self._policy.restarts)
             if self._asked:
                 child.process.terminate()
             status = self._watch(child)
@@ -140,7 +140,7 @@ class _Supervisor:
             self._log.error("daemon died", pid=child.process.pid, reason=reason, restarts=self._policy.restarts)
             self._pause(verdict.pause_s)
 
-    def _watch(self, child: _Child) -> int:
+    def _watch(self, child: _DaemonProcess) -> int:
         """Wait for the end of a daemon; its status."""
         told = False
         while (status := child.process.poll()) is None:

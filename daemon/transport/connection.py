@@ -12,13 +12,13 @@ import socket
 
 from desdaemon.protocol.wire.constants import LARGEST_BODY
 
-from .outbox import Outbox
-from .zmtp import Conversation, Kind, Security
+from .outbox import SendQueue
+from .zmtp import Conversation, Security, SocketKind
 
 RECEIVED_AT_ONCE = 32 << 10
 """Bytes; also what one connection may hold of requests that wait for their turn."""
 
-_SENT_AT_ONCE = {Kind.REQUESTS: 16 << 10, Kind.EVENTS: 4 << 10}
+_SENT_AT_ONCE = {SocketKind.REQUESTS: 16 << 10, SocketKind.EVENTS: 4 << 10}
 """Bytes, about. Replies that are being sent are in no outbox any more: a peer that does not read keeps so many."""
 
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
@@ -26,7 +26,7 @@ _ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 
 _numbers = itertools.count(1)
 
 
-class Connection:
+class ZmtpConnection:
     """A connection that was accepted; see the module. For one thread."""
 
     __slots__ = (
@@ -47,14 +47,14 @@ class Connection:
         "writing",
     )
 
-    def __init__(self, kind: Kind, security: Security | None, accepted: socket.socket, since: float) -> None:
+    def __init__(self, kind: SocketKind, security: Security | None, accepted: socket.socket, since: float) -> None:
         self.number = next(_numbers)
         self.kind = kind
         self.socket = accepted
         self.since = since
         """When it was accepted (`time.monotonic`)."""
         self.conversation = Conversation(kind, security, _KEPT_OF_A_FRAME)
-        self.outbox: Outbox | None = None
+        self.outbox: SendQueue | None = None
         self.held = 0
         """What it holds of a large message of which a part has come, in bytes."""
         self.queued = False

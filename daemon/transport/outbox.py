@@ -14,7 +14,7 @@ class Outgoing(NamedTuple):
     partial: bool
 
 
-class Total:
+class ByteTotal:
     """The bytes of several outboxes together."""
 
     __slots__ = ("bytes",)
@@ -23,12 +23,12 @@ class Total:
         self.bytes = 0
 
 
-class Outbox:
+class SendQueue:
     """A queue of messages for one client. For one thread."""
 
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
-    def __init__(self, most: int, most_bytes: int, total: Total) -> None:
+    def __init__(self, most: int, most_bytes: int, total: ByteTotal) -> None:
         """At most ``most`` messages and, but for a single one that is longer, ``most_bytes`` of bodies."""
         self.bytes = 0
         self._most = most

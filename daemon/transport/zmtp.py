@@ -48,7 +48,7 @@ class Refusal(Violation):
         self.answer = answer
 
 
-class Kind(Enum):
+class SocketKind(Enum):
     """What a listening socket is, and the types of peers that it talks to."""
 
     REQUESTS = (b"ROUTER", (b"DEALER", b"REQ", b"ROUTER"))
@@ -148,7 +148,7 @@ class Conversation:
         "user",
     )
 
-    def __init__(self, kind: Kind, security: Security | None, largest_kept: int) -> None:
+    def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
         """Frames of more than ``largest_kept`` bytes are read, but their content is not kept."""
         self._kind = kind
         self._security = security
@@ -289,7 +289,7 @@ class Conversation:
             return CONSUMED
         whole = tuple(frames)
         frames.clear()
-        if self._kind is Kind.EVENTS:
+        if self._kind is SocketKind.EVENTS:
             self._subscription_message(whole[0])
             return CONSUMED
         return whole
@@ -355,7 +355,7 @@ class Conversation:
                 self._send_command(command(b"PONG", body[2 : 2 + _LONGEST_PING_CONTEXT]))
         elif name == b"ERROR":
             raise Violation("ERROR")
-        elif self._kind is Kind.EVENTS and name in (b"SUBSCRIBE", b"CANCEL"):
+        elif self._kind is SocketKind.EVENTS and name in (b"SUBSCRIBE", b"CANCEL"):
             self._subscribe(body, there=name == b"SUBSCRIBE")
 
     def _send_command(self, content: bytes) -> None:

@@ -15,7 +15,7 @@ from desdaemon.books.jobs import Job, Jobs
 from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
-from desdaemon.search.scheduler import Item, Purpose
+from desdaemon.search.scheduler import Purpose, SearchTask
 from desdaemon.session.settings import SessionSettings
 
 ME = Caller("me", SessionSettings())
@@ -73,7 +73,7 @@ class OneSlot:
         self._lock = threading.Lock()
 
     @contextmanager
-    def turn_of(self, item: Item, abandoned: Callable[[], bool]) -> Iterator[None]:
+    def turn_of(self, item: SearchTask, abandoned: Callable[[], bool]) -> Iterator[None]:
         assert item.purpose is Purpose.BOOK
         with self._lock:
             self.leases += 1

@@ -9,7 +9,7 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.operations.registry import Client
+from desdaemon.operations.registry import ClientRecord
 from desdaemon.operations.searches import Budget
 
 TELLING = {"depth": ENDLESS_DEPTH + 1, "book": "ignore"}
@@ -237,7 +237,7 @@ def test_clearing_the_cache(tmp_path: Path) -> None:
     daemon.final("analyze", {"depth": 4})
     cache.save(str(tmp_path / "kept"))
     assert "cached" in daemon.final("analyze", {"depth": 4})
-    assert daemon.code("cache.clear", client=Client("e", "editor")) == "forbidden"
+    assert daemon.code("cache.clear", client=ClientRecord("e", "editor")) == "forbidden"
     assert daemon.final("cache.clear") == {"forgotten": 1}
     assert not (tmp_path / "kept").exists()
     assert "cached" not in daemon.final("analyze", {"depth": 4})

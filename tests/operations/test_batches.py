@@ -18,7 +18,7 @@ from operated import Operated, until
 
 from desdaemon.operations import batches
 from desdaemon.operations.batch_files import SUFFIX, BatchFile
-from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.operations.registry import ClientRecord, ServerLimits
 from desdaemon.protocol.wire import messages
 
 QUICK = {"depth": 2, "book": "ignore"}
@@ -285,11 +285,15 @@ def test_a_batch_that_finds_no_room_is_refused(daemon: Operated, monkeypatch: py
 
 
 def test_batches_of_others(daemon: Operated) -> None:
-    mine, other, editor = Client("mine", "reader"), Client("other", "reader"), Client("editor", "editor")
+    mine, other, editor = (
+        ClientRecord("mine", "reader"),
+        ClientRecord("other", "reader"),
+        ClientRecord("editor", "editor"),
+    )
     job = daemon.final("analyze.batch", {"items": lines(2), "depth": ENDLESS_DEPTH, "book": "ignore"}, mine)["job"]
     for op in ("batch.results", "batch.forget", "cancel"):
         assert daemon.code(op, {"job": job}, other) == "forbidden"
-    again = Client("mine", "reader")
+    again = ClientRecord("mine", "reader")
     assert daemon.final("batch.results", {"job": job}, again)["items"] == 2
     assert daemon.final("batch.results", {"job": job}, editor)["items"] == 2
     assert daemon.final("cancel", {"job": job}, again) == {"cancelled": True}
@@ -298,7 +302,7 @@ def test_batches_of_others(daemon: Operated) -> None:
 
 def test_limits_are_those_of_each_key(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, limits=ServerLimits(batches=2, batch_bytes=10_000))
-    mine, other = Client("mine", "reader"), Client("other", "reader")
+    mine, other = ClientRecord("mine", "reader"), ClientRecord("other", "reader")
     for _ in range(2):
         daemon.final("analyze.batch", {"items": lines(1), **QUICK}, mine)
     assert daemon.code("analyze.batch", {"items": lines(1), **QUICK}, mine) == "busy"

@@ -11,7 +11,7 @@ import pytest
 import referee
 from operated import Operated, until
 
-from desdaemon.operations.registry import Client
+from desdaemon.operations.registry import ClientRecord
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.wire import messages
 
@@ -190,7 +190,7 @@ def test_patterns_and_folders_that_lead_outside(daemon: Operated, data: Path, pa
 
 
 def test_who_may_name_files(daemon: Operated) -> None:
-    editor = Client("e", "editor")
+    editor = ClientRecord("e", "editor")
     for command in sorted(READING | WRITING):
         given: dict[str, Any] = {"files": ["x"]} if command in ("add", "check") else {"file": "x"}
         assert daemon.code(f"book.{command}", given, editor) == "forbidden"
@@ -203,7 +203,7 @@ def test_a_dialogue_names_any_file(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     games(elsewhere, "a.txt")
-    local = Client("stdio", "admin", remote=False)
+    local = ClientRecord("stdio", "admin", remote=False)
     daemon.final("book.new", {"level": 0, "depth": 4}, local)
     for files in ([str(elsewhere)], [f"{elsewhere}/*.txt"], [str(elsewhere / "a.txt")]):
         assert daemon.final("book.add", {"files": files, "unsearched": True}, local)["games"] == 2

@@ -10,7 +10,7 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
-from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.operations.registry import ClientRecord, ServerLimits
 from desdaemon.protocol.commands.text import COMMANDS
 from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
@@ -135,7 +135,7 @@ def test_too_much_is_busy(tmp_path: Path) -> None:
         daemon.request("analyze", ENDLESS)
     assert daemon.code("analyze", ENDLESS) == "busy"
     assert daemon.final("ping") == {}
-    others = [Client(str(number), "reader") for number in range(4)]
+    others = [ClientRecord(str(number), "reader") for number in range(4)]
     for other in others[:2]:
         daemon.request("analyze", ENDLESS, other)
     for client in (daemon.client, *others):
@@ -161,7 +161,7 @@ def test_nothing_new_is_taken_at_the_end(daemon: Operated) -> None:
 
 
 def test_roles(daemon: Operated) -> None:
-    reader, editor = Client("r", "reader"), Client("e", "editor")
+    reader, editor = ClientRecord("r", "reader"), ClientRecord("e", "editor")
     assert daemon.code("shutdown", client=editor) == "forbidden"
     assert daemon.code("book.store", {"moves": "f5"}, reader) == "forbidden"
     assert daemon.code("book.load", {"file": "x"}, editor) == "forbidden"
@@ -191,7 +191,7 @@ def test_numbers_for_monitoring(daemon: Operated) -> None:
 
 
 def test_text_is_carried_out_in_order_on_a_board_of_ones_own(daemon: Operated) -> None:
-    other = Client("other", "reader")
+    other = ClientRecord("other", "reader")
     numbers = [daemon.request("text", {"line": line}) for line in ("play f5", "moves", "undo", "moves")]
     answers = [daemon.ends(number)[-1]["data"]["out"] for number in numbers]
     assert answers == ["", "F4 D6 F6\n", "", "D3 C4 F5 E6\n"]
@@ -312,7 +312,7 @@ def test_an_admins_files_are_read_and_written_there(
 def test_endless_searches_make_room_for_others_and_go_on(daemon: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shares, "SLICE_S", 0.05)
     monkeypatch.setattr(run_queue, "AGEING_S", 0.3)
-    other = Client("other", "reader")
+    other = ClientRecord("other", "reader")
     analysis = daemon.request("analyze", ENDLESS)
     until(lambda: daemon.services.scheduler.running == 1)
     assert daemon.final("analyze", {"depth": 3, "moves": "f5"}, other)["moves"]
@@ -332,7 +332,7 @@ def test_what_a_search_has_spent_is_not_given_twice(daemon: Operated, monkeypatc
     daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
     hint = daemon.request("text", {"line": "hint"})
     until(lambda: daemon.services.scheduler.running == 1)
-    daemon.final("text", {"line": "hint"}, Client("other", "reader"))
+    daemon.final("text", {"line": "hint"}, ClientRecord("other", "reader"))
     daemon.request("text", {"line": "stop"})
     out = daemon.ends(hint)[-1]["data"]["out"]
     assert out.count("d3") == 1, out
@@ -343,7 +343,7 @@ def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
     for number in range(60):
         daemon.request("analyze", {"depth": 3, "moves": "f5d6c3d3c4"[: 2 * (number % 6)], "multipv": 1 + number // 6})
         if not number % 10:
-            daemon.request("text", {"line": "hint"}, Client(str(number), "reader"))
+            daemon.request("text", {"line": "hint"}, ClientRecord(str(number), "reader"))
     until(lambda: not daemon.client.requests)
     until(lambda: daemon.services.scheduler.running == 0)
     assert len(daemon.searchers) <= 2
@@ -366,7 +366,7 @@ def test_neither_a_pattern_nor_a_folder_leads_out(tmp_path: Path) -> None:
 
 def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
     daemon.final("book.new", {"level": 1, "depth": 30})
-    by_text, by_op = Client("text", "editor"), Client("op", "editor")
+    by_text, by_op = ClientRecord("text", "editor"), ClientRecord("op", "editor")
     daemon.request("text", {"line": "book deviate 4 8"}, by_text)
     daemon.request("book.deviate", {"relative": 4, "absolute": 8}, by_op)
     until(lambda: len([job for job in daemon.services.jobs.listed() if not job.over]) == 2)
@@ -384,7 +384,7 @@ def test_a_job_goes_on_when_its_client_has_gone(daemon: Operated) -> None:
 
 
 def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Operated) -> None:
-    client = Client("slow", "admin")
+    client = ClientRecord("slow", "admin")
     told, go_on = threading.Event(), threading.Event()
 
     def reply(message: dict[str, Any]) -> None:
@@ -404,7 +404,7 @@ def test_a_request_is_parting_until_its_last_reply_was_handed_over(daemon: Opera
 
 def test_the_folder_of_a_book_from_elsewhere_is_not_told(tmp_path: Path) -> None:
     daemon = Operated(tmp_path / "data")
-    local = Client("stdio", "admin", remote=False)
+    local = ClientRecord("stdio", "admin", remote=False)
     book = tmp_path / "elsewhere" / "a.book"
     book.parent.mkdir()
     daemon.final("book.new", {"level": 0, "depth": 2}, local)

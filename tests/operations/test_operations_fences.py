@@ -17,12 +17,12 @@ from operated import Operated, until
 
 from desdaemon.books.service import Books, Caller
 from desdaemon.dialects import text
-from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.operations.registry import ClientRecord, ServerLimits
 from desdaemon.protocol.commands.book import BY_NAME
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.run_queue import RunQueue
-from desdaemon.search.shares import Purpose, Task
-from desdaemon.search.workers import Engines
+from desdaemon.search.shares import Purpose, QueuedTask
+from desdaemon.search.workers import EnginePool
 from desdaemon.server import text_sessions
 from desdaemon.system.paths import Hidden
 
@@ -53,7 +53,7 @@ def test_an_id_is_free_when_its_last_reply_arrives(daemon: Operated) -> None:
 def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
     daemon.services.settings.auto_store = True
     daemon.final("book.new", {"level": 0, "depth": 10})
-    reader, editor = Client("reader", "reader"), Client("editor", "editor")
+    reader, editor = ClientRecord("reader", "reader"), ClientRecord("editor", "editor")
     daemon.final("text", {"line": f"play {whole_game()}"}, reader)
     assert daemon.final("status")["book"]["positions"] == 1
     daemon.final("text", {"line": f"play {whole_game()}"}, editor)
@@ -62,7 +62,7 @@ def test_a_reader_adds_nothing_to_the_book_by_playing(daemon: Operated) -> None:
 
 def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
     daemon.final("book.new", {"level": 0, "depth": 10})
-    client = Client("changing", "editor")
+    client = ClientRecord("changing", "editor")
     daemon.final("text", {"line": "auto-store on"}, client)
     client.role = "reader"
     daemon.final("text", {"line": f"play {whole_game()}"}, client)
@@ -70,7 +70,7 @@ def test_an_editor_who_became_a_reader_adds_nothing(daemon: Operated) -> None:
 
 
 def test_how_a_client_plays_from_the_book_is_its_own_matter(daemon: Operated) -> None:
-    reader, later = Client("reader", "reader"), Client("later", "reader")
+    reader, later = ClientRecord("reader", "reader"), ClientRecord("later", "reader")
     daemon.final("book.off", client=reader)
     daemon.final("book.randomness", {"discs": 9}, reader)
     for client, shown in ((reader, "off 9"), (later, "on 0")):
@@ -85,7 +85,7 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
     daemon.final("book.new", {"level": 0, "depth": 2})
     books: Books = daemon.services.books
     books.run(BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
-    reader = Client("reader", "reader")
+    reader = ClientRecord("reader", "reader")
     for op, args in (("text", {"line": "options"}), ("text", {"line": "book info"}), ("book.info", {})):
         said = str(daemon.final(op, args, reader))
         assert "kept.book" in said
@@ -117,7 +117,7 @@ def test_of_a_game_each_ply_tells_how_it_goes_until_it_is_done(tmp_path: Path) -
 def test_everything_of_a_client_is_cancelled_at_once(daemon: Operated) -> None:
     daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"})
     mine = [daemon.request("analyze", ENDLESS) for _ in range(3)] + [daemon.request("text", {"line": "hint"})]
-    other = daemon.request("analyze", {**ENDLESS, "priority": -1}, Client("other", "reader"))
+    other = daemon.request("analyze", {**ENDLESS, "priority": -1}, ClientRecord("other", "reader"))
     assert daemon.final("cancel", {"all": True}) == {"cancelled": True, "number": 4}
     assert {daemon.ends(number)[-1]["error"]["code"] for number in mine} == {"cancelled"}
     assert not [reply for reply in daemon.replies if reply["id"] == other]
@@ -150,7 +150,7 @@ def test_jobs_of_clients_that_come_and_go_do_not_pile_up(tmp_path: Path) -> None
     go_on = threading.Event()
     daemon.services.jobs.submit("first", lambda job: {"waited": go_on.wait()}, "first", writes=True)
     for number in range(8):
-        client = Client(str(number), "editor")
+        client = ClientRecord(str(number), "editor")
         asked = daemon.request("book.fix", client=client)
         daemon.services.operations.drop(client)
         assert daemon.ends(asked)[-1]["error"]["code"] == ("cancelled" if number < 4 else "busy")
@@ -162,7 +162,7 @@ def test_a_line_that_needs_no_search_is_carried_out_though_all_threads_search(
 ) -> None:
     monkeypatch.setattr(text_sessions, "MOST_THREADS", 2)
     daemon = Operated(tmp_path)
-    slow = [Client(str(number), "reader") for number in range(3)]
+    slow = [ClientRecord(str(number), "reader") for number in range(3)]
     for client in slow:
         daemon.final("text", {"line": f"depth {ENDLESS_DEPTH}"}, client)
         daemon.request("text", {"line": "hint"}, client)
@@ -180,7 +180,7 @@ def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() ->
         made.add(engine.searcher)
         return engine
 
-    engines = Engines(build, 4, 16)
+    engines = EnginePool(build, 4, 16)
     for threads in (1, 2, 3, 4, 1, 4, 2):
         engines.assure(threads)
         engines.give_back(engines.borrow(threads), threads)
@@ -190,10 +190,10 @@ def test_searches_with_any_number_of_threads_have_no_more_tables_than_slots() ->
 
 def test_what_was_withdrawn_is_forgotten_though_something_waits_before_it() -> None:
     queue = RunQueue(1)
-    kept: weakref.WeakSet[Task] = weakref.WeakSet()
+    kept: weakref.WeakSet[QueuedTask] = weakref.WeakSet()
 
-    def item(priority: int) -> Task:
-        found = Task(Purpose.ANALYSIS, "key", "client", priority=priority, interruptible=False)
+    def item(priority: int) -> QueuedTask:
+        found = QueuedTask(Purpose.ANALYSIS, "key", "client", priority=priority, interruptible=False)
         kept.add(found)
         return found
 
@@ -239,7 +239,7 @@ def test_few_lines_compute_at_a_time(daemon: Operated, monkeypatch: pytest.Monke
     monkeypatch.setattr(text, "find_handler", lambda name: slow)
     for name in ("moves", "seek"):
         most = 0
-        clients = [Client(str(number), "admin") for number in range(20)]
+        clients = [ClientRecord(str(number), "admin") for number in range(20)]
         asked = [daemon.request("text", {"line": name}, client) for client in clients]
         assert all(daemon.ends(number)[-1]["type"] == "final" for number in asked)
         assert most <= {"moves": 4, "seek": 1}[name]
@@ -261,7 +261,7 @@ def test_no_client_and_no_key_makes_the_server_busy_for_others(tmp_path: Path) -
     daemon = Operated(tmp_path, limits=ServerLimits(queue=400, key_queue=300, in_flight=100))
     game = {**ENDLESS, "plies": [0] * 20}
 
-    def fill(client: Client) -> int:
+    def fill(client: ClientRecord) -> int:
         """Games that are let in before the first is refused."""
         taken = 0
         while True:
@@ -270,11 +270,11 @@ def test_no_client_and_no_key_makes_the_server_busy_for_others(tmp_path: Path) -
                 return taken
             taken += 1
 
-    greedy = [Client(f"greedy/{number}", "admin") for number in range(4)]
+    greedy = [ClientRecord(f"greedy/{number}", "admin") for number in range(4)]
     taken = [fill(client) for client in greedy]
     assert 20 * taken[0] <= 300 / 2 + 20
     assert taken == sorted(taken, reverse=True)
-    modest, other = Client("greedy/modest", "admin"), Client("other/1", "admin")
+    modest, other = ClientRecord("greedy/modest", "admin"), ClientRecord("other/1", "admin")
     assert daemon.ends(daemon.request("analyze", {"depth": 0}, modest))[-1]["type"] == "final"
     assert daemon.ends(daemon.request("text", {"line": "play f5"}, modest))[-1]["type"] == "final"
     assert daemon.ends(daemon.request("book.new", {"level": 0, "depth": 4}, modest))[-1]["type"] == "final"
@@ -282,16 +282,16 @@ def test_no_client_and_no_key_makes_the_server_busy_for_others(tmp_path: Path) -
     assert fill(other) > 0
     for client in greedy:
         daemon.services.operations.drop(client)
-    assert fill(Client("third/1", "admin")) == taken[0]
+    assert fill(ClientRecord("third/1", "admin")) == taken[0]
 
 
 def test_an_admin_sees_what_each_key_has_had(tmp_path: Path) -> None:
     daemon = Operated(tmp_path)
     for key, number in (("laptop", 2), ("phone", 1)):
         for _ in range(number):
-            asked = daemon.request("analyze", {"depth": 3, "book": "ignore"}, Client(f"{key}/7", "reader"))
+            asked = daemon.request("analyze", {"depth": 3, "book": "ignore"}, ClientRecord(f"{key}/7", "reader"))
             assert daemon.ends(asked)[-1]["type"] == "final"
-    phone = Client("phone/8", "reader")
+    phone = ClientRecord("phone/8", "reader")
     daemon.request("analyze", ENDLESS, phone)
     accounts = {found["key"]: found for found in daemon.final("status")["accounts"]}
     assert {name: accounts[name]["requests"] for name in ("laptop", "phone")} == {"laptop": 2, "phone": 2}
@@ -301,5 +301,5 @@ def test_an_admin_sees_what_each_key_has_had(tmp_path: Path) -> None:
     time.sleep(0.01)
     daemon.final("cancel", {"all": True}, phone)
     until(lambda: {found["key"]: found["seconds"] for found in daemon.final("status")["accounts"]}["phone"] > 0)
-    hello = Client("laptop/9", "reader")
+    hello = ClientRecord("laptop/9", "reader")
     assert "accounts" not in daemon.ends(daemon.request("status", client=hello))[-1]["data"]

@@ -8,23 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desdaemon.search.run_queue import LEAST_RUN_S, RunQueue
-from desdaemon.search.shares import AGEING_S, SHORT_S, SLICE_S, Purpose, Task
+from desdaemon.search.shares import AGEING_S, SHORT_S, SLICE_S, Purpose, QueuedTask
 
 PURPOSES = st.sampled_from(Purpose)
 
 
-def task(client: str = "a", purpose: Purpose = Purpose.ANALYSIS, *, key: str = "k", **more: int | bool) -> Task:
-    return Task(purpose, key, client, **more)  # type: ignore[arg-type]
+def task(client: str = "a", purpose: Purpose = Purpose.ANALYSIS, *, key: str = "k", **more: int | bool) -> QueuedTask:
+    return QueuedTask(purpose, key, client, **more)  # type: ignore[arg-type]
 
 
-def long(client: str = "a", purpose: Purpose = Purpose.ANALYSIS, **more: str | int | bool) -> Task:
+def long(client: str = "a", purpose: Purpose = Purpose.ANALYSIS, **more: str | int | bool) -> QueuedTask:
     """A task that is short no more."""
     found = task(client, purpose, **more)  # type: ignore[arg-type]
     found.used_s = SHORT_S
     return found
 
 
-def added(queue: RunQueue, *tasks: Task, now: float = 0.0) -> None:
+def added(queue: RunQueue, *tasks: QueuedTask, now: float = 0.0) -> None:
     for found in tasks:
         queue.add(found, now)
 
@@ -152,7 +152,7 @@ def test_old_tasks_get_every_fourth_turn() -> None:
     old = task(priority=-5)
     queue.add(old, 0)
     now = AGEING_S + 1
-    started: list[Task] = []
+    started: list[QueuedTask] = []
     while old not in started:
         queue.add(task(priority=5), now)
         (running,) = queue.decide(now).start
@@ -253,9 +253,9 @@ WORK = st.tuples(
 def test_nothing_is_lost_and_the_slots_are_never_exceeded(slots: int, key_share: int, steps: list[object]) -> None:
     queue = RunQueue(slots, key_share)
     now = 0.0
-    waiting: list[Task] = []
-    running: list[Task] = []
-    interrupted: list[Task] = []
+    waiting: list[QueuedTask] = []
+    running: list[QueuedTask] = []
+    interrupted: list[QueuedTask] = []
 
     def decide() -> None:
         decision = queue.decide(now)
@@ -268,7 +268,7 @@ def test_nothing_is_lost_and_the_slots_are_never_exceeded(slots: int, key_share:
             assert work.interruptible
             interrupted.append(work)
 
-    def released() -> Task:
+    def released() -> QueuedTask:
         work = running.pop(0)
         if work in interrupted:
             interrupted.remove(work)
@@ -280,7 +280,7 @@ def test_nothing_is_lost_and_the_slots_are_never_exceeded(slots: int, key_share:
         if isinstance(step, tuple):
             purpose, client, threads, priority, interruptible, restarts, later = step
             now += later
-            work = Task(
+            work = QueuedTask(
                 purpose,
                 client % 2,
                 client,

@@ -22,7 +22,7 @@ from desdaemon.search.short_questions import (
     QuestionTurns,
     TurnOwner,
 )
-from desdaemon.search.workers import Engines, Workers
+from desdaemon.search.workers import EnginePool, SearchThreads
 
 OWNER = TurnOwner(Purpose.ANALYSIS, "key", "client")
 PATIENCE_S = 60
@@ -124,7 +124,7 @@ class Asked:
         self.failures: list[str] = []
         self.mistakes = 0
         self.scheduler = Scheduler(1)
-        self.turns = QuestionTurns(self.scheduler, Workers(Engines(self._build, 1, 16)), self._mistake)
+        self.turns = QuestionTurns(self.scheduler, SearchThreads(EnginePool(self._build, 1, 16)), self._mistake)
         self._news = threading.Condition()
 
     def _build(self, config: EngineConfig) -> LoadedEngine:

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desdaemon.search import simulation
-from desdaemon.search.shares import Purpose, Task
-from desdaemon.search.simulation import Figure, Load, Simulation
+from desdaemon.search.shares import Purpose, QueuedTask
+from desdaemon.search.simulation import SimulatedFigure, SimulatedLoad, Simulation
 
 
-def reached(figures: list[Figure]) -> None:
+def reached(figures: list[SimulatedFigure]) -> None:
     assert [figure for figure in figures if not figure.reached] == []
 
 
@@ -41,7 +41,7 @@ def test_a_crowd_on_a_large_machine() -> None:
 
 
 def test_weights_are_no_walls() -> None:
-    load = Load(2)
+    load = SimulatedLoad(2)
     for purpose in (Purpose.INTERACTIVE, Purpose.ANALYSIS, Purpose.BOOK, Purpose.BATCH):
         load.stream(purpose.name, "k", purpose.name, lambda: load.dice.uniform(0.1, 1), in_flight=4, purpose=purpose)
     load.machine.run(300)
@@ -62,7 +62,7 @@ CLIENTS = st.lists(
 def test_threads_are_never_idle_and_nobody_waits_for_ever(
     slots: int, clients: list[tuple[int, float, int, float]]
 ) -> None:
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for number, (key, work_s, in_flight, pause_s) in enumerate(clients):
         load.stream(
             f"{number}",
@@ -88,7 +88,7 @@ def test_threads_are_never_idle_and_nobody_waits_for_ever(
 @settings(max_examples=10, deadline=None)
 @given(st.integers(1, 3), st.lists(st.integers(1, 8), min_size=2, max_size=3), st.floats(0.1, 0.8))
 def test_busy_keys_have_equal_shares(slots: int, connections: list[int], longest_s: float) -> None:
-    load = Load(slots)
+    load = SimulatedLoad(slots)
     for key, number in enumerate(connections):
         for client in range(number):
             load.stream(
@@ -102,14 +102,14 @@ def test_busy_keys_have_equal_shares(slots: int, connections: list[int], longest
 def test_quotas_hold() -> None:
     machine = Simulation(4, key_share=50)
     for number in range(8):
-        machine.submit(Task(Purpose.ANALYSIS, "greedy", number), simulation.ENDLESS_S)
+        machine.submit(QueuedTask(Purpose.ANALYSIS, "greedy", number), simulation.ENDLESS_S)
     machine.run(30)
     assert machine.by_key["greedy"] == pytest.approx(60)
 
 
 def test_what_begins_short_has_no_turn_when_it_goes_on() -> None:
     # Each question of the one is short when it comes; the other's wait as long ones, and would never be searched.
-    load = Load(1)
+    load = SimulatedLoad(1)
     for key in ("one", "other"):
         load.stream(key, key, key, lambda: load.dice.uniform(0.001, 0.5), in_flight=4)
     load.machine.run(60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from desdaemon.search.loader import EngineConfig, EngineFailure, LoadedEngine
-from desdaemon.search.workers import Engines
+from desdaemon.search.workers import EnginePool
 
 
 class Nothing:
@@ -21,7 +21,7 @@ def test_no_search_is_made_only_to_see_that_there_are_any() -> None:
         made.append(config)
         return LoadedEngine(Nothing(), Nothing)  # type: ignore[arg-type]
 
-    engines = Engines(build, 2, 16)
+    engines = EnginePool(build, 2, 16)
     engines.assure(1)
     lent = engines.borrow()
     for _ in range(3):
@@ -37,14 +37,14 @@ def test_what_cannot_be_made_is_tried_again() -> None:
     def build(config: EngineConfig) -> LoadedEngine:
         raise EngineFailure("no weights")
 
-    engines = Engines(build, 2, 16)
+    engines = EnginePool(build, 2, 16)
     for _ in range(2):
         with pytest.raises(EngineFailure):
             engines.assure(1)
 
 
 def test_no_more_searches_are_kept_than_can_search_at_a_time() -> None:
-    engines = Engines(lambda config: LoadedEngine(Nothing(), Nothing), 2, 16)  # type: ignore[arg-type]
+    engines = EnginePool(lambda config: LoadedEngine(Nothing(), Nothing), 2, 16)  # type: ignore[arg-type]
     first, second, third = (engines.borrow() for _ in range(3))
     wide = engines.borrow(2)
     for lent in (first, second, third):

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from desdaemon.engine.result import Line
-from desdaemon.operations.analysis_cache import Cache
+from desdaemon.operations.analysis_cache import AnalysisCache
 from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
@@ -28,7 +28,7 @@ from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
 from desdaemon.server.endpoints import is_loopback, open_acceptors
-from desdaemon.server.keys import Keys
+from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
 from desdaemon.server.serve_options import read_options
 from desdaemon.server.server import _hold
@@ -62,7 +62,7 @@ def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry
     position = game(seed, plies)
     if not position.moves:
         return
-    cache = Cache(1 << 20)
+    cache = AnalysisCache(1 << 20)
     lines = found(position, 8, number=3)
     cache.put(position.player, position.opponent, lines)
     player, opponent = (rules.transform(discs, symmetry) for discs in position[:2])
@@ -79,7 +79,7 @@ def test_what_was_found_is_found_for_every_image(seed: int, plies: int, symmetry
 
 
 def test_only_what_is_as_deep_and_as_sure_will_do() -> None:
-    cache = Cache(1 << 20)
+    cache = AnalysisCache(1 << 20)
     cache.put(START.player, START.opponent, found(START, 10, 87, 2))
     assert cache.get(*START[:2], 2, 10, 87)
     assert cache.get(*START[:2], 1, 4, 73)
@@ -91,7 +91,7 @@ def test_only_what_is_as_deep_and_as_sure_will_do() -> None:
 
 
 def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path: Path) -> None:
-    cache = Cache(20_000)
+    cache = AnalysisCache(20_000)
     positions = [game(seed, 20) for seed in range(300)]
     for position in positions:
         cache.put(position.player, position.opponent, found(position, 5))
@@ -101,14 +101,14 @@ def test_the_cache_is_bounded_and_drops_the_oldest(tmp_path: Path) -> None:
     file = str(tmp_path / "kept")
     cache.save(file)
     assert stat.S_IMODE(Path(file).stat().st_mode) == 0o600
-    smaller = Cache(10_000)
+    smaller = AnalysisCache(10_000)
     assert smaller.load(file) == ""
     assert 0 < len(smaller) < len(cache)
     assert smaller.get(*positions[-1][:2], 1, 5, 100)
 
 
 def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Path) -> None:
-    cache = Cache(700_000)
+    cache = AnalysisCache(700_000)
     boards = {(1 << 63 | number, 1 << 62): number % 40 for number in range(1, 3000)}
     for board, depth in boards.items():
         cache.put(*board, found(START, depth))
@@ -121,7 +121,7 @@ def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Pat
     file = str(tmp_path / "kept")
     cache.save(file)
     adding.join()
-    again = Cache(700_000)
+    again = AnalysisCache(700_000)
     assert again.load(file) == ""
     assert known - 2000 <= len(again) <= known + 2000
     assert sum(again.get(*board, 1, depth, 100) is not None for board, depth in boards.items()) > 500
@@ -129,35 +129,35 @@ def test_a_cache_that_is_used_while_it_is_written_comes_back_whole(tmp_path: Pat
 
 def test_a_file_that_is_damaged_or_of_other_weights_is_begun_anew(tmp_path: Path) -> None:
     file = tmp_path / "kept"
-    cache = Cache(1 << 20, "these")
+    cache = AnalysisCache(1 << 20, "these")
     assert cache.load(str(file)) == ""
     cache.put(*START[:2], found(START, 10))
     cache.save(str(file))
     assert not cache.changed
-    again = Cache(1 << 20, "these")
+    again = AnalysisCache(1 << 20, "these")
     assert again.load(str(file)) == ""
     assert again.get(*START[:2], 1, 10, 100)
-    other = Cache(1 << 20, "those")
+    other = AnalysisCache(1 << 20, "those")
     assert "other weights" in other.load(str(file))
     assert len(other) == 0
     data = file.read_bytes()
     for at in range(0, len(data), 7):
         file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
-        broken = Cache(1 << 20, "these")
+        broken = AnalysisCache(1 << 20, "these")
         assert broken.load(str(file))
         assert len(broken) == 0
     with pytest.raises(OSError, match="No such file"):
         cache.save(str(tmp_path / "nowhere" / "kept"))
     assert cache.changed
     file.write_bytes(data[:-1])
-    assert "damaged" in Cache(1 << 20, "these").load(str(file))
+    assert "damaged" in AnalysisCache(1 << 20, "these").load(str(file))
 
 
 # --- keys
 
 
 def test_a_list_of_keys_that_others_can_change_lets_nobody_in(tmp_path: Path) -> None:
-    keys = Keys(str(tmp_path / "keys"))
+    keys = KeyStore(str(tmp_path / "keys"))
     keys.new("anna", "admin")
     assert len(keys.allowed()) == 1
     (tmp_path / "keys" / "allowed").chmod(0o620)
@@ -179,7 +179,7 @@ def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.Capt
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
     for path in (tmp_path / "keys").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    keys = Keys(folder)
+    keys = KeyStore(folder)
     ((public, client),) = keys.allowed().items()
     assert (client.name, client.role) == ("anna", "editor")
     assert f'public-key = "{public}"' in file.read_text()
@@ -201,7 +201,7 @@ def test_keys_are_made_listed_and_taken_back(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
-    keys = Keys(str(tmp_path / "keys"))
+    keys = KeyStore(str(tmp_path / "keys"))
     keys.server()
     (tmp_path / "keys" / "server.key").chmod(0o644)
     with pytest.raises(BadInput, match="chmod"):
@@ -209,7 +209,7 @@ def test_a_secret_that_others_can_read_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_list_of_keys_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
-    keys = Keys(str(tmp_path))
+    keys = KeyStore(str(tmp_path))
     (tmp_path / "allowed").write_text("anna editor\n")
     (tmp_path / "allowed").chmod(0o600)
     with pytest.raises(BadInput, match="line 1"):
@@ -357,7 +357,7 @@ def test_folders_are_those_of_the_command_line_wherever_the_daemon_works(
 ) -> None:
     """A relative --keys was once read in the data folder: another server key was made there, which refused everyone."""
     monkeypatch.chdir(tmp_path)
-    Keys("keys").new("laptop", "reader")
+    KeyStore("keys").new("laptop", "reader")
     _, options = read_options(["--keys", "keys", "--data", "data", "--bind", "tcp://127.0.0.1:6464"])
     assert (options.keys_folder, options.data_folder) == (str(tmp_path / "keys"), str(tmp_path / "data"))
 

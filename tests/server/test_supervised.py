@@ -18,25 +18,25 @@ from served import PATIENCE_S, REAL, ROOT, Served, serving, until
 from desdaemon.clients import Client, ConnectionLost
 from desdaemon.clients.bench import daemon, restarts, storm
 from desdaemon.system.lifeline import ALIVE, READY, VARIABLE, Lifeline
-from desdaemon.system.supervisor import Policy, Verdict
+from desdaemon.system.supervisor import Policy, RestartDecision
 
 # --- the policy
 
 
 def test_an_end_in_good_order_is_the_end() -> None:
-    assert Policy().ended(0, ready=True, asked=False) == Verdict(False, status=0)
-    assert Policy().ended(-15, ready=True, asked=True) == Verdict(False, status=0)
+    assert Policy().ended(0, ready=True, asked=False) == RestartDecision(False, status=0)
+    assert Policy().ended(-15, ready=True, asked=True) == RestartDecision(False, status=0)
 
 
 @pytest.mark.parametrize(("status", "told"), [(1, 1), (2, 2), (-9, 1)])
 def test_one_that_never_was_ready_is_not_tried_again(status: int, told: int) -> None:
-    assert Policy().ended(status, ready=False, asked=False) == Verdict(False, status=told)
+    assert Policy().ended(status, ready=False, asked=False) == RestartDecision(False, status=told)
 
 
 @given(st.lists(st.tuples(st.sampled_from((-9, -6, -11, 1, 3)), st.booleans()), max_size=60))
 def test_one_that_was_ready_is_restarted_at_once_and_failures_ever_later(ends: list[tuple[int, bool]]) -> None:
     policy = Policy()
-    assert policy.ended(-6, ready=True, asked=False) == Verdict(True, 0.0)
+    assert policy.ended(-6, ready=True, asked=False) == RestartDecision(True, 0.0)
     failures, last = 0, 0.0
     for restarted, (status, ready) in enumerate(ends, 2):
         verdict = policy.ended(status, ready=ready, asked=False)

@@ -12,8 +12,8 @@ from raw_zmtp import COMMAND, GREETING, LONG, MORE, PING, frame, ready
 
 from desdaemon.transport import sodium
 from desdaemon.transport.curve import CurveSecurity, from_z85, z85
-from desdaemon.transport.outbox import Outbox, Outgoing, Total
-from desdaemon.transport.zmtp import CONSUMED, Conversation, Frame, Kind, Violation
+from desdaemon.transport.outbox import ByteTotal, Outgoing, SendQueue
+from desdaemon.transport.zmtp import CONSUMED, Conversation, Frame, SocketKind, Violation
 
 LARGEST_KEPT = 1000
 
@@ -42,7 +42,7 @@ def test_messages_do_not_depend_on_how_their_bytes_are_cut(
     data = GREETING + ready(identity=b"me")
     for frames in sent:
         data += b"".join(frame(content, MORE) for content in frames[:-1]) + frame(frames[-1]) + (PING if pings else b"")
-    conversation = Conversation(Kind.REQUESTS, None, LARGEST_KEPT)
+    conversation = Conversation(SocketKind.REQUESTS, None, LARGEST_KEPT)
     found = []
     for piece in pieces(data, cuts):
         conversation.feed(piece)
@@ -62,8 +62,10 @@ def test_messages_do_not_depend_on_how_their_bytes_are_cut(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=400), st.lists(st.integers(0, 10**6), max_size=5), st.booleans(), st.sampled_from(Kind))
-def test_nothing_but_a_violation_comes_of_any_bytes(data: bytes, cuts: list[int], greeted: bool, kind: Kind) -> None:
+@given(st.binary(max_size=400), st.lists(st.integers(0, 10**6), max_size=5), st.booleans(), st.sampled_from(SocketKind))
+def test_nothing_but_a_violation_comes_of_any_bytes(
+    data: bytes, cuts: list[int], greeted: bool, kind: SocketKind
+) -> None:
     conversation = Conversation(kind, None, LARGEST_KEPT)
     if greeted:
         conversation.feed(GREETING + ready(kind.value[1][0]))
@@ -166,7 +168,7 @@ def test_who_does_not_prove_its_key_is_refused() -> None:
 
 
 def test_a_frame_that_is_too_large_is_a_violation_before_it_comes() -> None:
-    conversation = Conversation(Kind.REQUESTS, None, LARGEST_KEPT)
+    conversation = Conversation(SocketKind.REQUESTS, None, LARGEST_KEPT)
     conversation.feed(GREETING + ready())
     messages(conversation)
     conversation.feed(bytes([LONG]) + ((4 << 20) + 1).to_bytes(8, "big"))
@@ -186,8 +188,8 @@ def reply(number: int, *, partial: bool, size: int = 10) -> Outgoing:
 def test_an_outbox_keeps_its_order_and_its_bounds_and_drops_partials_first(
     steps: list[tuple[bool, int, int]],
 ) -> None:
-    total = Total()
-    outbox = Outbox(8, 200, total)
+    total = ByteTotal()
+    outbox = SendQueue(8, 200, total)
     waiting: list[Outgoing] = []
     for number, (partial, size, taken) in enumerate(steps):
         added = reply(number, partial=partial, size=size)
@@ -208,7 +210,7 @@ def test_an_outbox_keeps_its_order_and_its_bounds_and_drops_partials_first(
 
 
 def test_a_single_reply_may_be_longer_than_the_outbox() -> None:
-    outbox = Outbox(8, 200, Total())
+    outbox = SendQueue(8, 200, ByteTotal())
     assert outbox.put(reply(1, partial=False, size=500)) == []
     assert outbox.crowded
     assert [dropped.body[1] for dropped in outbox.put(reply(2, partial=False))] == [1]

@@ -11,14 +11,14 @@ from fake_engine import FakeSearcher, build_fake
 
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
-from desdaemon.operations.registry import Client, ServerLimits
+from desdaemon.operations.registry import ClientRecord, ServerLimits
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import find_operation
 from desdaemon.protocol.wire.replies import reply_faults
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
-from desdaemon.server.composition import furnish
+from desdaemon.server.composition import build_services
 from desdaemon.session.settings import SessionSettings
 
 PATIENCE_S = 60
@@ -43,7 +43,7 @@ class Operated:
         settings.level = 4
         settings.book_file = book_file
         scheduler = Scheduler(slots)
-        self.services = furnish(
+        self.services = build_services(
             settings,
             self._build,
             scheduler=scheduler,
@@ -53,7 +53,7 @@ class Operated:
             data_folder=str(folder) if data_folder is None else data_folder,
             shut_down=self.ended.set,
         )
-        self.client = Client("tester", "admin")
+        self.client = ClientRecord("tester", "admin")
         self.replies: list[dict[str, Any]] = []
         self.faults: list[str] = []
         """How replies differed from the tables of the protocol, which fail the test in `ends`."""
@@ -67,7 +67,7 @@ class Operated:
         self.searchers.append(engine.searcher)
         return engine
 
-    def request(self, op: object, args: object = None, client: Client | None = None, **envelope: object) -> Any:
+    def request(self, op: object, args: object = None, client: ClientRecord | None = None, **envelope: object) -> Any:
         """Ask without waiting; the id."""
         self._last += 1
         message: dict[str, Any] = {"v": 1, "id": self._last, "op": op, **envelope}
@@ -100,14 +100,14 @@ class Operated:
         """The last reply."""
         return self.ends(self.request(op, args, **envelope))[-1]
 
-    def final(self, op: str, args: object = None, client: Client | None = None) -> dict[str, Any]:
+    def final(self, op: str, args: object = None, client: ClientRecord | None = None) -> dict[str, Any]:
         """The data of a request that succeeds."""
         reply = self.ends(self.request(op, args, client))[-1]
         assert reply["type"] == "final", reply
         data: dict[str, Any] = reply["data"]
         return data
 
-    def code(self, op: object, args: object = None, client: Client | None = None, **envelope: object) -> str:
+    def code(self, op: object, args: object = None, client: ClientRecord | None = None, **envelope: object) -> str:
         """The code of a request that is refused."""
         reply = self.ends(self.request(op, args, client, **envelope))[-1]
         assert reply["type"] == "error", reply
