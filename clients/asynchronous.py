@@ -27,27 +27,28 @@ from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.constants import REPEATABLE
 
 from . import results
-from .connection import CONNECTED, Link, Target, equip, find
+from .connection import CONNECTED, DaemonAddress, DaemonLink, equip, find
 from .errors import Cancelled, ConnectionLost, DaemonError, Forked, NoDaemon, from_reply
-from .handle import Handle
+from .handle import AsyncHandle
 from .requests import (
     PROMPT,
+    AnalysisLimits,
     BatchItem,
     BatchLimits,
-    Limits,
     analyze_args,
     batch_args,
     game_args,
     position_args,
 )
-from .results import Analysed, BatchPage, BatchResult, Data, Hello, JobDone, Legal, Look, Progress
+from .results import Analysed, BatchPage, BatchResult, BookPosition, Data, Hello, JobDone, JobProgress, Legal
 
-Analysis = Handle[Analysed, Analysed]
-GameAnalysis = Handle[Analysed, tuple[Analysed, ...]]
-BookJob = Handle[Progress, JobDone]
+Analysis = AsyncHandle[Analysed, Analysed]
+GameAnalysis = AsyncHandle[Analysed, tuple[Analysed, ...]]
+BookJob = AsyncHandle[JobProgress, JobDone]
 P = TypeVar("P")
 F = TypeVar("F")
 
+_NOT_GREETED = Hello("", "", 0, "", (), (), {})
 _CHECK_S = 0.25
 _WINDOW_UNTIL_TOLD = 8
 # Of what the daemon lets one client have open, these are kept for `ping` and `cancel`, which never wait here.
@@ -72,8 +73,8 @@ def _body(number: int, op: str, args: Data) -> bytes:
 class AsyncClient:
     """A daemon, as `connect` has found it: ``hello`` is its greeting, ``connections`` how often it was reached."""
 
-    def __init__(self, seek: Callable[[], Target], patience_s: float) -> None:
-        self.hello = Hello()
+    def __init__(self, seek: Callable[[], DaemonAddress], patience_s: float) -> None:
+        self.hello = _NOT_GREETED
         self.connections = 0
         self._seek = seek
         self._patience_s = patience_s
@@ -81,11 +82,11 @@ class AsyncClient:
         self._loop = asyncio.get_running_loop()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
         self._target = seek()
-        self._link: Link | None = None
+        self._link: DaemonLink | None = None
         self._numbers = itertools.count(1)
-        self._open: dict[int, Handle[Any, Any]] = {}
-        self._waiting: deque[Handle[Any, Any]] = deque()
-        self._prompt_waiting: deque[Handle[Any, Any]] = deque()
+        self._open: dict[int, AsyncHandle[Any, Any]] = {}
+        self._waiting: deque[AsyncHandle[Any, Any]] = deque()
+        self._prompt_waiting: deque[AsyncHandle[Any, Any]] = deque()
         self._prompt_open = 0
         self._window = _WINDOW_UNTIL_TOLD
         self._ready = False
@@ -157,7 +158,7 @@ class AsyncClient:
         args: Data | None = None,
         read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
-    ) -> Handle[P, F]:
+    ) -> AsyncHandle[P, F]:
         """Make a request; the readers turn the data of partials and final into what the handle gives out.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
@@ -165,7 +166,7 @@ class AsyncClient:
         if os.getpid() != self._process:
             raise Forked(self._process)
         number = next(self._numbers)
-        handle = Handle(number, op, _body(number, op, args or {}), read_partial, read_final, self._withdraw)
+        handle = AsyncHandle(number, op, _body(number, op, args or {}), read_partial, read_final, self._withdraw)
         handle.deadline = self._loop.time() + self._patience_s
         if self._closed:
             handle.fail(ConnectionLost("the client was closed"))
@@ -178,7 +179,7 @@ class AsyncClient:
 
     async def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
         """The final data of any operation."""
-        handle: Handle[Data, Data] = self.start(op, args)
+        handle: AsyncHandle[Data, Data] = self.start(op, args)
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
@@ -187,7 +188,7 @@ class AsyncClient:
         await self.request("ping", timeout_s=timeout_s)
         return 1000 * (self._loop.time() - began)
 
-    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[Limits]) -> Analysis:
+    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
         """Analyse one position; with ``partial_ms`` the partials tell how it goes."""
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 
@@ -196,7 +197,7 @@ class AsyncClient:
         moves: str,
         board: str | None = None,
         plies: Iterable[int] | None = None,
-        **limits: Unpack[Limits],
+        **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
         """Analyse plies of a game, by default all: a partial for each as it is done, then all of them.
 
@@ -209,15 +210,17 @@ class AsyncClient:
         """The legal moves, the board, whether the game is over, and the discs."""
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
-    async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> Look:
+    async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
         """What the book has about a position, with ``children`` about each legal move too."""
         args = position_args(board, moves)
         args |= {"children": True} if children else {}
-        return await self.start("book.get", args, _as_it_is, results.look)
+        return await self.start("book.get", args, _as_it_is, results.book_position)
 
-    async def look_up(self, lines: Iterable[str]) -> list[Look]:
+    async def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
         """What the book has after each of these lines, all in flight together."""
-        handles = [self.start("book.get", position_args(None, line), _as_it_is, results.look) for line in lines]
+        handles = [
+            self.start("book.get", position_args(None, line), _as_it_is, results.book_position) for line in lines
+        ]
         return [await handle for handle in handles]
 
     def book(self, command: str, **args: Any) -> BookJob:
@@ -226,7 +229,8 @@ class AsyncClient:
         Arguments have the names that the daemon's `help book` shows, with ``_`` for ``-``.
         """
         named = {name.replace("_", "-"): value for name, value in args.items()}
-        return self.start(f"book.{command}", named, results.progress, results.job_done)
+        name = command.replace("_", "-")
+        return self.start(f"book.{name}", named, results.progress, results.job_done)
 
     async def analyze_batch(
         self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
@@ -307,7 +311,7 @@ class AsyncClient:
 
     # --- the connection
 
-    def _submit(self, handle: Handle[Any, Any]) -> None:
+    def _submit(self, handle: AsyncHandle[Any, Any]) -> None:
         self._open[handle.id] = handle
         self._prompt_open += handle.op in PROMPT
         handle.sent = True
@@ -327,15 +331,15 @@ class AsyncClient:
         while self._waiting and len(self._open) - self._prompt_open < self._window:
             self._submit_next(self._waiting)
 
-    def _submit_next(self, queue: deque[Handle[Any, Any]]) -> None:
+    def _submit_next(self, queue: deque[AsyncHandle[Any, Any]]) -> None:
         handle = queue.popleft()
         if not handle.done:
             self._submit(handle)
 
-    def _queue_of(self, handle: Handle[Any, Any]) -> deque[Handle[Any, Any]]:
+    def _queue_of(self, handle: AsyncHandle[Any, Any]) -> deque[AsyncHandle[Any, Any]]:
         return self._prompt_waiting if handle.op in PROMPT else self._waiting
 
-    def _unfinished(self) -> list[Handle[Any, Any]]:
+    def _unfinished(self) -> list[AsyncHandle[Any, Any]]:
         return [*self._open.values(), *self._prompt_waiting, *self._waiting]
 
     def _forget_all(self) -> None:
@@ -343,14 +347,14 @@ class AsyncClient:
         for found in (self._open, self._prompt_waiting, self._waiting):
             found.clear()
 
-    async def _withdraw(self, handle: Handle[Any, Any], keep: bool) -> bool:
+    async def _withdraw(self, handle: AsyncHandle[Any, Any], keep: bool) -> bool:
         if not handle.sent:
             handle.fail(Cancelled("the request was cancelled before it was sent"))
             return True
         args: Data = {"target": handle.id, **({"keep": True} if keep else {})}
         return bool((await self.request("cancel", args))["cancelled"])
 
-    def _receive(self, link: Link) -> None:
+    def _receive(self, link: DaemonLink) -> None:
         if link is not self._link:
             return
         for body in link.received():
@@ -368,7 +372,7 @@ class AsyncClient:
                 self._prompt_open -= handle.op in PROMPT
         self._pump()
 
-    def _observe(self, link: Link) -> None:
+    def _observe(self, link: DaemonLink) -> None:
         if link is not self._link:
             return
         for told in link.news():
@@ -383,11 +387,11 @@ class AsyncClient:
     def _greet(self) -> None:
         number = next(self._numbers)
         body = _body(number, "hello", {})
-        handle: Handle[Data, Hello] = Handle(number, "hello", body, _as_it_is, results.hello, self._withdraw)
+        handle: AsyncHandle[Data, Hello] = AsyncHandle(number, "hello", body, _as_it_is, results.hello, self._withdraw)
         handle.when_done(lambda: self._know(handle))
         self._submit(handle)
 
-    def _know(self, handle: Handle[Data, Hello]) -> None:
+    def _know(self, handle: AsyncHandle[Data, Hello]) -> None:
         try:
             self.hello = handle.outcome()
         except ConnectionLost:
@@ -448,7 +452,7 @@ class AsyncClient:
                 return
             self._drop_link()
         self._target = target
-        link = self._link = Link(self._context, target)
+        link = self._link = DaemonLink(self._context, target)
         self._loop.add_reader(link.socket.fileno(), self._receive, link)
         self._loop.add_reader(link.monitor.fileno(), self._observe, link)
         self._loop.call_soon(self._observe, link)

@@ -16,11 +16,11 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Generic, TypeVar, Unpack
 
-from . import handle as asynchronous_handle
 from .asynchronous import AsyncClient
 from .errors import ConnectionLost, Forked
-from .requests import BatchItem, BatchLimits, Limits
-from .results import Analysed, BatchPage, BatchResult, Data, Hello, JobDone, Legal, Look, Progress
+from .handle import AsyncHandle
+from .requests import AnalysisLimits, BatchItem, BatchLimits
+from .results import Analysed, BatchPage, BatchResult, BookPosition, Data, Hello, JobDone, JobProgress, Legal
 
 P = TypeVar("P")
 F = TypeVar("F")
@@ -79,7 +79,7 @@ class _Loop:
 class Handle(Generic[P, F]):
     """A request in flight: iterate its partials, ask for its `result`, or `cancel` it."""
 
-    def __init__(self, loop: _Loop, handle: asynchronous_handle.Handle[P, F]) -> None:
+    def __init__(self, loop: _Loop, handle: AsyncHandle[P, F]) -> None:
         self._loop = loop
         self._handle = handle
 
@@ -131,7 +131,7 @@ def _iterate(loop: _Loop, items: AsyncIterator[T]) -> Iterator[T]:
 
 Analysis = Handle[Analysed, Analysed]
 GameAnalysis = Handle[Analysed, tuple[Analysed, ...]]
-BookJob = Handle[Progress, JobDone]
+BookJob = Handle[JobProgress, JobDone]
 
 
 class Client:
@@ -196,12 +196,12 @@ class Client:
         """Milliseconds to the daemon and back."""
         return self._loop.run(self._client.ping(timeout_s))
 
-    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[Limits]) -> Analysis:
+    def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
         """Analyse one position; with ``partial_ms`` the partials tell how it goes."""
         return Handle(self._loop, self._loop.call(lambda: self._client.analyze(board, moves, **limits)))
 
     def analyze_game(
-        self, moves: str, board: str | None = None, plies: Iterable[int] | None = None, **limits: Unpack[Limits]
+        self, moves: str, board: str | None = None, plies: Iterable[int] | None = None, **limits: Unpack[AnalysisLimits]
     ) -> GameAnalysis:
         """Analyse plies of a game, by default all: a partial for each as it is done, then all of them."""
         return Handle(self._loop, self._loop.call(lambda: self._client.analyze_game(moves, board, plies, **limits)))
@@ -210,11 +210,11 @@ class Client:
         """The legal moves, the board, whether the game is over, and the discs."""
         return self._loop.run(self._client.legal(board, moves))
 
-    def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> Look:
+    def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
         """What the book has about a position, with ``children`` about each legal move too."""
         return self._loop.run(self._client.book_get(board, moves, children=children))
 
-    def look_up(self, lines: Iterable[str]) -> list[Look]:
+    def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
         """What the book has after each of these lines, all in flight together."""
         return self._loop.run(self._client.look_up(lines))
 

@@ -25,7 +25,7 @@ _RETRY_MS, _SLOWEST_RETRY_MS = 50, 250
 _FAILURES_UNTIL_REFUSED = 3
 
 
-class Keys(NamedTuple):
+class ClientKeys(NamedTuple):
     """A client's CURVE keys and the daemon's public key, Z85."""
 
     public: str
@@ -33,16 +33,16 @@ class Keys(NamedTuple):
     server: str
 
 
-class Target(NamedTuple):
+class DaemonAddress(NamedTuple):
     """Where to connect to; without keys the connection is not encrypted. ``owner`` is the daemon's pid if known."""
 
     requests: str
     events: str
-    keys: Keys | None = None
+    keys: ClientKeys | None = None
     owner: int = 0
 
 
-def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> Target:
+def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
     """The target at an endpoint, or of the daemon on this machine that wrote the connection file.
 
     ``key`` is a key file as `desdaemon keys new` writes them; ``server_key`` the daemon's public key where the file
@@ -51,10 +51,10 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
     keys = _read_keys(Path(key), server_key) if key else None
     if server_key and not key:
         public, secret = zmq.curve_keypair()
-        keys = Keys(public.decode(), secret.decode(), server_key)
+        keys = ClientKeys(public.decode(), secret.decode(), server_key)
     if endpoint:
         try:
-            return Target(endpoint, events_endpoint(endpoint), keys)
+            return DaemonAddress(endpoint, events_endpoint(endpoint), keys)
         except BadInput as error:
             raise NoDaemon(str(error)) from None
     path = connection_path()
@@ -66,7 +66,7 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
         raise NoDaemon(f"{path}: {error.strerror}: no daemon has left it; `desdaemon serve` starts one") from None
     if not _alive(found.pid):
         raise NoDaemon(f"{path}: its daemon (process {found.pid}) is gone; `desdaemon serve` starts one")
-    return Target(found.endpoints[0], found.events[0], keys, found.pid)
+    return DaemonAddress(found.endpoints[0], found.events[0], keys, found.pid)
 
 
 def _alive(pid: int) -> bool:
@@ -79,14 +79,15 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _read_keys(path: Path, server_key: str | None) -> Keys:
+def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
     try:
         mode = path.stat().st_mode
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DaemonError("forbidden", f"{path}: {error.strerror}: expected a key file") from None
     found = dict(_KEY_LINE.findall(text))
-    keys = Keys(found.get("public-key", ""), found.get("secret-key", ""), server_key or found.get("server-key", ""))
+    public, secret, server = (found.get(name, "") for name in ("public-key", "secret-key", "server-key"))
+    keys = ClientKeys(public, secret, server_key or server)
     if not all(len(key) == _Z85_LENGTH for key in keys):
         raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -94,7 +95,7 @@ def _read_keys(path: Path, server_key: str | None) -> Keys:
     return keys
 
 
-def equip(socket: zmq.Socket[bytes], target: Target, endpoint: str) -> None:
+def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
     """Set keys, keep-alive and reconnection of a socket, and connect it; raises `NoDaemon` for no endpoint.
 
     The heartbeats of libzmq are left off, and its queue of what came in has no bound: a heartbeat that meets a full
@@ -121,10 +122,10 @@ def equip(socket: zmq.Socket[bytes], target: Target, endpoint: str) -> None:
         raise NoDaemon(f"{endpoint}: {error.strerror}: expected an endpoint such as tcp://127.0.0.1:6464") from None
 
 
-class Link:
+class DaemonLink:
     """A DEALER socket, connected once: after `LOST` a new one is made, so that nothing is sent twice unasked."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: Target) -> None:
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
         self.target = target
         self.refusal = ""
         self._failures = 0

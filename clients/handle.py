@@ -16,7 +16,7 @@ F = TypeVar("F")
 _MOST_PARTIALS_KEPT = 1_000
 
 
-class Handle(Generic[P, F]):
+class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
     Of partials that nobody iterates the newest thousand are kept. ``warnings`` are the daemon's, as they came.
@@ -29,7 +29,7 @@ class Handle(Generic[P, F]):
         body: bytes,
         read_partial: Callable[[Data], P | None],
         read_final: Callable[[Data], F],
-        withdraw: Callable[[Handle[Any, Any], bool], Awaitable[bool]],
+        withdraw: Callable[[AsyncHandle[Any, Any], bool], Awaitable[bool]],
     ) -> None:
         self.id = number
         self.op = op

@@ -12,7 +12,7 @@ from desdaemon.protocol.othello.notation import START, parse_board, parse_moves,
 PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 
 
-class Limits(TypedDict, total=False):
+class AnalysisLimits(TypedDict, total=False):
     """How to analyse, every item optional.
 
     One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` says how long;
@@ -37,7 +37,7 @@ class Limits(TypedDict, total=False):
 
 
 class BatchLimits(TypedDict, total=False):
-    """How to analyse each item of a batch: the `Limits` that make sense there, and ``plies`` of every item."""
+    """How to analyse each item of a batch: the `AnalysisLimits` that make sense there, and ``plies`` of every item."""
 
     level: int
     depth: int

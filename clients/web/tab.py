@@ -15,7 +15,7 @@ from typing import Any
 
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
-from desdaemon.clients.handle import Handle
+from desdaemon.clients.handle import AsyncHandle
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.wire.constants import VERSION
@@ -59,7 +59,7 @@ class Tab:
         self._wake = wake
         self._pool = pool
         self._following: frozenset[str] = frozenset()
-        self._handles: dict[str | int, Handle[Any, Any] | None] = {}
+        self._handles: dict[str | int, AsyncHandle[Any, Any] | None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._malformed = 0
         self.overdue = False
@@ -148,7 +148,7 @@ class Tab:
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
         """Ask the daemon; partials are passed on as they come, ``reply`` counts them."""
-        handle: Handle[Data, Data] = self._client.start(op, args)
+        handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle
         async for partial in handle:
             replaces = (number, partial.get("ply")) if op == "analyze" else (number,)

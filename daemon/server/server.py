@@ -27,7 +27,7 @@ from desdaemon.protocol.system import folders, logs
 from desdaemon.protocol.system.files import PRIVATE, replace
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import Log
-from desdaemon.protocol.wire.connection import Connection, connection_path
+from desdaemon.protocol.wire.connection import ConnectionFile, connection_path
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
@@ -125,8 +125,9 @@ class DaemonServer:
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
         events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
-        connection = Connection(VERSION, os.getpid(), __version__, tuple(endpoints), tuple(events), self._public_key)
-        replace(connection_path(), connection.text().encode(), mode=PRIVATE)
+        reached = (tuple(endpoints), tuple(events), self._public_key)
+        found = ConnectionFile(VERSION, os.getpid(), __version__, *reached)
+        replace(connection_path(), found.text().encode(), mode=PRIVATE)
         if self._scrape is not None:
             self._log.info("metrics", port=self._scrape.port)
         self._log.info("listening", endpoints=" ".join(endpoints), pid=os.getpid(), version=__version__)

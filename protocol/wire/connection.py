@@ -15,7 +15,7 @@ EVENTS_SUFFIX = "-events"
 _LONGEST_FILE = 65_536
 
 
-class Connection(NamedTuple):
+class ConnectionFile(NamedTuple):
     """Where a daemon is.
 
     ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
@@ -56,7 +56,7 @@ def events_endpoint(requests: str) -> str:
     return f"{host}:{int(port) + 1}"
 
 
-def read_connection(path: str) -> Connection:
+def read_connection(path: str) -> ConnectionFile:
     """The connection in a file; raises `BadInput` naming the file for other content, and `OSError`."""
     import json
 
@@ -64,7 +64,7 @@ def read_connection(path: str) -> Connection:
         text = file.read(_LONGEST_FILE)
     try:
         found = json.loads(text)
-        connection = Connection(
+        connection = ConnectionFile(
             int(found["protocol"]),
             int(found["pid"]),
             str(found["version"]),

@@ -24,7 +24,7 @@ _WHITE = str.maketrans("XO-", "010")
 _PLAIN = frozenset("XO-")
 
 
-class Line(NamedTuple):
+class PlayedLine(NamedTuple):
     """A position and what led to it: ``positions[k]`` is the board after ``k`` of the moves that were given.
 
     ``moves`` holds them with the forced passes that were left out.
@@ -87,11 +87,11 @@ def read_last(args: dict[str, Any]) -> Position:
     return Position(player, opponent, black)
 
 
-def read_line(args: dict[str, Any]) -> Line:
+def read_line(args: dict[str, Any]) -> PlayedLine:
     """The position that ``board`` and ``moves`` name; raises `RequestError`."""
     text = args.get("board")
     position = START if text is None else read_board(text)
-    line = Line([position], [])
+    line = PlayedLine([position], [])
     moves = args.get("moves")
     if moves:
         try:
@@ -103,7 +103,7 @@ def read_line(args: dict[str, Any]) -> Line:
     return line
 
 
-def _play(line: Line, move: int, number: int) -> None:
+def _play(line: PlayedLine, move: int, number: int) -> None:
     position = line.positions[-1]
     try:
         line.positions.append(position.after(move))

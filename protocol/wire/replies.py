@@ -17,6 +17,12 @@ _JOB = Field("job", "int", "Number of the job.")
 _DONE = Field("done", "int", "Steps of the phase that are done.", "steps")
 _TOTAL = Field("total", "int", "Steps of the phase; 0: not known.", "steps")
 
+
+def _added(since: str, *fields: Field) -> Shape:
+    """The fields of a shape that was added as a whole."""
+    return tuple(field._replace(since=since) for field in fields)
+
+
 SHAPES: dict[str, Shape] = {
     "nothing": (),
     "hello": (
@@ -94,12 +100,14 @@ SHAPES: dict[str, Shape] = {
             since="status.problems",
         ),
     ),
-    "opening": (
+    "opening": _added(
+        "status.problems",
         Field("phase", "str", "Name of the phase; empty before the first one."),
         _DONE,
         _TOTAL,
     ),
-    "batches": (
+    "batches": _added(
+        "analyze.batch",
         Field("kept", "int", "Batches whose results are kept, unfinished ones included.", "batches"),
         Field("unfinished", "int", "Batches that are queued or running.", "batches"),
     ),
@@ -156,8 +164,8 @@ SHAPES: dict[str, Shape] = {
         Field(
             "level",
             "int",
-            "Level of the book's score.",
-            "0 to 60",
+            "Level of the book's score, 0 to 60.",
+            "level",
             absent="`source` is `search`",
             since="analyze.book.level",
         ),
@@ -219,7 +227,8 @@ SHAPES: dict[str, Shape] = {
         Field("score", "int", "Score of its search.", "discs", PLAYER),
         Field("level", "int", "Level of its search.", "level"),
     ),
-    "child": (
+    "child": _added(
+        "book.get.children",
         Field("move", "str", "`f5`, or `pa`."),
         Field("kind", "str", "`link`: to a position of the book. `leaf`: the best of the other moves."),
         Field("score", "int", "Score.", "discs", PLAYER, nil="none yet"),
@@ -234,11 +243,13 @@ SHAPES: dict[str, Shape] = {
         Field("losses", "int", "Paths behind it to solved losses.", "paths", PLAYER),
         Field("results", "results", "Games through it; won and lost are the player's."),
     ),
-    "batch": (
+    "batch": _added(
+        "analyze.batch",
         Field("job", "int", "Number of the batch; it survives restarts and is never used again."),
         Field("items", "int", "Positions to be analysed.", "positions"),
     ),
-    "batch_page": (
+    "batch_page": _added(
+        "analyze.batch",
         Field("results", "[batch_result]", "In the order in which they were found."),
         Field("cursor", "int", "`after` of the next request."),
         Field("done", "bool", "Whether there will be no results after these."),
@@ -246,7 +257,8 @@ SHAPES: dict[str, Shape] = {
         Field("items", "int", "Positions of the batch.", "positions"),
         Field("answered", "int", "Positions that have a result or an error.", "positions"),
     ),
-    "batch_result": (
+    "batch_result": _added(
+        "analyze.batch",
         Field("item", "int", "Place in `items`, or among the positions of the file, from 0."),
         Field("id", "id", "The item's `id`; without one its place, or its line number in the file."),
         Field("data", "analysis or game", "The final data of `analyze`.", absent="there is an `error`"),
@@ -257,8 +269,8 @@ SHAPES: dict[str, Shape] = {
         Field("message", "str", "One line for people; its wording may change."),
         Field("field", "str", "Name of the argument to blame.", absent="no single argument is"),
     ),
-    "forgotten": (Field("forgotten", "bool", "True."),),
-    "cleared": (Field("forgotten", "int", "Positions whose analyses were removed.", "positions"),),
+    "forgotten": _added("analyze.batch", Field("forgotten", "bool", "True.")),
+    "cleared": _added("cache.clear", Field("forgotten", "int", "Positions whose analyses were removed.", "positions")),
     "jobs": (Field("jobs", "[job]", "Oldest first; of finished book jobs the last hundred."),),
     "job": (
         _JOB,

@@ -15,7 +15,7 @@ import pytest
 from pretended import PretendedDaemon, leave_connection_file
 
 from desdaemon.clients import AsyncClient, Cancelled, Client, ConnectionLost, DaemonError, NoDaemon, TimedOut, connect
-from desdaemon.clients.results import Analysed, Look, Move, Progress
+from desdaemon.clients.results import Analysed, AnalysedMove, BookPosition, JobProgress
 
 MOVE = {
     "move": "f5",
@@ -73,7 +73,8 @@ def test_results_are_typed_and_newer_fields_are_left_out(daemon: PretendedDaemon
     }
     daemon.answers["legal"] = lambda request: {"moves": ["f5"], "board": "b X", "over": False, "discs": [2, 2]}
     found = client.analyze(moves="f5d6", level=3, avoid=["c3"]).result()
-    assert found == Analysed("b X", (Move("f5", 2, 2, 2, 60, 100, True, "search", "f5d6", 9),), 9, 1.5, "c X")
+    best = AnalysedMove("f5", 2, 2, 2, 60, 100, exact=True, source="search", pv="f5d6", nodes=9)
+    assert found == Analysed("b X", (best,), 9, 1.5, "c X")
     assert found.best == found.moves[0]
     assert daemon.seen[-1]["args"] == {"moves": "f5d6", "level": 3, "avoid": ["c3"]}
     look = client.book_get("board")
@@ -85,12 +86,13 @@ def test_results_are_typed_and_newer_fields_are_left_out(daemon: PretendedDaemon
 def test_partials_then_the_final(daemon: PretendedDaemon, client: Client) -> None:
     job = client.book("recalculate_leaves", per_move=2)
     until(lambda: daemon.held)
-    assert daemon.seen[-1]["op"] == "book.recalculate_leaves"
+    assert daemon.seen[-1]["op"] == "book.recalculate-leaves"
     assert daemon.seen[-1]["args"] == {"per-move": 2}
     for done in range(3):
-        daemon.reply(daemon.held[0], "partial", data={"job": 7, "phase": "leaves", "done": done, "total": 3})
+        progress = {"job": 7, "phase": "leaves", "done": done, "total": 3, "eta_s": None, "positions": 5}
+        daemon.reply(daemon.held[0], "partial", data=progress)
     daemon.reply(daemon.held[0], "final", data={"job": 7, "added": 2, "positions": 5, "more": 1}, warnings=["mind"])
-    assert list(job) == [Progress(7, "leaves", done, 3) for done in range(3)]
+    assert list(job) == [JobProgress(7, "leaves", done, 3, 5) for done in range(3)]
     result = job.result()
     assert (result.job, result.added, result.changed, result.positions, result.data["more"]) == (7, 2, 0, 5, 1)
     assert job.warnings == ["mind"]
@@ -163,7 +165,7 @@ def test_cancelling(daemon: PretendedDaemon, client: Client) -> None:
 
 def test_no_more_is_in_flight_than_the_daemon_takes(daemon: PretendedDaemon, client: Client) -> None:
     daemon.answers["book.get"] = lambda request: {"found": len(request["args"]["moves"]) == 4}
-    assert client.look_up(["f5d6", "f5"] * 500) == [Look(True), Look(False)] * 500
+    assert client.look_up(["f5d6", "f5"] * 500) == [BookPosition(True), BookPosition(False)] * 500
     assert daemon.most_open <= daemon.in_flight
     waiting = [client.analyze() for _ in range(20)]
     until(lambda: len(daemon.held) == daemon.in_flight - 2)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 
 import capabilities
+import client_types
 import edax_help
 import pytest
+from checkout import ROOT
 from tables import DOCS, TABLES, block
 
 
@@ -40,3 +42,10 @@ def test_every_command_of_every_protocol_is_for_something() -> None:
             for name in capabilities.named(protocol, by_protocol.get(protocol, ""))
         }
         assert used == commands, protocol
+
+
+def test_the_types_of_the_client_library_are_those_of_the_protocol() -> None:
+    path = ROOT / "clients" / "shapes.py"
+    if os.environ.get("WRITE_TABLES"):
+        path.write_text(client_types.text(), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == client_types.text()

@@ -37,7 +37,8 @@ class PretendedDaemon:
 
     def hello(self, request: Request) -> dict[str, Any]:
         limits = {"in_flight": self.in_flight}
-        return {"name": "pretended", "version": "0", "protocol": 1, "role": "admin", "ops": ["ping"], "limits": limits}
+        greeting = {"name": "pretended", "version": "0", "protocol": 1, "role": "admin", "ops": ["ping"]}
+        return {**greeting, "features": [], "limits": limits}
 
     def _serve(self) -> None:
         router = self._context.socket(zmq.ROUTER)
