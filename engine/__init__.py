@@ -1,1 +1,1 @@
-"""The search: compiled kernels and the thin Python around them. It knows no files of games, sockets or streams."""
+"""The engine: compiled search kernels and the Python around them. It knows no game files, sockets or streams."""

@@ -289,7 +289,7 @@ class EngineBench:
         return nodes, scores
 
     def selectivity(self) -> list[Measurement]:
-        """How often selective searches of many positions come within a disc of the score of the full one."""
+        """How often selective searches score within a disc of the full one: `selectivity_check`."""
         from . import selectivity_check
 
         return [
@@ -339,7 +339,7 @@ _MEASUREMENTS: dict[str, str] = {
     "threads": "one thread against all",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
-    "selectivity": "whether selective searches keep their word (minutes)",
+    "selectivity": "how often selective searches are right (minutes)",
     "signature": "nodes of fixed searches",
 }
 

@@ -13,8 +13,6 @@ from desdaemon.protocol.othello.rules import START
 from .exports import SPEC
 from .memory import Block
 
-"""(player, opponent) of the opening position, Black to move."""
-
 _SLOT_BYTES = 16
 _SLOTS_AT_ONCE = 1 << 18
 _LEAST_SLOTS = 1 << 17

@@ -1,4 +1,4 @@
-"""The compiled engine's C functions, by name and signature; see the kernels for what they do.
+"""The exported kernels of the engine's library, by name and signature; their docstrings say what they do.
 
 Plain data, so that a start from the cache needs neither numba nor the kernels' sources.
 """

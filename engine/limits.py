@@ -1,4 +1,4 @@
-"""How far to search: the selectivity scale and Edax's level table."""
+"""The limits of a search, Edax's table of levels, and the sizes of transposition tables. Plain values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from .layout import ENTRY_BYTES
 MAX_LEVEL = 60
 
 MIN_HASH_BITS, MAX_HASH_BITS = 10, 32
-"""A transposition table has 2 to the power of one of these many entries."""
+"""The least and the greatest logarithm (base 2) of the entries of a transposition table."""
 
 
 def hash_bits_within(size: int) -> int:
-    """The bits of the largest transposition table that ``size`` bytes hold, the smallest there is if need be."""
+    """The logarithm (base 2) of the entries of the largest transposition table of at most ``size`` bytes.
+
+    At least `MIN_HASH_BITS`, which may take more.
+    """
     return min(MAX_HASH_BITS, max(MIN_HASH_BITS, (size // ENTRY_BYTES).bit_length() - 1))
 
 

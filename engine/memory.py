@@ -1,4 +1,4 @@
-"""Memory outside Python's heap for the kernels: by address, aligned to a page, zeroed."""
+"""Memory outside Python's heap for kernels: zeroed, page-aligned and passed by address; and read-only mapped files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from .compiler import INTERPRETED
 
 
 class Block:
-    """``size`` bytes of zeros, at ``address``. Pages are taken from the system when they are first written."""
+    """``size`` bytes of zeros at ``address``; the system provides a page at the first write to it.
+
+    Freed with the object, which has to outlive every use of the address. Raises OSError or MemoryError.
+    """
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -29,7 +32,7 @@ class Block:
         return True
 
     def clear(self) -> None:
-        """Back to zeros; large blocks give their pages back."""
+        """Set all bytes to zero; blocks of 2 MB and more return their pages. No kernel may be using it."""
         if self.size < 1 << 21 or not hasattr(mmap, "MADV_DONTNEED") or not self._advise(mmap.MADV_DONTNEED):
             ctypes.memset(self.address, 0, self.size)
         # A search touches its table at random: large pages spare most of the address translation. Not from the
@@ -43,7 +46,7 @@ class Block:
 
 
 class MappedFile:
-    """A file's content at ``address``, read-only, shared with other processes that map it."""
+    """A file mapped read-only: ``size`` bytes at ``address``, in pages shared with other processes. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as stream:

@@ -1,4 +1,7 @@
-"""How well a shallow search foretells a deep one: the table that ProbCut works with."""
+"""The error model of ProbCut: the error of shallow searches as predictions of deep ones, and its table for the kernels.
+
+ProbCut: Michael Buro, "ProbCut: an effective selective extension of the alpha-beta algorithm", ICCA Journal 18 (1995).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from .layout import PROBCUT_DEPTHS, PROBCUT_FACTORS, PROBCUT_ONE_BITS, PROBCUT_R
 CONFIDENCE = (1.3, 1.6, 2.05, 2.6, 3.1)
 """Standard errors of the margin before the end, by selectivity index.
 
-A cut whose stand-in only just reaches what is asked is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,
+A cut whose reduced search just reaches the margin is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,
 2.05 and 2.35 would do for 73 to 99 %. Matches at equal time want wider margins than that, and so do whole searches,
 which have to come out right as often as their percentage says (docs/performance.md).
 """
@@ -27,47 +30,57 @@ _ONE = 1 << PROBCUT_ONE_BITS
 
 
 class ErrorModel(NamedTuple):
-    """sigma(empties, depth, shallow) in discs:
+    """The standard error of a reduced search of ``shallow`` plies as a prediction of one of ``depth`` plies, in discs:
 
-    size * (depth - shallow)^gap * (start + shallow)^-decay * exp(-calm * empties).
+    scale * (depth - shallow)^gap_exponent * (depth_offset + shallow)^-depth_exponent * exp(-empties_rate * empties).
 
-    The error of a search that stands for one to the end is `end`, whatever the empties: a single one errs less where
-    there are more, but then there are more of them. Besides, such a search misses the score by `odd` or `even` discs
-    on average, as the empties are: the evaluation does not know all that the last move is worth.
+    For a search to the end of the game it is ``sigma_to_end``, whatever the empties: one reduced search errs less with
+    more empties, but a tree has more of them then. Such a search also misses the score by ``bias_odd`` or
+    ``bias_even`` discs on average, by the parity of the empties: the evaluation does not know the value of the last
+    move.
     """
 
-    size: float = 106.0
-    gap: float = 0.273
-    start: float = 12.0
-    decay: float = 1.226
-    calm: float = 0.0184
-    end: float = 5.5
-    odd: float = -2.2
-    even: float = -0.9
+    scale: float = 106.0
+    gap_exponent: float = 0.273
+    depth_offset: float = 12.0
+    depth_exponent: float = 1.226
+    empties_rate: float = 0.0184
+    sigma_to_end: float = 5.5
+    bias_odd: float = -2.2
+    bias_even: float = -0.9
+
+    def to_record(self) -> dict[str, float]:
+        """The entry ``probcut`` of a weights file's record."""
+        return dict(zip(_RECORD_KEYS, self, strict=True))
 
     def sigma(self, empties: int, depth: int, shallow: int) -> float:
         """The standard error, in discs, of a search of ``shallow`` plies (0: the evaluation) for one of ``depth``."""
         if depth >= empties and shallow:
-            return self.end
-        far = math.pow(depth - shallow, self.gap) * math.pow(self.start + shallow, -self.decay)
-        return self.size * far * math.exp(-self.calm * empties)
+            return self.sigma_to_end
+        far = math.pow(depth - shallow, self.gap_exponent) * math.pow(self.depth_offset + shallow, -self.depth_exponent)
+        return self.scale * far * math.exp(-self.empties_rate * empties)
 
     def bias(self, empties: int, depth: int) -> float:
-        """Discs by which the stand-in for a search of ``depth`` plies comes out too high on average."""
+        """Discs by which the reduced search for one of ``depth`` plies is too high on average."""
         if depth < empties:
             return 0.0
-        return self.odd if empties % 2 else self.even
+        return self.bias_odd if empties % 2 else self.bias_even
 
+
+_RECORD_KEYS = ("size", "gap", "start", "decay", "calm", "end", "odd", "even")
+"""The names of the fields in the record of a weights file, in order."""
+
+_FIELDS = dict(zip(_RECORD_KEYS, ErrorModel._fields, strict=True))
 
 DEFAULT = ErrorModel()
-"""For weights whose file tells no model: about the one fitted to the weights v6 (docs/training.md)."""
+"""For weights whose file has no model: about the one fitted to the weights v6 (docs/training.md)."""
 
 
 class Cut(NamedTuple):
-    """What ProbCut asks of a node before it cuts, in discs, as the compiled search rounds it.
+    """The condition of a cut at a node, in discs, as the compiled search rounds it.
 
-    The stand-in, of ``shallow`` plies, has to reach the bound and ``above`` discs more for a fail high, or stay
-    ``below`` discs under it for a fail low; it is tried where the evaluation is not ``rough`` discs on the other side.
+    The reduced search, of ``shallow`` plies, has to reach the bound plus ``above`` for a fail high, or stay ``below``
+    discs under it for a fail low; it is tried unless the evaluation is more than ``rough`` discs on the other side.
     """
 
     above: int
@@ -77,7 +90,7 @@ class Cut(NamedTuple):
 
 
 def stand_in(empties: int, depth: int) -> int:
-    """Plies of the search that stands for one of ``depth``, about half.
+    """The depth in plies of the reduced search for one of ``depth`` plies, about half.
 
     Of the same parity before the end, because evaluations of unlike parity differ; to the end an even number, which
     costs a third of the odd one above it and is hardly less sure.
@@ -88,16 +101,16 @@ def stand_in(empties: int, depth: int) -> int:
 
 
 def table(errors: ErrorModel) -> array[int]:
-    """For the kernels: signed 16-bit numbers.
+    """The table for the kernels, in signed 16-bit numbers.
 
-    PROBCUT_DEPTHS rows for searches that end before the game does, by depth: the error of the stand-in with no square
-    empty, the error of the static evaluation and the bias of the stand-in, all in discs times 128, and the depth of the
-    stand-in in plies; as many rows for searches to the end, with the errors as they are. Then PROBCUT_FACTORS standard
-    errors of the margin by selectivity, times 128, and as many to the end; then, by empties, what the errors before the
-    end are multiplied with, times 4096.
+    `PROBCUT_DEPTHS` rows by depth for searches that end before the game does: the error of the reduced search with
+    no square empty, the error of the static evaluation and the bias of the reduced search, all in discs times 128, and
+    the depth of the reduced search in plies. As many rows for searches to the end follow, with the errors as they are.
+    Then `PROBCUT_FACTORS` standard errors of the margin by selectivity index, times 128, and as many to the end; by
+    empties, the factor of the errors before the end, times 4096.
     """
     values = array("h", bytes(2 * PROBCUT_ROW * 3))
-    far = errors._replace(calm=0.0)
+    far = errors._replace(empties_rate=0.0)
     for to_the_end, at in ((False, far), (True, errors)):
         for depth in range(3, PROBCUT_DEPTHS):
             empties = depth if to_the_end else PROBCUT_DEPTHS
@@ -108,7 +121,7 @@ def table(errors: ErrorModel) -> array[int]:
             values.extend([0] * PROBCUT_ROW * 3)
     for factors in (CONFIDENCE, CONFIDENCE_TO_THE_END):
         values.extend([*(round(_UNIT * factor) for factor in factors), *[0] * (PROBCUT_FACTORS - len(factors))])
-    values.extend(round(_ONE * math.exp(-errors.calm * empties)) for empties in range(PROBCUT_DEPTHS))
+    values.extend(round(_ONE * math.exp(-errors.empties_rate * empties)) for empties in range(PROBCUT_DEPTHS))
     return values
 
 
@@ -129,13 +142,16 @@ def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityInd
 
 
 def model_of(fields: Any) -> ErrorModel:
-    """The model with these fields, by name; ValueError with the reason for anything that can't be one."""
-    if not isinstance(fields, dict) or not set(fields) <= set(ErrorModel._fields):
-        raise ValueError(f"the record's probcut is not an object of {', '.join(ErrorModel._fields)}")
+    """The model in a weights file's record; missing entries have the values of `DEFAULT`.
+
+    Raises ValueError with the reason for anything that cannot be a model.
+    """
+    if not isinstance(fields, dict) or not set(fields) <= set(_RECORD_KEYS):
+        raise ValueError(f"the record's probcut is not an object of {', '.join(_RECORD_KEYS)}")
     for name, value in fields.items():
         if not isinstance(value, int | float) or isinstance(value, bool):
             raise ValueError(f"the record's probcut has {name} {json.dumps(value)[:40]}, expected a number")
-    errors = ErrorModel(**fields)
+    errors = DEFAULT._replace(**{_FIELDS[name]: value for name, value in fields.items()})
     try:
         table(errors)
     except (ArithmeticError, ValueError):

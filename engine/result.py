@@ -1,4 +1,4 @@
-"""What a search answers."""
+"""The result of a search: plain values, made by `engine.search` and read by whatever shows or stores an analysis."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 
 class Line(NamedTuple):
-    """One root move and what is known of it; scores in discs, from the view of the side to move at the root.
+    """A root move with its score and principal variation; scores are seen from the side to move at the root.
 
-    ``move`` is a square 0..63 (A1 = 0, H8 = 63) or `PASS`; ``lower`` and ``upper`` bound the score; ``depth`` in
-    plies (equal to the empties when read to the end) and ``selectivity`` in percent say how it was searched;
-    ``pv`` begins with ``move``; ``nodes`` and ``time_ms`` are what this line cost.
+    ``move`` is a square 0..63 (A1 = 0, H8 = 63) or `PASS`; ``lower`` and ``upper`` bound the score; ``depth`` is in
+    plies and equals the empties of a search to the end of the game; ``pv`` begins with ``move``; ``nodes`` and
+    ``time_ms`` are the cost of this line; ``empties`` is the number of empty squares at the root.
     """
 
     move: int
@@ -29,14 +29,14 @@ class Line(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether the score is proved: read to the end, without selectivity, both bounds met."""
+        """Whether the score is proved: searched to the end of the game at 100 %, and both bounds are equal."""
         return self.depth >= self.empties and self.selectivity == Selectivity.FULL and self.lower == self.upper
 
 
 class Result(NamedTuple):
-    """The lines of a search, best first; none when the game is over.
+    """The lines of a search, best first; none when the game is over. ``nodes`` and ``time_ms`` are those of all lines.
 
-    ``complete`` is False when a limit or a stop ended the search before the depth asked for.
+    ``complete`` is False when a limit or a stop ended the search before the requested depth.
     """
 
     lines: tuple[Line, ...]

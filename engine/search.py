@@ -210,8 +210,8 @@ class Searcher:
         self._pv_table = Block(PV_TABLE_BUCKETS * BUCKET_BYTES)
         self._busy_keys = Block(BUSY_WORDS * WORD)
         self._edges = edge_table()
-        self._curve = curve.table(self._weights.traits.curve)
-        self._probcut = probcut.table(self._weights.traits.probcut or probcut.DEFAULT)
+        self._curve = curve.table(self._weights.metadata.curve)
+        self._probcut = probcut.table(self._weights.metadata.probcut or probcut.DEFAULT)
         self._date = 0
         self._clearings = 0
         self._control = Control()

@@ -1,4 +1,7 @@
-"""Whether selectivity keeps its word: how often selective searches find the score of the full ones."""
+"""The calibration of selectivity: how often a search at each confidence level scores within a disc of the full search.
+
+Behind `desdaemon bench selectivity`; the figures are in docs/performance.md.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from .limits import Limits
 from .search import Searcher
 
 EMPTIES = (14, 15, 16, 17, 18)
-"""Of positions searched to the end."""
+"""Numbers of empty squares of the positions that are searched to the end."""
 
 EARLY = (28, 34, 40, 46)
-"""Empties of positions searched `DEPTH` plies deep."""
+"""Numbers of empty squares of the positions that are searched to `DEPTH` plies."""
 
 DEPTH = 10
 _CLOSE_TO = 30
@@ -27,7 +30,7 @@ _RANDOM_PLIES = 16
 
 
 class SelectivityAccuracy(NamedTuple):
-    """Of ``positions`` searched at ``selectivity``, how many came within one disc of the full search, and what it took.
+    """Of ``positions`` searched at ``selectivity``, how many scored within one disc of the full search, and the cost.
 
     ``seconds`` are of processor time.
     """

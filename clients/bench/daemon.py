@@ -1,4 +1,4 @@
-"""A daemon to be measured, and plain sockets that measure it."""
+"""The daemon under measurement, started in folders of its own, and the plain ZeroMQ sockets that measure it."""
 
 from __future__ import annotations
 

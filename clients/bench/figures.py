@@ -1,4 +1,4 @@
-"""What a bench has measured."""
+"""The figures of the benchmarks of a daemon, and percentiles."""
 
 from __future__ import annotations
 

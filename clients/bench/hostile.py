@@ -1,4 +1,4 @@
-"""Peers that do whatever a socket lets them do to a daemon, for `desdaemon bench storm`: a process of its own.
+"""The process of hostile peers in `desdaemon bench storm`: floods, broken frames, abandoned and half-open connections.
 
 They speak ZMTP over plain sockets, for libzmq would keep them from most of it. Nothing they ask for changes the book,
 so that the answers to others stay known.

@@ -1,4 +1,4 @@
-"""A mixed load: what clients of all kinds do to a daemon in a day, in minutes, and what memory it takes."""
+"""A mixed load of analyses, look-ups, book jobs and short-lived clients, with the daemon's memory sampled meanwhile."""
 
 from __future__ import annotations
 

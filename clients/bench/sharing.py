@@ -1,4 +1,4 @@
-"""Measurements of a daemon whose threads many want: waits, shares by key, rates, and how long its loop is held."""
+"""Measurements of a daemon with contended search threads: waits, shares by key, rates, the longest turn of the loop."""
 
 from __future__ import annotations
 

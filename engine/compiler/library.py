@@ -1,9 +1,9 @@
-"""Compiled kernels as a library of C functions: found in the cache or compiled, then loaded without numba.
+"""Compiled kernels as a library of C functions: read from the cache or compiled, then loaded without numba.
 
-A library's object file is kept under a name made of everything that decides its content: the kernels' sources, the
-compiler's versions, the processor and its features. An edited source or another machine is another name, so nothing
-stale can be loaded. Compilation happens in a process of its own: it keeps numba's memory and any abort of LLVM
-out of this one.
+The name of a library's object file is a digest of everything that determines its content: the kernels' sources, the
+versions of the compiler, the processor and its features. An edited source or another machine gives another name, so
+that no outdated code can be loaded. A child process compiles, so that numba's memory and an abort of LLVM stay out of
+this process. `load` may be called from any thread.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LibraryError(Exception):
 
 
 class Spec(NamedTuple):
-    """What makes a library.
+    """The definition of a library.
 
     ``exports`` is the module that defines this, as its ``SPEC``; ``modules`` are those with the kernels that Python
     calls, ``entries`` these kernels and their signatures.

@@ -16,7 +16,7 @@ from desdaemon.protocol.system.logs import message, redirected
 from desdaemon.protocol.system.terminal import ProgressLine
 
 AFTER_S = 0.5
-"""What is over earlier is not worth a line."""
+"""A compilation that ends within so many seconds reports nothing."""
 
 EVERY_S = 5.0
 """Seconds between two lines of progress where standard error is no terminal."""

@@ -1,4 +1,4 @@
-"""The processor that code is emitted for."""
+"""The processor and the instruction sets that kernels are compiled for, and LLVM's code generator for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 
 
 class CompileTarget(NamedTuple):
-    """An LLVM processor name and its feature string ("+avx2,-avx512f,...")."""
+    """LLVM's name of a processor and its feature string ("+avx2,-avx512f,...")."""
 
     cpu: str
     features: str

@@ -1,1 +1,1 @@
-"""Patterns, weights and the files they live in."""
+"""The static evaluation: patterns, weights, their files and their layout in memory."""

@@ -1,4 +1,4 @@
-"""The score curve as the kernels read it: from the sum of the weights to the score.
+"""The score curve, which maps the sum of the weights to a score, as a table for the kernels.
 
 With the curve A the score of the sum s is A tanh(s / A), in discs; without, s itself. The memory holds two tables over
 the size of the sum, for the sign of the score is that of the sum. The search reads whole discs, rounded and at most 63:
@@ -21,13 +21,13 @@ _STEP = 1 << CURVE_STEP_BITS
 
 
 def score(total: float, curve: float | None) -> float:
-    """Discs, of a sum in discs."""
+    """The score in discs of a sum in discs; ``curve`` is A above, None for no curve."""
     return total if curve is None else curve * math.tanh(total / curve)
 
 
 @cache
 def table(curve: float | None) -> array[int]:
-    """For the kernels: the bytes of both tables, the first one first."""
+    """Both tables as bytes, in the order above."""
     # Scores within a step round as the middle of the sums in it does.
     middles = (score((_STEP * k + (_STEP - 1) / 2) / 128, curve) for k in range(CURVE_STEPS))
     discs = bytes(min(63, math.floor(middle + 0.5)) for middle in middles)

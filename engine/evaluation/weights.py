@@ -1,8 +1,8 @@
 """Evaluation weights, laid out for the kernels.
 
 The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the kernels read each pattern's full table for
-both sides, 56 MB. That form is made once, kept in the cache folder under the digest of the file it was made from,
-followed by the traits that the file's record tells, and mapped from there: it costs nothing at start and is shared
+both sides, 56 MB. That form is made once and written to the cache folder under the digest of the weights
+file, with the metadata of the file's record behind it; later starts map it, which takes no time and shares its pages
 between processes.
 """
 
@@ -21,7 +21,7 @@ from desdaemon.protocol.system import files
 
 from . import weights_metadata
 from .weights_file import PACKED_BYTES, WeightsError, read_packed
-from .weights_metadata import Traits
+from .weights_metadata import WeightsMetadata
 
 __all__ = ["SHIPPED", "Weights", "WeightsError"]
 
@@ -33,18 +33,21 @@ _LAYOUT_VERSION = 3
 
 
 class Weights:
-    """Weights in memory; ``address`` is what the kernels get, ``digest`` names the file's content."""
+    """Weights in memory, immutable and shared by any number of searchers and threads.
 
-    def __init__(self, memory: Block | MappedFile, found: Traits, digest: str, source: str) -> None:
+    ``address`` is passed to the kernels; ``digest`` is one of the file's content, ``source`` its path.
+    """
+
+    def __init__(self, memory: Block | MappedFile, found: WeightsMetadata, digest: str, source: str) -> None:
         self._memory = memory
         self.address = memory.address
-        self.traits = found
+        self.metadata = found
         self.digest = digest
         self.source = source
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Weights:
-        """Read a weights file of any known format; None means the weights that come with the program.
+        """Read a weights file of any known format; None means the shipped weights.
 
         Raises WeightsError, naming the file and the reason, when it is missing, damaged or something else.
         """
@@ -90,8 +93,8 @@ def _expand(packed: bytes) -> Block:
     return memory
 
 
-def _map_kept(path: Path) -> tuple[MappedFile, Traits] | None:
-    """The kept expansion and its traits, None when it is not there, has the wrong size or other traits than we know.
+def _map_kept(path: Path) -> tuple[MappedFile, WeightsMetadata] | None:
+    """The cached expansion and its metadata; None when it is missing, has the wrong size or unknown metadata.
 
     Its content is not summed up at each start, which would read all of its 56 MB: the folder is private to this user,
     the file is made from a checked one and renamed into place whole.

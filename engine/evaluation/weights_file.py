@@ -1,4 +1,4 @@
-"""The files evaluation weights live in: the shipped format and Edax's eval.dat.
+"""Reading and writing files of evaluation weights: the shipped format and Edax's eval.dat.
 
 Both hold a table of 61 plies (ply = 60 - empties) of int16, little endian, 128 units a disc, scores seen from the side
 to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns` describes it). A ply of Edax's has 114,364
@@ -15,7 +15,7 @@ Shipped format, version 1, inside one xz stream:
     16      4      length R of the record in bytes
     20      12     name of the feature set, ASCII, padded with zero bytes: "edax46" or "wide46"
     32      32     BLAKE2b (32 bytes) of record and weights
-    64      R      record: a JSON object in UTF-8 (data, commands, seed, validation figures; see also `traits`)
+    64      R      record: a JSON object in UTF-8 (data, commands, seed, figures, `weights_metadata`)
     64+R    ...    weights
 
 Numbers are little endian. Only light modules are imported: this runs when the program starts.

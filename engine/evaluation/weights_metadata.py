@@ -1,4 +1,4 @@
-"""What a weights file says about its weights besides them: the score curve, and the error model of ProbCut.
+"""The metadata of weights that a search needs: the score curve, and the error model of ProbCut.
 
 Both are entries of the file's record, absent or null where the weights have none of their own. The engine gets them
 with the weights, also from the cache folder, where they follow the expanded weights as JSON padded with zero bytes.
@@ -14,20 +14,20 @@ from desdaemon.engine.probcut import ErrorModel, model_of
 LEAST_CURVE, GREATEST_CURVE = 30, 1000
 
 BYTES = 4096
-"""Room of the traits after the expanded weights."""
+"""Bytes of the metadata after the expanded weights."""
 
 
-class Traits(NamedTuple):
-    """Of one set of weights."""
+class WeightsMetadata(NamedTuple):
+    """The metadata of one set of weights."""
 
     curve: float | None = None
     """A sum of weights s (discs) means a score of curve * tanh(s / curve) discs; None: of s itself."""
     probcut: ErrorModel | None = None
-    """How far shallow searches with these weights err; None: as the model that comes with the program says."""
+    """The error of shallow searches with these weights; None: `probcut.DEFAULT`."""
 
 
-def of_record(record: dict[str, Any]) -> Traits:
-    """The traits in a weights file's record; ValueError with the reason for values that can't be used."""
+def of_record(record: dict[str, Any]) -> WeightsMetadata:
+    """The metadata in a weights file's record. Raises ValueError with the reason for values that cannot be used."""
     curve, errors = record.get("curve"), record.get("probcut")
     if curve is not None:
         number = isinstance(curve, int | float) and not isinstance(curve, bool)
@@ -36,22 +36,22 @@ def of_record(record: dict[str, Any]) -> Traits:
             expected = f"a number of discs from {LEAST_CURVE} to {GREATEST_CURVE}, or null"
             raise ValueError(f"the record's curve is {json.dumps(curve)[:40]}, expected {expected}")
         curve = float(curve)
-    return Traits(curve, None if errors is None else model_of(errors))
+    return WeightsMetadata(curve, None if errors is None else model_of(errors))
 
 
-def to_record(traits: Traits) -> dict[str, Any]:
-    """The entries of a record that say the same, none for what is None."""
-    told: dict[str, Any] = {} if traits.curve is None else {"curve": traits.curve}
-    return told if traits.probcut is None else {**told, "probcut": traits.probcut._asdict()}
+def to_record(metadata: WeightsMetadata) -> dict[str, Any]:
+    """The entries of a record, without those that are None."""
+    told: dict[str, Any] = {} if metadata.curve is None else {"curve": metadata.curve}
+    return told if metadata.probcut is None else {**told, "probcut": metadata.probcut.to_record()}
 
 
-def packed(traits: Traits) -> bytes:
-    """For the cache folder: BYTES bytes."""
-    return json.dumps(to_record(traits)).encode().ljust(BYTES, b"\0")
+def packed(metadata: WeightsMetadata) -> bytes:
+    """The form in the cache folder, `BYTES` bytes."""
+    return json.dumps(to_record(metadata)).encode().ljust(BYTES, b"\0")
 
 
-def unpacked(content: bytes) -> Traits:
-    """What `packed` was given; ValueError when it is something else."""
+def unpacked(content: bytes) -> WeightsMetadata:
+    """The inverse of `packed`. Raises ValueError for other content."""
     record = json.loads(content.rstrip(b"\0"))
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")

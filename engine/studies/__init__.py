@@ -1,1 +1,1 @@
-"""Questions about the game itself that a machine can count out: flips, shortest drawn games, shortest Stoner."""
+"""Counts about the game: discs turned by a move, shortest drawn games, shortest Stoner (`desdaemon count`)."""

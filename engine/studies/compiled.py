@@ -1,4 +1,4 @@
-"""The counts' library, compiled at its first use on a machine, and how far a count is."""
+"""The kernels' library of the counts, compiled at its first use; helpers for their memory, threads and progress."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .exports import SPEC
 from .layout import LINE_BYTES
 
 Progress = Callable[[str, int, int], None]
-"""Told what is done, how much of it, and of how much."""
+"""(what, done, total): the progress callback of a count."""
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """A `Progress` that says nothing."""
+    """A `Progress` that ignores its arguments."""
 
 
 def kernels(progress: Progress = silent) -> Library:
@@ -35,7 +35,7 @@ def kernels(progress: Progress = silent) -> Library:
 
 
 def noted_lines(address: int, number: int) -> list[list[int]]:
-    """The lines that a kernel has noted there."""
+    """The ``number`` lines of play that a kernel has written at ``address``, as squares."""
     found = []
     for at in range(number):
         line = ctypes.string_at(address + LINE_BYTES * at, LINE_BYTES)
@@ -44,7 +44,7 @@ def noted_lines(address: int, number: int) -> list[list[int]]:
 
 
 def write_moves(address: int, moves: list[int]) -> None:
-    """Put moves where a kernel keeps those that it has made."""
+    """Write moves, a byte each, to ``address`` in a kernel's context."""
     ctypes.memmove(address, bytes(moves), len(moves))
 
 

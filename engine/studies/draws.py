@@ -1,4 +1,4 @@
-"""The shortest drawn games: first the shapes that one can end in, then the games that fill them."""
+"""The shortest drawn games: first the shapes (sets of occupied squares) at the end, then the games that fill these."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From game files and self-play to evaluation weights."""
+"""The training of evaluation weights, from game files and self-play to a weights file (docs/training.md)."""

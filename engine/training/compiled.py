@@ -1,4 +1,4 @@
-"""Compiled loops for training: numba functions over arrays that release the interpreter, and threads to run them."""
+"""Decorators for numba functions over arrays, which run without the GIL, and a thread pool for slices of a range."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile `function` at its first call; it then runs without holding the interpreter lock."""
+    """Compile `function` at its first call; it then runs without the GIL."""
     return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
 
 

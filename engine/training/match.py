@@ -29,7 +29,7 @@ CLOSE_TO = 10.0
 """An opening is used when both sides' evaluations lie within so many discs of 0, on average."""
 
 
-class MatchOutcome(NamedTuple):
+class PairsOutcome(NamedTuple):
     """Of the first weights against the second."""
 
     pairs: int
@@ -88,12 +88,12 @@ def openings(count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher
     return found
 
 
-def outcome(pairs: list[tuple[int, int]]) -> MatchOutcome:
+def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
     """Sum up the two scores (discs, for the first weights) of every pair."""
     scores = np.array(pairs, np.float64).reshape(-1, 2)
     shares = np.where(scores > 0, 1.0, np.where(scores < 0, 0.0, 0.5))
     root = max(1.0, len(scores)) ** 0.5
-    return MatchOutcome(
+    return PairsOutcome(
         len(scores),
         int((scores > 0).sum()),
         int((scores == 0).sum()),
@@ -107,7 +107,7 @@ def outcome(pairs: list[tuple[int, int]]) -> MatchOutcome:
 
 def compete(
     first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int
-) -> MatchOutcome:
+) -> PairsOutcome:
     """Play `pairs` pairs of games, `workers` at a time (equal time wants a core for each)."""
     progress = StageProgress("match")
     loaded = Weights.load(first), Weights.load(second)
@@ -139,7 +139,7 @@ def compete(
     return outcome(played)
 
 
-def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: int) -> MatchOutcome:
+def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: int) -> PairsOutcome:
     """Play against the player that counts moves and corners, both sides at the same depth throughout."""
     searcher = Searcher(hash_bits=16, weights=Weights.load(weights))
 

@@ -1,4 +1,4 @@
-"""`all`: the whole way from game files to weights, round after round, as one resumable job.
+"""`all`: every stage from game files to weights, in rounds, as one resumable run.
 
 Late positions get exact labels; then plies are labelled backwards, a band at a time, by searches whose leaves lie in
 bands that are fitted already, so that every label rests on exact scores in a few steps. Every stage writes a file in

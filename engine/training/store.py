@@ -1,4 +1,4 @@
-"""Files between the stages: npz archives that appear whole or not at all, and progress on stderr."""
+"""The files that stages of training exchange, npz archives and JSON, replaced atomically; progress lines on stderr."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def digest(*arrays: NDArray[Any]) -> str:
 
 
 class StageProgress:
-    """Lines on stderr with the seconds since the stage began."""
+    """The progress of one stage: lines on stderr with the seconds since the stage began. Used by one thread."""
 
     def __init__(self, stage: str) -> None:
         self._stage = stage

@@ -1,4 +1,4 @@
-"""Stage `validate`: how far the evaluation is from what is known.
+"""Stage `validate`: the errors of the evaluation against exact scores.
 
 The yardstick of the static evaluation is the truth files: positions of games and perturbed ones with their exact
 scores. The table gives, for each kind and number of empties, the root mean square, mean absolute and mean error in

@@ -1,1 +1,1 @@
-"""What the protocols of GUIs print and parse. Pure: values in, text out."""
+"""The texts of the protocols that GUIs speak: parsing and formatting, without state or I/O."""

@@ -1,4 +1,4 @@
-"""What Edax's text protocol prints, column by column. Pure: values in, text out.
+"""The output format of Edax's text protocol, column by column; no state, no I/O.
 
 Scores are discs from the side to move; durations are milliseconds. In the lines of play of the search table
 Black's moves are in lower case and White's in upper case; announcements and the analysis have it otherwise.
@@ -25,7 +25,7 @@ ply  level   alt. move  score     score   move
 ---+-------+-----+-----------+--+---------------"""
 
 EXACT, AT_MOST, AT_LEAST, UNFINISHED = " ", "<", ">", "?"
-"""What the score of a row is: the value, an upper bound, a lower bound, the last word of a search cut short."""
+"""The kind of a row's score: exact within the window, upper bound, lower bound, of a search that was stopped."""
 
 _PV_COLUMN = 52
 _FILES = "  A B C D E F G H"
@@ -189,7 +189,7 @@ def _move_rows(initial: Position, moves: tuple[int, ...]) -> list[str]:
 
 
 class MoveVerdict(NamedTuple):
-    """What the analysis says of a move: ``exact`` when both scores are proved, ``full`` when read to the end.
+    """The analysis of a move: ``exact`` when both scores are proved, ``full`` when both searches reached the end.
 
     ``alternative`` is the best other move, None when there is none.
     """

@@ -1,1 +1,1 @@
-"""Files of games, of one and of many."""
+"""Formats of game files, with one game or many."""

@@ -1,4 +1,4 @@
-"""Edax's own game files, ``.edx``: its games as they lie in the memory of a 64-bit little-endian machine.
+"""Edax's binary game files, ``.edx``: its game structures as laid out by a 64-bit little-endian machine.
 
 160 bytes a game, one after the other: the two boards (the side to move first) as 64-bit words with A1 = bit 0; the
 date; the names of Black and White, 32 bytes each; 60 moves as squares 0..63; who moves first; a hash. Passes are not

@@ -1,4 +1,4 @@
-"""WTHOR: the files of the French federation's game base, and of many bases since.
+"""WTHOR, the format of the French federation's game base and of many other bases.
 
 A base is three files. ``.wtb`` has the games of one year: a header of 16 bytes, then 68 bytes a game. ``.jou`` has the
 names of players, 20 bytes each, ``.trn`` those of tournaments, 26 bytes each; a game names them by number. Everything

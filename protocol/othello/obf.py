@@ -1,4 +1,4 @@
-"""Problem lines: a position and, for some of its moves, the known final score.
+"""Lines of problem files (OBF): a position and, for some of its moves, the known final score.
 
 ``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone,
 or a score without a move (``; +18;``).

@@ -1,4 +1,4 @@
-"""The names of openings, in English, French and Japanese, and the lines they stand for.
+"""The names of openings, in English, French and Japanese, with their lines of play.
 
 A position has a name however it was reached and however the board lies; a game has the name of its last position
 that has one.

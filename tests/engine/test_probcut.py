@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.evaluation.weights_metadata import Traits
+from desdaemon.engine.evaluation.weights_metadata import WeightsMetadata
 from desdaemon.engine.layout import PROBCUT_DEPTHS
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.probcut import (
@@ -22,7 +22,16 @@ from desdaemon.engine.probcut import (
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
-MODEL = ErrorModel(size=18.0, gap=0.3, start=5.0, decay=0.7, calm=0.015, end=4.5, odd=-1.5, even=0.75)
+MODEL = ErrorModel(
+    scale=18.0,
+    gap_exponent=0.3,
+    depth_offset=5.0,
+    depth_exponent=0.7,
+    empties_rate=0.015,
+    sigma_to_end=4.5,
+    bias_odd=-1.5,
+    bias_even=0.75,
+)
 
 
 @pytest.mark.parametrize("selectivity", range(len(SELECTIVITIES) - 1))
@@ -88,15 +97,17 @@ def test_what_cannot_be_a_model_is_refused(fields: object) -> None:
 
 
 def test_a_model_comes_back_from_its_fields() -> None:
-    assert model_of(MODEL._asdict()) == MODEL
+    assert model_of(MODEL.to_record()) == MODEL
     assert model_of({}) == DEFAULT
 
 
 def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search reads the model of its weights: where nothing is ever certain, selectivity changes nothing."""
     player, opponent = 0x00003C7830000000, 0x0008000408040000
-    hopeless = ErrorModel(size=128, gap=0, decay=0, calm=0, end=128, odd=0, even=0)
-    monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless))
+    hopeless = ErrorModel(
+        scale=128, gap_exponent=0, depth_exponent=0, empties_rate=0, sigma_to_end=128, bias_odd=0, bias_even=0
+    )
+    monkeypatch.setattr(weights_by_lot, "metadata", WeightsMetadata(None, hopeless))
     answers = []
     for percent in (73, 100):
         found = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, Selectivity(percent)))
@@ -104,6 +115,6 @@ def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypa
     # Asking and never cutting costs an evaluation a node, no more.
     assert answers[0][:2] == answers[1][:2]
     assert answers[1][2] <= answers[0][2] < 1.1 * answers[1][2]
-    monkeypatch.setattr(weights_by_lot, "traits", Traits(None, hopeless._replace(size=0.25)))
+    monkeypatch.setattr(weights_by_lot, "metadata", WeightsMetadata(None, hopeless._replace(scale=0.25)))
     hasty = Searcher(hash_bits=16, weights=weights_by_lot).search(player, opponent, Limits(8, Selectivity(73)))
     assert hasty.nodes < answers[1][2] / 2

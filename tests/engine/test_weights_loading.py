@@ -13,7 +13,7 @@ import pytest
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import weights
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
-from desdaemon.engine.evaluation.weights_metadata import Traits
+from desdaemon.engine.evaluation.weights_metadata import WeightsMetadata
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, table
 from desdaemon.engine.search import Searcher
 
@@ -135,17 +135,17 @@ def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
     refused(path, "truncated")
 
 
-ERRORS = ErrorModel(size=21.25, odd=-0.5)
+ERRORS = ErrorModel(scale=21.25, bias_odd=-0.5)
 
 
 @pytest.mark.parametrize(
-    ("record", "traits"),
+    ("record", "metadata"),
     [
-        ({}, Traits()),
-        ({"name": "any", "curve": None, "probcut": None}, Traits()),
-        ({"curve": 90}, Traits(90.0)),
-        ({"curve": 82.5, "probcut": ERRORS._asdict()}, Traits(82.5, ERRORS)),
-        ({"probcut": {"size": 21.25, "odd": -0.5}}, Traits(None, ERRORS)),
+        ({}, WeightsMetadata()),
+        ({"name": "any", "curve": None, "probcut": None}, WeightsMetadata()),
+        ({"curve": 90}, WeightsMetadata(90.0)),
+        ({"curve": 82.5, "probcut": ERRORS.to_record()}, WeightsMetadata(82.5, ERRORS)),
+        ({"probcut": {"size": 21.25, "odd": -0.5}}, WeightsMetadata(None, ERRORS)),
     ],
 )
 def test_traits_come_with_the_weights_also_from_the_cache(
@@ -155,23 +155,23 @@ def test_traits_come_with_the_weights_also_from_the_cache(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     record: dict[str, object],
-    traits: Traits,
+    metadata: WeightsMetadata,
 ) -> None:
     path = tmp_path / "some.weights"
     plain_weights.write(path, packed_by_lot, record)
-    assert Weights.load(path).traits == traits
+    assert Weights.load(path).metadata == metadata
     [kept] = cache.iterdir()
     with monkeypatch.context() as patch:
         patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
         mapped = Weights.load(path)
-    assert mapped.traits == traits
-    assert Searcher(hash_bits=10, weights=mapped)._probcut == table(traits.probcut or DEFAULT)
-    # Traits that another version of the program has kept are made again.
+    assert mapped.metadata == metadata
+    assert Searcher(hash_bits=10, weights=mapped)._probcut == table(metadata.probcut or DEFAULT)
+    # Metadata that another version of the program has kept are made again.
     del mapped
     content = kept.read_bytes()
     kept.unlink()
     kept.write_bytes(content[:-4096] + b'{"curve": 1}'.ljust(4096, b"\0"))
-    assert Weights.load(path).traits == traits
+    assert Weights.load(path).metadata == metadata
     assert kept.read_bytes() == content
 
 

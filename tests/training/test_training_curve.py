@@ -12,7 +12,7 @@ from desdaemon.engine.evaluation import patterns
 from desdaemon.engine.evaluation.patterns import PACKED_SIZE
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
-from desdaemon.engine.evaluation.weights_metadata import Traits, of_record
+from desdaemon.engine.evaluation.weights_metadata import WeightsMetadata, of_record
 from desdaemon.engine.layout import PLIES
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
@@ -107,8 +107,8 @@ def test_weights_with_a_curve_are_imported_but_not_exported(tmp_path, capsys):
     assert "fit --patterns edax --curve 0" in told
     assert not (tmp_path / "eval.dat").exists()
     assert cli.main(["import", str(tmp_path / "a.xz"), str(tmp_path / "b.xz")]) == 0
-    traits = [of_record(read_packed(tmp_path / name)[1]) for name in ("a.xz", "b.xz")]
-    assert traits[0] == traits[1]
+    metadata = [of_record(read_packed(tmp_path / name)[1]) for name in ("a.xz", "b.xz")]
+    assert metadata[0] == metadata[1]
 
 
 # ------------------------------------------------------------------------------------------------ calibration
@@ -223,7 +223,7 @@ def test_the_stage_measures_labels_against_exact_scores(tmp_path, monkeypatch, c
     assert cli.main([*line_of_fit, "--plies", "52-54", "--iterations", "3", "--workers", "1"]) == 0
     assert "plies outside 52-54 are kept from weights with the curve None" in capsys.readouterr().err
     record = read_packed(out)[1]
-    assert of_record(record) == Traits(90.0, None)
+    assert of_record(record) == WeightsMetadata(90.0, None)
     assert record["calibration"]["54"] == list(calibration.read(tmp_path / "cal.json")[54])
     other = {"coefficients": {ply: {"odd": 1, "even": 2, "linear": 1, "cubic": 0} for ply in ("51", "54")}}
     (tmp_path / "other.json").write_text(json.dumps(other))

@@ -20,7 +20,16 @@ from desdaemon.engine.training.probcut.nodes import Measured, Nodes
 from desdaemon.engine.training.store import StageProgress, TrainingError, save
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 
-TRUE = ErrorModel(size=20.0, gap=0.3, start=4.0, decay=0.8, calm=0.015, end=4.5, odd=-2.0, even=1.0)
+TRUE = ErrorModel(
+    scale=20.0,
+    gap_exponent=0.3,
+    depth_offset=4.0,
+    depth_exponent=0.8,
+    empties_rate=0.015,
+    sigma_to_end=4.5,
+    bias_odd=-2.0,
+    bias_even=1.0,
+)
 
 
 def boards_of(empties, dice):
@@ -61,8 +70,8 @@ def test_a_model_is_recovered_from_the_errors_it_made(synthetic):
     for empties, depth in ((50, 3), (50, 14), (30, 8), (20, 5), (18, 12), (13, 13), (17, 17), (22, 22)):
         shallow = stand_in(empties, depth)
         assert found.sigma(empties, depth, shallow) == pytest.approx(TRUE.sigma(empties, depth, shallow), rel=0.08)
-    assert found.odd == pytest.approx(-2.0, abs=0.3)
-    assert found.even == pytest.approx(1.0, abs=0.3)
+    assert found.bias_odd == pytest.approx(-2.0, abs=0.3)
+    assert found.bias_even == pytest.approx(1.0, abs=0.3)
     # What is far from its bound says nothing about cuts.
     astray = synthetic.deep.copy()
     far = ~fit.near(synthetic._replace(nodes=synthetic.nodes._replace(alphas=synthetic.nodes.alphas + 5)))
@@ -219,7 +228,7 @@ def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_se
     assert "73 % before the end" in printed
     assert "99 % to the end" in printed
     told = json.loads(out.read_text())
-    model = ErrorModel(**told["model"])
+    model = fit.model_of(told["model"])
     assert {entry["percent"] for entry in told["check"]} == {73, 87, 95, 98, 99}
     # Measured nodes are kept: the second run fits again, and does nothing else.
     monkeypatch.setattr(nodes, "measure", lambda *_: pytest.fail("measured again"))
@@ -232,7 +241,7 @@ def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_se
     assert f"{out.with_suffix('.nodes.npz')}: holds nodes of" in capsys.readouterr().err
     # Into a weights file, with which searches then work.
     assert cli.main(["install", str(out), str(SHIPPED), "--out", str(installed)]) == 0
-    assert Weights.load(installed).traits.probcut == model
+    assert Weights.load(installed).metadata.probcut == model
     assert read_packed(installed)[0] == read_packed(SHIPPED)[0]
     assert of_record(json.loads(installed.with_suffix(".json").read_text())).probcut == model
     # Of other weights, or no model at all.
@@ -249,4 +258,4 @@ def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_se
 
 
 def test_the_default_model_is_one():
-    assert fit.model_of(DEFAULT._asdict()) == DEFAULT
+    assert fit.model_of(DEFAULT.to_record()) == DEFAULT

@@ -1,1 +1,1 @@
-"""From labelled positions to weights."""
+"""The fit of weights to labelled positions."""

@@ -1,4 +1,4 @@
-"""The score curve: what a sum of weights says of the score.
+"""The score curve in the fit: from sums of weights to scores, and its slope.
 
 Exact scores do not grow as the sum does: the board has 64 discs, and a position that looks worth 70 is won by some 56.
 With a curve the score of the sum s is A tanh(s / A), A in discs (`desdaemon.engine.evaluation.weights_metadata`); None

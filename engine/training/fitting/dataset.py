@@ -1,4 +1,4 @@
-"""Positions and their labels put together: what each ply is fitted to and validated on."""
+"""The rows of the fit: positions with their labels, split by ply into those fitted to and those held out."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def run(
     truth = read_truth(truth_files)
     validation = table(weights, options.curve, truth)
     record: dict[str, Any] = {
-        **weights_metadata.to_record(weights_metadata.Traits(curve=options.curve)),
+        **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=options.curve)),
         "name": name,
         "command": command,
         "positions": [part.record for part in data.parts],

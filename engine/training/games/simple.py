@@ -1,4 +1,4 @@
-"""A simple player: it counts moves and corners. It makes games where there are none, and is what weights must beat."""
+"""A player that evaluates mobility and corners: it generates the first games and is a baseline opponent for weights."""
 
 from __future__ import annotations
 

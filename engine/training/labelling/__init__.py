@@ -1,1 +1,1 @@
-"""Positions and the scores that they are labelled with."""
+"""Training positions and their labels: generation, search scores, calibration of these."""

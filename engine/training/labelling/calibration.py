@@ -1,4 +1,4 @@
-"""What the scores of searches are worth: a correction of search labels that brings them to exact scores on average.
+"""The calibration of search labels: a correction that makes them equal to exact scores on average.
 
 A search to a depth shrinks large scores, and not evenly, and errs by the parity of its depth. For a ply and a label L
 in discs the corrected label is

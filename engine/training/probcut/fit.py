@@ -1,4 +1,4 @@
-"""Stage `probcut`: how well shallow searches foretell deep ones, for the engine's ProbCut.
+"""Stage `probcut`: the error of shallow searches as predictions of deep ones, fitted for the engine's ProbCut.
 
 Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched as ProbCut's stand-ins are, and
 as deep as what these stand for. The differences near the bound that a node was asked about are what the engine's
@@ -233,14 +233,14 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
     model = fit(found.at(~for_check))
     checks = check(found.at(for_check), model)
     told: dict[str, Any] = {
-        "model": model._asdict(),
+        "model": model.to_record(),
         "command": command,
         **about,
         "nodes": len(found.deep),
         "check": [entry._asdict() for entry in checks],
     }
     save_json(out, told, indent=1)
-    write_line(" ".join(f"{name}={value:g}" for name, value in model._asdict().items()))
+    write_line(" ".join(f"{name}={value:g}" for name, value in model.to_record().items()))
     write_line("within: differences within the margin, of nodes near their bounds; wrong: cuts that the deep search")
     write_line("contradicts, of all and of those at the edge of the margin; of held-out nodes")
     write_line(f"{'':4} {'':15} {'nodes':>6} {'within':>7} {'cuts':>6} {'wrong':>6} {'at edge':>8} {'wrong':>6}")
@@ -262,7 +262,7 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     if told.get("weights") != loaded:
         raise TrainingError(f"{model}: measured with weights {told.get('weights')}, {weights} is {loaded}")
     packed, record = read_packed(weights)
-    record |= {"probcut": fitted._asdict(), "probcut_command": told.get("command")}
+    record |= {"probcut": fitted.to_record(), "probcut_command": told.get("command")}
     write_shipped(out, packed, record, small=small)
     # The same record to read without the program.
     save_json(out.with_suffix(".json"), record, indent=1)

@@ -1,4 +1,4 @@
-"""Nodes of the engine's own searches, and what shallow and deep searches say of them: what ProbCut is fitted to.
+"""Sampled nodes of the engine's own searches with the scores of shallow and deep searches: the data of ProbCut's fit.
 
 Positions of held-out games are searched as levels search them, and of the nodes where a cut is tried the compiled
 search keeps a sample (`kernels.midgame.sample`), evenly by depth, before and to the end. Each node has the bound that
