@@ -10,10 +10,11 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run warmup compiled test acceptance lint bench lock clean FORCE
+.PHONY: docs help run web warmup compiled test acceptance lint bench lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
+	@echo "make web         a board in the browser (ARGS='--book my.book' passes options)"
 	@echo "make test        linters, types and the test suite"
 	@echo "make acceptance  the tests that take minutes each; build/acceptance/log is kept"
 	@echo "make lint        linters and types only"
@@ -25,6 +26,9 @@ help:
 
 run: compiled
 	@exec $(BIN)/desdaemon $(ARGS)
+
+web: compiled $(VENV)/.installed-web
+	@exec $(BIN)/desdaemon web $(ARGS)
 
 warmup: $(VENV)/.installed
 	@$(BIN)/desdaemon warmup >&2 </dev/null
@@ -83,6 +87,9 @@ $(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')
+
+$(VENV)/.installed-web: $(VENV)/.installed
+	$(call install,what the board in the browser needs in $(VENV),$(EDITABLE) '.[web]')
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(call install,the tools for the site in $(VENV),$(EDITABLE) '.[docs]')

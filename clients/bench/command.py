@@ -102,19 +102,26 @@ def machine() -> dict[str, str | int]:
     }
 
 
-def table(figures: list[MeasuredFigure], samples: list[tuple[float, float]]) -> str:
+def table(
+    figures: list[MeasuredFigure],
+    samples: list[tuple[float, float]],
+    heading: str = "measured with all search threads busy",
+) -> str:
     """The figures for people."""
     told = machine()
+    width = max(44, *(len(figure.name) + 1 for figure in figures))
     lines = [
         f"{told['processor']}, {told['processors']} processors, {told['system']}, Python {told['python']}, "
         f"ZeroMQ {told['zeromq']}",
         "",
-        f"{'measured with all search threads busy':<44}{'figure':>12} {'aim':>16}",
+        f"{heading:<{width}}{'figure':>12} {'aim':>16}",
     ]
     for figure in figures:
         aim = "" if figure.aim is None else f"{'>=' if figure.at_least else '<='} {figure.aim:g} {figure.unit}"
         missed = "" if figure.reached else "  missed"
-        lines.append(f"{figure.name:<44}{figure.value:>9.2f} {figure.unit:<8}{aim:>10}{missed}  {figure.note}".rstrip())
+        lines.append(
+            f"{figure.name:<{width}}{figure.value:>9.2f} {figure.unit:<8}{aim:>10}{missed}  {figure.note}".rstrip()
+        )
     if samples:
         lines += ["", "minutes   memory MB", *(f"{seconds / 60:7.1f}   {mb:11.1f}" for seconds, mb in samples)]
     return "\n".join(lines) + "\n"

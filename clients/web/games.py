@@ -48,6 +48,8 @@ def read(args: Data) -> Data:
         data = _text(args, "text").encode("utf-8", "replace")
     complaints: list[str] = []
     found = parse_pasted(data, Path(name).name, complaints.append)
+    if complaints and not found:
+        raise BadInput(complaints[0])
     return {"games": [_as_data(game) for game in found[:MOST_GAMES]], "complaints": complaints[:100]}
 
 

@@ -161,7 +161,9 @@ def test_help_of_a_book_command_names_its_parameters(command: object) -> None:
 def test_help_of_programs() -> None:
     assert "desdaemon match" in Dialogue().say("help match")
     assert {f"desdaemon {name}" for name in NAMES} <= set(
-        re.findall(r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm)\b)?", Dialogue().say("help programs"))
+        re.findall(
+            r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm|web)\b)?", Dialogue().say("help programs")
+        )
     )
     assert laid_out(topic("base check")[0])[0].startswith("  base check in empties")
     assert len(topic("")) == 5

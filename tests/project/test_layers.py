@@ -132,7 +132,7 @@ def modules_after(code: str) -> set[str]:
 
 def test_clients_load_no_engine() -> None:
     loaded = modules_after("from desdaemon.clients import AsyncClient, Client, connect; import desdaemon.clients.shell")
-    assert not loaded & {"numba", "numpy", "llvmlite", "desdaemon.engine"}
+    assert not loaded & {"numba", "numpy", "llvmlite", "tornado", "desdaemon.engine"}
 
 
 def test_the_version_is_told_without_loading_anything_heavy() -> None:
@@ -140,7 +140,7 @@ def test_the_version_is_told_without_loading_anything_heavy() -> None:
         "from desdaemon.cli import main\nsys.argv = ['desdaemon', '--version']\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     )
-    assert not loaded & {"numba", "numpy", "llvmlite", "asyncio", "argparse", "desdaemon.engine.search"}
+    assert not loaded & {"numba", "numpy", "llvmlite", "tornado", "asyncio", "argparse", "desdaemon.engine.search"}
 
 
 def test_a_search_without_a_book_loads_no_numpy() -> None:

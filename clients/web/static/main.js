@@ -16,13 +16,14 @@ import { byId } from "./view/dom.js";
 import { listen } from "./view/keys.js";
 import { speak } from "./view/speak.js";
 import { choose, chosen, t } from "./view/texts.js";
-import { Hints } from "./work/hints.js";
-import { Player } from "./work/player.js";
-import { Review } from "./work/review.js";
-import { Socket } from "./work/socket.js";
+import { Hints } from "./engine/hints.js";
+import { Player } from "./engine/player.js";
+import { Review } from "./engine/review.js";
+import { Socket } from "./engine/socket.js";
 
 /** The symmetry that shows a board turned by a quarter to the right, by the one in use. */
 const QUARTER = [6, 7, 4, 5, 1, 0, 3, 2];
+const PANE_MS = 250;
 const XOT_PLIES = 8;
 const XOT_DISCS = 4;
 const XOT_LEVEL = 8;
@@ -220,7 +221,10 @@ export class App {
 
   /** Something became known of a position. @param {string} key */
   learnt(key) {
-    if (key === this.game.key()) this.board.draw();
+    if (key === this.game.key()) {
+      this.board.draw();
+      if (!this.board.preview) this.hovered(null);
+    }
     this.refreshSoon();
   }
 
@@ -242,7 +246,9 @@ export class App {
     if (name === "language") {
       choose(this.preferences.get("language"));
       this.panes.settings.draw();
-      this.panes.server.list();
+      this.panes.library.draw();
+      this.panes.book.look();
+      this.panes.server.draw();
     }
     if (name === "symmetry") this.board.turn();
     this.look();
@@ -306,12 +312,17 @@ export class App {
     byId("hints").setAttribute("aria-pressed", String(this.preferences.get("hints")));
   }
 
+  /** The pane of the game is much to draw: a few times a second is enough while scores come in. */
   refreshSoon() {
-    if (!this.drawing) this.drawing = requestAnimationFrame(() => this.refresh());
+    if (this.drawing) return;
+    this.drawing = window.setTimeout(() => {
+      this.drawing = 0;
+      this.panes.game.draw();
+    }, PANE_MS);
   }
 
   refresh() {
-    cancelAnimationFrame(this.drawing);
+    clearTimeout(this.drawing);
     this.drawing = 0;
     const { game } = this;
     const [black, white] = discs(game.now.cells);

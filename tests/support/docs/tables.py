@@ -14,6 +14,7 @@ from markdown_tables import cell, rows
 
 from desdaemon.clients.analysis import command as analyze
 from desdaemon.clients.match import command as match
+from desdaemon.clients.web import command as web
 from desdaemon.protocol.commands import text as commands
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import OPTIONS, Option
@@ -142,6 +143,7 @@ TABLES: dict[tuple[str, str], Callable[[], str]] = {
     ("text-protocol.md", "idle"): idle_options,
     ("match.md", "options"): arguments(match.command_line()),
     ("analyze.md", "options"): arguments(analyze.command_line()),
+    ("web.md", "options"): arguments(web.command_line()),
     ("edax.md", "edax-commands"): edax_table(edax_help.commands, "exists"),
     ("edax.md", "edax-options"): edax_table(edax_help.options, "exists"),
     ("edax.md", "edax-command-line"): edax_table(edax_command_line, "exists"),

@@ -141,7 +141,8 @@ export class BookPane {
       const sum = done.job || done.added || done.changed ? [t("jobAdded", { n: done.added, m: done.changed })] : [];
       byId("book-told").textContent = [...(done.text ?? []), ...(done.notes ?? []), ...sum].join("\n");
     } catch (refusal) {
-      byId("book-told").textContent = "";
+      const stopped = /** @type {any} */ (refusal).code === "cancelled";
+      byId("book-told").textContent = stopped ? `book ${name}: ${t("stateCancelled")}` : "";
       app.complain(refusal);
     }
     this.look();

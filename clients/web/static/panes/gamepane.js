@@ -2,7 +2,7 @@
 
 import { certainty } from "../model/knowledge.js";
 import { PASS } from "../model/rules.js";
-import { steps } from "../work/review.js";
+import { steps } from "../engine/review.js";
 import { byId, el, fill, signed } from "../view/dom.js";
 import { graph } from "../view/graph.js";
 import { t } from "../view/texts.js";
@@ -57,7 +57,7 @@ export class GamePane {
     byId("analysis-told").textContent = running ? t("analysing", { n: review.done, m: review.total }) : "";
   }
 
-  /** @param {import("../work/review.js").Step} step */
+  /** @param {import("../engine/review.js").Step} step */
   mistake(step) {
     const next = this.app.game.next(step.node);
     return el(
@@ -109,7 +109,7 @@ export class GamePane {
     byId("promote").hidden = game.now.parent ? isMain(game.now) : true;
   }
 
-  /** @param {import("../work/review.js").Step[]} found */
+  /** @param {import("../engine/review.js").Step[]} found */
   table(found) {
     const rows = found.slice(1).map((step, at) => {
       const before = found[at];

@@ -3,7 +3,7 @@
 import { discs, finalScore, isOver, movesOf, nameOf, squareOf } from "../model/rules.js";
 import { fragment } from "../model/link.js";
 import { read, write } from "../model/store.js";
-import { steps } from "../work/review.js";
+import { steps } from "../engine/review.js";
 import { byId, el, fill, save, signed, svg } from "../view/dom.js";
 import { t } from "../view/texts.js";
 
@@ -76,7 +76,6 @@ export class LibraryPane {
     const { app } = this;
     try {
       const found = await app.socket.ask("web.read", args);
-      if (!found.games.length) throw new Error(found.complaints[0] ?? "–");
       const [first] = found.games;
       app.game.open(first, found.games.length === 1);
       if (found.games.length > 1) this.keep(found.games.slice(0, 200).map((/** @type {any} */ game) => asSaved(game)));

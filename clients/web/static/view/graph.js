@@ -4,7 +4,7 @@ import { certainty } from "../model/knowledge.js";
 import { t } from "./texts.js";
 import { signed, svg } from "./dom.js";
 
-/** @typedef {import("../work/review.js").Step} Step */
+/** @typedef {import("../engine/review.js").Step} Step */
 
 const WIDTH = 760;
 const HEIGHT = 230;

@@ -2,7 +2,8 @@
 
 import { legalMoves } from "../model/rules.js";
 
-const PARTIAL_MS = 60;
+/** Between two answers; the first comes with the first iteration of the search. */
+const PARTIAL_MS = 40;
 
 /** @typedef {import("../main.js").App} App */
 

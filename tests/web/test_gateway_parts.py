@@ -1,0 +1,235 @@
+"""The parts of the gateway by themselves: cookies, the outbox, games, the list of files, and no tornado."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_tables import cell
+
+from desdaemon.clients.web.access import COOKIE_AGE_S, Access, Place, lasting_key
+from desdaemon.clients.web.files import COLOURS, STATIC_FILES, page_files, page_weight
+from desdaemon.clients.web.games import canonical_text, names, read, write
+from desdaemon.clients.web.outbox import Outbox, TooFarBehind
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.pasted import parse_pasted
+from desdaemon.protocol.othello import rules
+from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
+from desdaemon.protocol.othello.notation import START, Position
+
+STATIC = ROOT / "clients" / "web" / "static"
+
+
+def test_cookies_age_and_belong_to_a_key() -> None:
+    now = 1_000_000.0
+    access = Access(b"k" * 32, lambda: now)
+    cookie = access.cookie()
+    assert access.knows_cookie(cookie)
+    assert Access(b"k" * 32, lambda: now + COOKIE_AGE_S - 1).knows_cookie(cookie)
+    assert not Access(b"k" * 32, lambda: now + COOKIE_AGE_S + 1).knows_cookie(cookie)
+    assert not Access(b"x" * 32, lambda: now).knows_cookie(cookie)
+    later = str(int(now) + 1000)
+    assert not access.knows_cookie(f"{later}.{cookie.partition('.')[2]}")
+    assert access.token != Access(b"k" * 32).token
+
+
+@given(st.text())
+def test_no_text_is_a_cookie_or_a_token(text: str) -> None:
+    access = Access(b"k" * 32)
+    assert not access.knows_cookie(text.encode("utf-8", "replace").decode())
+    assert not access.knows_token(text.encode("utf-8", "replace").decode())
+
+
+def test_the_key_of_cookies_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    key = lasting_key(folder, 1)
+    assert lasting_key(folder, 1) == key
+    assert lasting_key(folder, 2) != key
+    assert (folder / "web-1.key").stat().st_mode & 0o777 == 0o600
+    assert lasting_key(folder, 1, renew=True) != key
+    folder.chmod(0o755)
+    assert lasting_key(folder, 1) != lasting_key(folder, 1)
+
+
+def test_places() -> None:
+    place = Place("https", ("board.example", "127.0.0.1"), 443)
+    assert place.address == "https://board.example/"
+    assert place.knows_host("board.example")
+    assert place.knows_host("Board.Example:443")
+    assert not place.knows_host("board.example:444")
+    assert place.knows_origin("https://board.example", "board.example")
+    assert not place.knows_origin("http://board.example", "board.example")
+    assert not place.knows_origin("", "board.example")
+
+
+@given(st.lists(st.tuples(st.text("ab", max_size=9), st.one_of(st.none(), st.integers(0, 3)))))
+def test_the_outbox_keeps_all_finals_and_the_newest_partials(frames: list[tuple[str, int | None]]) -> None:
+    outbox = Outbox()
+    for frame, replaces in frames:
+        outbox.put(frame, replaces)
+    sent = []
+    while (frame := outbox.take()) is not None:
+        sent.append(frame)
+    newest = {replaces: at for at, (_, replaces) in enumerate(frames) if replaces is not None}
+    expected = [frame for at, (frame, replaces) in enumerate(frames) if replaces is None or newest[replaces] == at]
+    assert sent == expected
+    assert outbox.behind == 0
+    assert outbox.dropped == len(frames) - len(expected)
+
+
+def test_the_outbox_has_an_end() -> None:
+    outbox = Outbox(most_behind=10)
+    outbox.put("12345678")
+    with pytest.raises(TooFarBehind):
+        outbox.put("123")
+    assert outbox.take() == "12345678"
+    outbox.put("123")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "hello",
+        "f5d7",
+        "{}",
+        "[1]",
+        '{"m": 1}',
+        "(;GM[Go]B[aa];)",
+        "X" * 63,
+        "\ud800",
+        "9" * 5000,
+        "[" * 9999,
+    ],
+)
+def test_what_is_no_game_is_refused_in_a_line(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read({"text": text})
+    assert "\n" not in str(caught.value)
+
+
+@given(st.binary(max_size=300))
+def test_anything_may_be_pasted(data: bytes) -> None:
+    with contextlib.suppress(BadInput):
+        parse_pasted(data, "x", lambda line: None)
+
+
+def test_games_are_written_with_notes_and_scores() -> None:
+    game = {"moves": "f5d6", "black": "a", "white": "b", "notes": ["why", ""], "scores": [2, None]}
+    assert "C[why]" in write({"games": [game], "format": "sgf"})["text"]
+    assert "{why}" in write({"games": [game], "format": "pgn"})["text"]
+    assert "B[F5/2.00" in write({"games": [game], "format": "ggf"})["text"]
+    for wrong in ({"format": "exe", "games": [game]}, {"format": "sgf", "games": []}, {"format": "sgf", "games": [1]}):
+        with pytest.raises(BadInput):
+            write(wrong)
+    with pytest.raises(BadInput):
+        write({"format": "sgf", "games": [{"moves": "f5f5"}]})
+
+
+def test_openings_are_known_however_the_board_lies() -> None:
+    found = {one["key"]: one["names"]["english"][0] for one in names({})["openings"]}
+    for first in ("F5", "C4", "D3", "E6"):
+        position = START.after({"F5": 37, "C4": 26, "D3": 19, "E6": 44}[first])
+        mirrored = [
+            Position(rules.transform(position.player, s), rules.transform(position.opponent, s), False)
+            for s in range(8)
+        ]
+        assert len({canonical_text(image) for image in mirrored}) == 1
+    tiger = START
+    for move in (37, 43, 18, 19, 26):
+        tiger = tiger.after(move)
+    assert found[canonical_text(tiger)] == "Tiger"
+
+
+# The files of the page
+
+
+def test_the_list_of_files_is_the_folder() -> None:
+    assert sorted(STATIC_FILES) == sorted(p.relative_to(STATIC).as_posix() for p in STATIC.rglob("*") if p.is_file())
+
+
+def test_no_file_names_an_address_elsewhere_or_makes_markup() -> None:
+    for name, file in page_files().items():
+        text = file.data.decode()
+        addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+", text)) - {"http://www.w3.org"}
+        assert not addresses, name
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), (
+            name
+        )
+        assert " style=" not in text, name
+        assert not re.search(r"\son\w+=\"", text), name
+
+
+def test_the_page_is_light() -> None:
+    assert page_weight()[0] < 150_000
+
+
+def test_style_sheets_use_colours_that_there_are() -> None:
+    own = set(re.findall(r"--([\w-]+):", page_files()["style.css"].data.decode()))
+    used = set(re.findall(r"var\(--([\w-]+)\)", page_files()["style.css"].data.decode()))
+    assert used <= own | set(ALL_COLOURS)
+    assert COLOURS not in STATIC_FILES
+
+
+def test_the_documentation_has_every_key() -> None:
+    shown = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", "PageUp": "Page Up"}
+    shown |= {"PageDown": "Page Down", "Escape": "Esc"}
+    script = (STATIC / "view" / "keys.js").read_text("utf-8")
+    keys = [key for found in re.findall(r'^  key\("([^"]+)"', script, re.MULTILINE) for key in found.split()]
+    assert len(keys) > 20
+    table = re.search(r"\| keys \|.*?\n\n", (ROOT / "docs" / "web.md").read_text("utf-8"), re.DOTALL)
+    assert table
+    for key in keys:
+        last = key.removeprefix("Shift+")
+        assert re.search(rf"(?<!\w){re.escape(cell(shown.get(last, last)))}(?!\w)", table[0]), key
+
+
+# Without tornado
+
+
+def test_without_tornado_it_says_how_to_get_it() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tests' / 'support')!r}); import checkout\n"
+        "sys.modules['tornado'] = None\nfrom desdaemon.cli import main\nsys.exit(main(['web']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "desdaemon[web]" in done.stderr
+
+
+def test_only_the_gateway_and_what_measures_it_know_tornado() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for package in ("daemon", "engine", "book", "protocol", "clients")
+        for path in (ROOT / package).rglob("*.py")
+        if re.search(r"^\s*(?:from|import) tornado", path.read_text("utf-8"), re.MULTILINE)
+    }
+    assert found == {
+        "clients/bench/browser.py",
+        "clients/bench/web.py",
+        "clients/web/command.py",
+        "clients/web/gateway.py",
+    }
+
+
+def test_a_bad_command_line() -> None:
+    for arguments in (
+        ["--listen", "x:99999", "--no-browser", "ipc:///nothing"],
+        ["--tls-key", "x", "ipc:///nothing"],
+        ["--book", "x", "ipc:///nothing"],
+        ["--key", "x"],
+    ):
+        command = [sys.executable, "-m", "daemon", "web", *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert done.returncode in (1, 2), arguments
+        assert done.stdout == ""
+        assert done.stderr.count("\n") == 1, done.stderr
