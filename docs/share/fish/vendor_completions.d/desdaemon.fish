@@ -99,7 +99,6 @@ complete -c desdaemon -n '__fish_seen_subcommand_from count' -a stoner
 complete -c desdaemon -n '__fish_seen_subcommand_from count' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l problems -r -d 'folder of OBF files'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l prototypes -r -d 'folder of the laboratory\'s solver, to run beside'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l eval-file -r -d 'weights other than the shipped ones'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l repeat -r -d 'runs of which the median counts (3)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
