@@ -60,7 +60,7 @@ class AnalyzedPly(NamedTuple):
 
     @property
     def choice(self) -> bool:
-        """Whether there was another legal move."""
+        """Whether the move had a legal alternative."""
         return self.position.moves.bit_count() > 1
 
     @property
@@ -80,7 +80,7 @@ class AnalyzedPly(NamedTuple):
 
     @property
     def turned(self) -> str:
-        """What a move has surely thrown away besides discs: ``the win``, ``the draw``, or empty."""
+        """What the move has lost besides discs, if that is proved: ``the win``, ``the draw``, or empty."""
         if self.sure != "exact":
             return ""
         if self.score > 0 >= self.played:
@@ -124,7 +124,7 @@ class GameAnalysis(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """Whether all moves are known about."""
+        """Whether all moves have been analyzed."""
         return len(self.game.record.moves) == len(self.whole.record.moves)
 
     def summary(self, black: bool) -> PlayerSummary:
@@ -142,7 +142,7 @@ class GameAnalysis(NamedTuple):
         )
 
     def scores(self) -> list[BlackScore]:
-        """What the game was worth before each move, from Black's side; at last its result, where it has one."""
+        """The scores before each move from Black's side, and at last the result if it is known."""
         found = [step.black_score for step in self.steps]
         final = self.game.record.final
         return [*found, black_score(final)] if final.over else found
@@ -346,7 +346,7 @@ def summary_data(account: PlayerSummary) -> dict[str, Any]:
 
 
 def side_names(game: FileGame) -> tuple[str, str]:
-    """What to call Black and White: their names, or else their colours."""
+    """Names of Black and White: the players', or the colours."""
     return game.record.black or "Black", game.record.white or "White"
 
 

@@ -101,7 +101,7 @@ def _result(score: int | None) -> str:
 
 
 def _cost(row: GameRow, side: int) -> int:
-    """What the costliest move of a side cost."""
+    """The loss of a side's costliest move."""
     return int(row.worst[side].rpartition(" ")[2] or 0)
 
 

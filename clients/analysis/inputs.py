@@ -53,7 +53,7 @@ def _moves(text: str) -> GameRecord:
 
 
 def _bytes_of(descriptor: int, name: str) -> bytes:
-    """What comes until the end; raises `BadInput` where that is too much."""
+    """All bytes up to the end of the input; raises `BadInput` where there are too many."""
     parts: list[bytes] = []
     size = 0
     while True:

@@ -145,7 +145,7 @@ def _told_at(analysis: GameAnalysis, at: int) -> str:
 
 
 def _told(step: AnalyzedPly) -> str:
-    """What is said about the position before a move."""
+    """A sentence on the position before a move."""
     side = "Black" if step.position.black_to_move else "White"
     if step.move == PASS:
         return f"{step.number}. {side} has to pass."
@@ -236,7 +236,9 @@ def _moves(analysis: GameAnalysis) -> str:
 
 
 def _data(analysis: GameAnalysis, link: str) -> str:
-    """What the script needs of each position: a board, whose turn it is, the marks, a sentence, and lines of play."""
+    """The data of the page's script: for each position the board, the side to move, the marks, a sentence, the lines of
+    play.
+    """
     places: list[dict[str, object]] = []
     for at, step in enumerate(analysis.steps):
         passes = step.move == PASS

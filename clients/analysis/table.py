@@ -34,7 +34,7 @@ def table(analysis: GameAnalysis, width: int = WIDE) -> str:
 
 
 def heading(analysis: GameAnalysis) -> str:
-    """Who played, where and when, and how it ended."""
+    """The title line: players, event, date, result."""
     game = analysis.game
     black, white = side_names(game)
     names = " - ".join(

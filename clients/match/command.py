@@ -320,7 +320,7 @@ def _setting(
 
 
 def _mention_openings(options: argparse.Namespace, schedule: Schedule, openings: Openings) -> None:
-    """What the openings are not, on standard error."""
+    """Report on standard error the openings that were left out or lengthened."""
     name = quoted(options.openings)
     if openings.coinciding:
         _mention(
@@ -345,7 +345,7 @@ def _mention(line: str) -> None:
 
 
 def _identities(setting: Setting) -> list[dict[str, Any]]:
-    """What the programs are, how they are talked to, and their time."""
+    """The identities of the programs: command, protocol, files, time control."""
     return [
         {
             **identity(program.command),
@@ -357,7 +357,7 @@ def _identities(setting: Setting) -> list[dict[str, Any]]:
 
 
 def _described(setting: Setting, programs: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, object]:
-    """What makes a match the same match, for its journal. Its length may change."""
+    """The terms that a journal stores to recognise its match; the number of games is not among them."""
     openings: dict[str, object] = {"seed": options.seed}
     if options.openings:
         texts = "\n".join(map(_opening_text, setting.openings))

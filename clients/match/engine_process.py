@@ -63,7 +63,7 @@ def command_text(command: list[str]) -> str:
 
 
 def program_name(command: list[str]) -> str:
-    """What to call a program that does not say its name."""
+    """A name for a program that does not tell its own."""
     return "desdaemon" if command[: len(OWN_COMMAND)] == OWN_COMMAND else Path(command[0]).name
 
 
@@ -155,10 +155,7 @@ class EngineProcess:
             self._said.clear()
 
     def until(self, pattern: re.Pattern[bytes], seconds: float) -> tuple[re.Match[bytes], float]:
-        """What first fits, and when it had come (`time.monotonic`); all up to its end is then dropped.
-
-        Raises `EngineFault` when it has not come within that time or the program has ended.
-        """
+        """The first match of the pattern and its time of arrival (`time.monotonic`); consumes input up to its end."""
         deadline = time.monotonic() + seconds
         with self._news:
             while True:

@@ -38,7 +38,7 @@ class EngineClient(ABC):
 
     @property
     def title(self) -> str:
-        """What to call it."""
+        """The name to show."""
         return self.alias or self.name or program_name(self.process.command)
 
     @abstractmethod

@@ -45,7 +45,7 @@ class Openings(NamedTuple):
 
 
 def key_of(opening: GameRecord) -> Key:
-    """What two openings have in common when they lead to the same game."""
+    """A key that is equal for openings that lead to the same position, mirrored or not."""
     final = opening.final
     return canonical(final.player, final.opponent)
 
@@ -152,7 +152,7 @@ def _positions(path: str) -> list[GameRecord]:
 
 
 def _is_position(line: str) -> bool:
-    """Whether a line is a position, without moves to be played from it."""
+    """Whether a line is a position, not a line of moves."""
     try:
         return parse_problem(line) is not None
     except BadInput:

@@ -114,7 +114,7 @@ def play_game(
 
 
 def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
-    """What a player answers and the ms it took, asked for only as long as there is hope."""
+    """A player's answer and the ms it took; waits no longer than the terms allow."""
     limit = watch.left
     longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.lateness
     begun = time.monotonic()

@@ -33,7 +33,7 @@ class TimeControl(NamedTuple):
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit of time."""
+        """Whether there is a time limit."""
         return bool(self.move or self.main)
 
     def allowed(self, used: float, moves: int) -> float:

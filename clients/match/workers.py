@@ -63,7 +63,7 @@ class Ending(NamedTuple):
 
 
 def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequential | None:
-    """Where the sequential test stands, if one was asked for."""
+    """The state of the sequential test; None if none was asked for."""
     return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
 
@@ -145,7 +145,7 @@ class Match:
         return Ending("error", message="all programs have ended: expected games")
 
     def _next(self) -> tuple[int, Finished] | Exception | None:
-        """What a worker has to tell next; for the main thread."""
+        """The next message of a worker, for the main thread."""
         while True:
             try:
                 return self._done.get(timeout=SIGNALS_S)
@@ -153,7 +153,7 @@ class Match:
                 continue
 
     def _judged(self, ended: bool) -> Ending | None:
-        """What the games so far say about the end of the match."""
+        """The reason to end the match that the games so far give, if any."""
         self._tallies = tallies = pairing_tallies(self._journal.games, self._setting.schedule)
         failed = failed_program(standings(tallies, self._setting.schedule), ended=ended)
         if failed >= 0:
@@ -164,7 +164,7 @@ class Match:
         return Ending("finished") if ended else None
 
     def _changed_name(self, number: int, game: Finished) -> str:
-        """What is wrong where a program calls itself otherwise than in the games before."""
+        """The error where a program gives another name than in earlier games."""
         place = self._setting.schedule.place(number)
         for program, name in ((place.black, game.record.black), (place.white, game.record.white)):
             known = self._names.setdefault(program, name)

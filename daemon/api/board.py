@@ -141,7 +141,7 @@ class Board:
 
     @property
     def over(self) -> bool:
-        """Whether neither side has a move."""
+        """Whether the game is over: neither side has a move."""
         return self._position.over
 
     @property

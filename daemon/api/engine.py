@@ -145,10 +145,7 @@ class Engine:
             raise
 
     def iterate(self, board: Board, **how: Any) -> Iterator[Analysis]:
-        """What is known after each iteration of a search as `analyze` makes it, at last the whole answer.
-
-        Leaving the loop ends the search.
-        """
+        """Iterate over the results of a search's iterations; the last one is what `analyze` returns."""
         from desdaemon.engine.search import Control
 
         limits, multipv, allow = self._asked(board, how)
@@ -245,7 +242,7 @@ class Engine:
     # The book
 
     def look_up(self, board: Board) -> BookEntry | None:
-        """What the book knows of a board; None outside it, or where there is no book."""
+        """The book's entry of a board; None if the board is not in the book, or there is no book."""
         book = self._book
         if book is None:
             return None
@@ -389,7 +386,7 @@ def _opened(path: str | Path) -> Book:
 
 
 def _told() -> Any:
-    """What shows how far a first compilation is, on standard error."""
+    """The callback that shows the progress of a first compilation on standard error."""
     line = ProgressLine()
 
     def tell(progress: str) -> None:

@@ -29,7 +29,7 @@ SECTIONS = (*PROTOCOLS, "serve")
 
 
 def configuration_path() -> str:
-    """Where the file is unless the command line names another one; it need not exist."""
+    """The path of the configuration file unless ``--config`` names another; the file need not exist."""
     return os.path.join(folders.configuration(), "config.toml")  # noqa: PTH118
 
 

@@ -54,7 +54,7 @@ def switches(command: SubCommand) -> list[Switch]:
 
 
 def words(command: SubCommand) -> list[str]:
-    """What may follow a sub-command besides options: kinds, stages, choices."""
+    """The words that may follow a sub-command besides options: kinds, stages, choices."""
     parser = command.parser()
     if parser is None:
         return re.findall(rf"^desdaemon {command.name} ([a-z]+)", command.usage(), re.MULTILINE)
@@ -108,7 +108,7 @@ def bash() -> str:
 
 
 def _first_words() -> list[tuple[str, str]]:
-    """What may follow the program's name, and what it does."""
+    """The words that may follow the program's name, with their descriptions."""
     found = [(command.name, command.help) for command in SUB_COMMANDS if " " not in command.name]
     return [*found, ("help", "a command, an option or a program")]
 

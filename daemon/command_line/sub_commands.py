@@ -28,7 +28,7 @@ class SubCommand(NamedTuple):
 
     @property
     def main(self) -> Callable[[list[str]], int]:
-        """What carries it out."""
+        """The function that carries the sub-command out; imports its module."""
         found: Callable[[list[str]], int] = _loaded(self.module, "main")
         return found
 

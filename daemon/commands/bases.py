@@ -53,7 +53,7 @@ class _BaseCheck(NamedTuple):
             yield game
 
     def say_written(self, count: int, what: str, path: str) -> None:
-        """How much was written where."""
+        """Report the number of games written, and the file."""
         self.text.say(f"{count} {what} written to {path}")
 
 

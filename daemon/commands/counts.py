@@ -32,7 +32,7 @@ def _perft(text: TextDialect, argument: str) -> None:
 
 
 def _count_lines(text: TextDialect, depth: int, mode: int) -> None:
-    """Say how many lines of that many plies there are; a stop is said too."""
+    """Print the number of lines of ``depth`` plies, or that the count was stopped."""
     from desdaemon.engine.counting import perft
 
     position = text.session.game.position

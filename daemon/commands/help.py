@@ -214,7 +214,7 @@ def _option_entry(option: Option) -> HelpEntry:
 
 
 def values(option: Option) -> str:
-    """What an option may be, in short."""
+    """The values that an option takes, in short form."""
     if option.kind == "int":
         return f"{option.low}..{option.high}"
     return "|".join(option.choices) if option.kind == "choice" else _KIND_VALUES[option.kind]

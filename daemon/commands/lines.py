@@ -148,7 +148,7 @@ class _Seeker:
         return self.given_up
 
     def _lost(self, position: Position) -> bool:
-        """Whether a corner, which nothing turns, has the wrong disc."""
+        """Whether a corner has the wrong disc, which nothing can turn any more."""
         wrong = position.black & self._target.white | position.white & self._target.black
         return bool(wrong & _CORNERS)
 

@@ -62,7 +62,7 @@ class SearchTable:
 
     @property
     def attempts(self) -> Progress | None:
-        """What is told of bounds, where the verbosity asks for them."""
+        """The progress callback for searches of parts of the window; None below verbosity 3."""
         return self._attempt if self._settings.verbose >= 3 else None
 
     def _attempt(self, index: int, line: Line) -> None:

@@ -123,7 +123,7 @@ class CassioDialect(LineDialect):
         return self._running is not None and not self._running.done
 
     def _wait(self) -> None:
-        """Let the search that runs come to its end."""
+        """Wait for the end of the running search."""
         if self._running:
             self._running.thread.join()
             self._running = None

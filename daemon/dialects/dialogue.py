@@ -24,7 +24,7 @@ class InputLine(NamedTuple):
 
     @property
     def is_end(self) -> bool:
-        """Whether no line comes any more."""
+        """Whether this is the end of the input."""
         return self.text is None
 
 
@@ -72,7 +72,7 @@ class LineDialect:
         return item.status
 
     def idle(self) -> None:
-        """To be done while no line waits; has to end as soon as one comes."""
+        """Called while no line waits; pondering goes here, and has to end as soon as a line arrives."""
         self.session.ponder()
 
     def execute(self, line: str) -> None:

@@ -140,7 +140,7 @@ class JsonLinesDialect:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no form for, such as the numbers of other libraries."""
+    """Convert a value that JSON does not know, such as a NumPy number."""
     return int(value) if hasattr(value, "__int__") else str(value)
 
 

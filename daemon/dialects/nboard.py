@@ -333,7 +333,7 @@ class _HintStream:
             self._stats(self._nodes)
 
     def finish(self, result: Result) -> None:
-        """What is different at the end."""
+        """Write the final lines, as far as they differ from the last iteration's."""
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)

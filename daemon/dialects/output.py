@@ -42,7 +42,7 @@ class Collected:
         """See `DialogueOutput`."""
 
     def take(self) -> tuple[str, str]:
-        """What was written and the error lines since the last call."""
+        """Return the text and the error lines written since the last call, and forget them."""
         out, err = "".join(self.out), "".join(line + "\n" for line in self.err)
         self.out.clear()
         self.err.clear()

@@ -64,7 +64,7 @@ class LineQueue:
             self._ready.notify()
 
     def fail(self, item: InputLine) -> None:
-        """Let the dialogue end with this item, whatever else is waiting."""
+        """End the dialogue with this item, before any line that waits."""
         with self._ready:
             self._failed = item
             self._ready.notify()
@@ -297,7 +297,7 @@ def _editor() -> LineEditor | None:
 
 
 def store_finished_games(session: Session, storing: list[Job]) -> None:
-    """Let the option `auto-store` hold in a protocol that knows nothing of it; ``storing`` gets each game's job."""
+    """Apply the option `auto-store` in a protocol that has no command for it; the jobs are appended to ``storing``."""
     others = session.on_game_over
 
     def on_game_over() -> None:

@@ -135,7 +135,7 @@ class TextDialect:
         self.session.open_book(self.warn)
 
     def played(self) -> None:
-        """To be called by whoever played a move: the game may be over now."""
+        """Called by the handler that has played a move: the game may be over."""
         self._played_on = True
 
     def _confess(self, line: str) -> None:
@@ -145,7 +145,7 @@ class TextDialect:
         self.warn(f"{quoted(line)}: a mistake in the program itself\n{traceback.format_exc().rstrip()}")
 
     def _abandoned(self, line: str) -> None:
-        """Tell whoever stopped a command before its search had begun; nobody where the other end has gone."""
+        """Report a command that was stopped before its search began, unless the other end has gone."""
         if not self.session.interrupt.expired:
             self.warn(f"{quoted(line)}: stopped before its search began")
 
@@ -158,7 +158,7 @@ class TextDialect:
     # The engine's own moves
 
     def settle(self) -> None:
-        """What follows a line without being asked for: the engine's moves by mode, the end of a game."""
+        """Carry out what follows from a line: the engine's moves by mode, the end of a game."""
         while self.leaving is None and self.step(line_waiting=False, ending=False):
             pass
 
@@ -189,7 +189,7 @@ class TextDialect:
         return True
 
     def _game_over(self, ending: bool) -> bool:
-        """What the options want at the end of a game; True when a new one was begun."""
+        """Apply the options on the end of a game; returns True when a new one was begun."""
         settings = self.session.settings
         if settings.auto_store and self.session.books is not None and self.session.books.book is not None:
             self.execute("book store")
@@ -254,7 +254,7 @@ HANDLER_MODULES = ("game", "search", "lines", "counts", "tools")
 
 
 def find_handler(name: str) -> Callable[[TextDialect, str], None]:
-    """What carries out the command of that name in the table."""
+    """The function that carries out the command of that name; raises KeyError."""
     from importlib import import_module
 
     handlers: dict[str, Callable[[TextDialect, str], None]]

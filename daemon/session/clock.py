@@ -103,7 +103,7 @@ def move_limits(
 
 
 def is_bounded(limits: Limits) -> bool:
-    """Whether the search ends by itself within reason."""
+    """Whether limits make a search end by itself within reasonable time."""
     return bool(limits.nodes or limits.time_ms) or limits.depth <= UNBOUNDED_PLIES
 
 

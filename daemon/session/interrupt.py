@@ -50,7 +50,7 @@ class StoppableSearch:
 
     @contextmanager
     def control(self, control: C) -> Iterator[C]:
-        """The time in which a stop, past or to come, is passed on to ``control``."""
+        """A context around a running search in which a stop, earlier or later, stops ``control``."""
         with self._lock:
             self._controls.append(control)
             stopped = self.stopped
@@ -99,12 +99,12 @@ class Interrupt:
 
     @property
     def closing(self) -> bool:
-        """Whether no more commands will come."""
+        """Whether the input has ended: no more commands will come."""
         return self._closing
 
     @property
     def expired(self) -> bool:
-        """Whether nobody waits for an answer any more: the other end has gone, and its grace is over."""
+        """Whether the other end has gone and its grace is over, so that no answer is read any more."""
         return self._expired
 
     def begin(self, command: int) -> None:
@@ -115,7 +115,7 @@ class Interrupt:
             self._stops = [stop for stop in self._stops if stop.number > command]
 
     def heard(self, command: int) -> None:
-        """A line with that number has come: what only passes the time ends."""
+        """The line with that number has arrived: stop pondering."""
         with self._lock:
             self._heard = command
             search = self._search
@@ -213,7 +213,7 @@ class Interrupt:
         search.stop(abandon=True)
 
     def stop_all(self) -> None:
-        """Nobody waits for an answer any more: end whatever runs, and whatever would begin."""
+        """The other end has gone: stop the running search, and every later one at its beginning."""
         with self._lock:
             self._closing = self._expired = True
             search = self._search

@@ -47,5 +47,5 @@ class Lateness:
 
     @property
     def cushion(self) -> float:
-        """What to leave on a clock if it can be helped."""
+        """The time to keep in reserve on a clock, ms."""
         return CUSHION_MS + 4 * self.worst

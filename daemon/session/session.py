@@ -55,7 +55,9 @@ class Slots(Protocol):
         interrupt: Callable[[], None] | None = ...,
         abandoned: Callable[[], bool] = ...,
     ) -> AbstractContextManager[object]:
-        """The time in which a search may run, until ``interrupt`` wants it to end; raises `Abandoned`."""
+        """A context that holds search threads; ``interrupt`` is called when they are to be given back. Raises
+        `Abandoned`.
+        """
 
 
 class KnownMove(NamedTuple):
@@ -163,7 +165,7 @@ class Session:
 
     @property
     def own_turn(self) -> bool:
-        """Whether the mode says that the engine plays the side to move."""
+        """Whether, by the mode, the engine plays the side to move."""
         mode, position = self.settings.mode, self.game.position
         return not position.over and (mode == 2 or mode == (0 if not position.black_to_move else 1))
 
@@ -203,7 +205,7 @@ class Session:
             self._clock_from = (self.game.black_ms, self.game.white_ms)
 
     def remaining_ms(self, black: bool) -> float:
-        """What a side has left on the game clock."""
+        """The time left to a side on the game clock, ms."""
         used = self.game.black_ms - self._clock_from[0] if black else self.game.white_ms - self._clock_from[1]
         return self.settings.game_time - used
 
@@ -230,7 +232,7 @@ class Session:
 
     @contextmanager
     def _slots(self, search: StoppableSearch, until: float) -> Iterator[None]:
-        """The time in which a search has the scheduler's leave to run; raises as `engine` does."""
+        """A context that holds the scheduler's lease of search threads; raises as `engine` does."""
         with ExitStack() as stack:
             if self.scheduler:
                 wanted = min(self.settings.n_tasks, self.scheduler.slots)
@@ -250,7 +252,7 @@ class Session:
             yield
 
     def limits(self, position: Position, *, clocks: bool = True) -> Limits:
-        """How far the options, and ``clocks`` unless they are to be left out, let a search of that position go."""
+        """Search limits of the position by the options and, with ``clocks``, by the clock of the side to move."""
         from .clock import move_limits
 
         black = position.black_to_move
@@ -324,7 +326,9 @@ class Session:
             self.books.prepare(self.settings.book_file, self.settings, on_note)
 
     def look_up(self, position: Position) -> Look | None:
-        """What the book says of a position; None where it is not to be used. Waits until its file is open or a stop."""
+        """The book's entry of a position, None if the book is off or has none. Waits until the book's file is open, or
+        for a stop.
+        """
         if self.books is None or not self.settings.book_usage:
             return None
         if self.books.opening:
@@ -439,9 +443,9 @@ class Session:
         return line.move, result
 
     def ponder(self) -> None:
-        """Where the option asks for it, think on about the reply that `choose` expects to the move it has chosen.
+        """With the option ``ponder``, search the position after the reply that `choose` expects.
 
-        To be called while no line waits; ends as soon as one comes. What is found stays in the engine's memory.
+        Called while no line waits; ends as soon as one arrives. The results stay in the transposition table.
         """
         if not self.settings.ponder or self._expected is None or self._expected[0] != self.game.position:
             return
@@ -454,7 +458,7 @@ class Session:
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """Whether to go on waiting for something; an `Abandoned` that only the time is to blame for becomes `TooLate`."""
+    """A context with the condition to give up waiting; an `Abandoned` that is due to ``until`` becomes `TooLate`."""
 
     def given_up() -> bool:
         return (search is not None and search.abandoned) or time.monotonic() >= until
@@ -475,7 +479,7 @@ def unlimited(position: Position) -> Limits:
 
 
 def _nothing_found(result: Result) -> bool:
-    """Whether a search was stopped before its first iteration: its move is merely a legal one then."""
+    """Whether a search was stopped before its first iteration, so that its move is an arbitrary legal one."""
     return not result.complete and not result.lines[0].depth
 
 

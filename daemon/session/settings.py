@@ -67,7 +67,7 @@ class SessionSettings:
 
     @property
     def timed(self) -> bool:
-        """Whether a clock of either kind runs."""
+        """Whether a time for moves or for the game is set."""
         return bool(self.move_time or self.game_time)
 
     def set(self, option: Option, text: str) -> None:

@@ -120,7 +120,7 @@ def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def _reached(programs: int, edges: list[tuple[int, int]]) -> int:
-    """How many programs can be reached from program 0."""
+    """The number of programs connected with program 0 by games."""
     seen = {0}
     waiting = [0]
     while waiting:

@@ -143,10 +143,7 @@ def tally(games: Mapping[int, Finished], opening_of: Callable[[int], int] = lamb
 
 @functools.cache
 def _final(record: GameRecord) -> tuple[int, ...]:
-    """How a game ended: its last board and that some moves earlier, turned to the images that mirrored forms share.
-
-    The last board alone may be the same by chance, where one side has taken all discs.
-    """
+    """A key of a game's end: the last position and an earlier one, in the image that mirror images share."""
     before = record._replace(moves=record.moves[:-_LAST_MOVES]).final
     final = record.final
     return (*canonical(final.black, final.white), *canonical(before.black, before.white))
@@ -203,7 +200,7 @@ class Standing(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether all of its games were lost by faults of its own; giving up is none."""
+        """Whether it lost all of its games by faults; resignations do not count as faults."""
         faults = sum(count for kind, count in self.faults.items() if kind != "resigned")
         return self.games > 0 and faults == self.games
 

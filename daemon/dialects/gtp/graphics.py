@@ -24,7 +24,7 @@ class LiveGraphics:
         self._output = output
 
     def progress(self, black_to_move: bool, depth: int) -> Callable[[int, Line], None] | None:
-        """What is told of the iterations of a search of up to ``depth`` plies; None while nothing is to be drawn."""
+        """The progress callback that draws a search of up to ``depth`` plies; None while drawing is off."""
         if not self.on:
             return None
         scores: dict[int, MoverScore] = {}
