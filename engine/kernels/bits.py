@@ -485,7 +485,7 @@ def canonical_symmetry(player, opponent):
 
 
 @kernel("void(u64,u64,u64)")
-def canonical(player, opponent, to):
+def smallest_image(player, opponent, to):
     """Write the smallest pair of words among the eight symmetric boards to the address ``to``."""
     best_player = player
     best_opponent = opponent
