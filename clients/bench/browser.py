@@ -22,7 +22,7 @@ from desdaemon.clients.errors import NoDaemon, TimedOut
 Data = dict[str, Any]
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-_PATIENCE_S = 60.0
+_PATIENCE_S = 180.0
 _POLL_S = 0.01
 _SWITCHES = (
     "--headless=new",
@@ -33,6 +33,7 @@ _SWITCHES = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--lang=en-US",
     "--hide-scrollbars",
     "--mute-audio",
     "--remote-debugging-port=0",

@@ -55,14 +55,15 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
             await second.until("desdaemon.game.now.ply === 1")
             await second.until(f"{BOOK_TEXT} !== ''")
             # Its own edit waits for the job, which is stopped from here.
-            await second.evaluate("document.getElementById('edit-move').value = 'd6'")
-            await second.evaluate("document.getElementById('edit-score').value = 7")
             await second.click("#tab-server")
             await second.until("document.querySelectorAll('#jobs button').length")
             await second.until("document.querySelector('#jobs progress').max > 1")
             await second.evaluate("document.querySelector('#jobs button').click()")
             await first.until("document.getElementById('book-told').textContent.includes('stopped')")
             await second.click("#tab-book")
+            await second.until("[...document.getElementById('edit-move').options].some(e => e.value === 'd6')")
+            await second.evaluate("document.getElementById('edit-move').value = 'd6'")
+            await second.evaluate("document.getElementById('edit-score').value = 7")
             await second.evaluate("document.querySelector('#book-edit button').click()")
             await second.until(
                 f"{ROWS}.some(row => row[0] === 'd6' && row[1].startsWith('+7') && row.at(-1) === 'by hand')"
