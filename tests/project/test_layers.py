@@ -77,6 +77,56 @@ def owner(module: str) -> str | None:
     return parts[1] if len(parts) > 1 and parts[1] in LAYERS and parts[1] != "daemon" else "daemon"
 
 
+def layers_inside(package: str) -> dict[str, set[str]]:
+    """What the document's table of a package lets its parts import: ``top`` is the folder's own modules."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    table = text.split(f"| in `{package}/` |", 1)[1].split("\n\n", 1)[0]
+    found = {}
+    for row in table.splitlines()[2:]:
+        name, _, uses = (cell.strip() for cell in row.strip("| ").split(" | "))
+        found[name.strip("`/")] = set(re.findall(r"\w+", uses)) - {"nothing"}
+    return {name: set(found) if uses == {"all"} else uses for name, uses in found.items()}
+
+
+def part(package: str, names: tuple[str, ...]) -> str:
+    """The part of a package that a module or folder below it belongs to."""
+    return names[0] if len(names) > 0 and (ROOT / package / names[0]).is_dir() else "top"
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_parts_of_packages_import_what_the_document_lets_them(package: str) -> None:
+    table = layers_inside(package)
+    folders = {path.parent.name for path in (ROOT / package).glob("*/*.py")}
+    assert table.keys() - {"top"} == folders
+    used: dict[str, set[str]] = {name: set() for name in table}
+    for path in SOURCES:
+        names = path.relative_to(ROOT).parts
+        if names[0] == package:
+            mine = part(package, names[1:])
+            for line, module in imports(path):
+                if owner(module) != package:
+                    continue
+                below = module.split(".")[1 if package == "daemon" else 2 :]
+                other = part(package, tuple(below))
+                used[mine].add(other)
+                allowed = other in table[mine] | {mine} or not below
+                assert allowed, f"{label(path)}:{line} imports {module}: {mine} may use {sorted(table[mine])}"
+    for name, uses in table.items():
+        assert name == "top" or not uses - used[name], f"{name} in {package} does not use {uses - used[name]}"
+
+
+def test_the_document_names_files_that_there_are() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    table = text.split("## Where is ...", 1)[1].split("\n\n## ", 1)[0]
+    paths = re.findall(r"`((?:daemon|protocol|engine|book|clients|docs)/[\w./]*)`", table)
+    assert len(paths) > 30
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    for path, names in re.findall(r"`([\w/]+\.py)` \((`[^)]*`)\)", table):
+        for name in re.findall(r"`([\w.]+)`", names):
+            source = (ROOT / path).read_text("utf-8")
+            assert all(re.search(rf"\b{word}\b", source) for word in name.split(".")), f"{name} is not in {path}"
+
+
 def label(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
