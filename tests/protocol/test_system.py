@@ -138,11 +138,11 @@ def test_folders_follow_the_environment(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.delenv(f"XDG_{name}", raising=False)
         monkeypatch.delenv(f"DESDAEMON_{name}", raising=False)
     monkeypatch.delenv("DESDAEMON_CACHE_DIR", raising=False)
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert folders.configuration() == "/home/somebody/.config/desdaemon"
-    assert folders.data() == "/home/somebody/.local/share/desdaemon"
-    assert folders.state() == "/home/somebody/.local/state/desdaemon"
-    assert next(folders.caches()).startswith("/home/somebody/")
+    monkeypatch.setenv("HOME", "/elsewhere/user")
+    assert folders.configuration() == "/elsewhere/user/.config/desdaemon"
+    assert folders.data() == "/elsewhere/user/.local/share/desdaemon"
+    assert folders.state() == "/elsewhere/user/.local/state/desdaemon"
+    assert next(folders.caches()).startswith("/elsewhere/user/")
     assert f"desdaemon-{os.getuid()}" in folders.runtime()
     for name in names:
         monkeypatch.setenv(f"XDG_{name}", f"/x/{name}")
