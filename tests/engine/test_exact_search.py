@@ -67,6 +67,7 @@ def test_many_scores(searcher: Searcher, seed: int) -> None:
         check(board, searcher.search(*board, TO_THE_END))
 
 
+@pytest.mark.compiled
 def test_passes_are_among_the_positions(searcher: Searcher) -> None:
     """The positions of these tests contain forced passes; such a result is the line of the pass."""
     boards = [*judge.positions(1, 500, range(11)), *judge.strewn(10, 500, range(11))]
