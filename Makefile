@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test acceptance lint bench lock clean FORCE
+.PHONY: docs help run web warmup compiled test coverage-kernels acceptance lint bench lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -18,6 +18,7 @@ help:
 	@echo "make test        linters, types and the test suite"
 	@echo "make acceptance  the tests that take minutes each; build/acceptance/log is kept"
 	@echo "make lint        linters and types only"
+	@echo "make coverage-kernels  the lines of the kernels that the tests reach, with kernels run as Python (an hour)"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
 	@echo "make docs        the documentation as a site in build/site"
 	@echo "make warmup      compile the search for this machine"
@@ -48,6 +49,13 @@ lint: $(VENV)/.installed-dev
 
 test: lint compiled
 	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+
+# Kernels run as Python can be traced; the thousandfold slower search decides how long it takes.
+coverage-kernels: $(VENV)/.installed-dev compiled
+	@mkdir -p build/coverage
+	DESDAEMON_KERNELS=python COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage run --rcfile=/dev/null \
+	  --include='*/engine/kernels/*' -m pytest -q --timeout=3600 -m 'not slow' $(or $(ARGS),tests/engine)
+	@COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage report --rcfile=/dev/null --skip-empty -m
 
 # The log is kept, and says at its beginning and its end what could not be tried for want of a program.
 acceptance: $(VENV)/.installed-dev compiled
