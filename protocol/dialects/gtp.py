@@ -229,8 +229,8 @@ AnalysisForm = Callable[[list[AnalyzedMove]], str]
 INTERVAL_MS = 500
 LEAST_INTERVAL_MS = 10
 _MOST_CENTISECONDS = 10**6
-_PER_DISC = 4.0
-"""Discs that make the odds of winning e times as good, as long as a score is not proved."""
+_DISCS_A_FOLD = 9.0
+"""Discs that multiply the odds of winning by e, unless a score is proved; fitted to games, see docs/protocols.md."""
 
 _IGNORED = ("minmoves", "rootInfo", "ownership", "ownershipStdev", "movesOwnership", "movesOwnershipStdev", "pvVisits")
 _VALUES = (*_IGNORED, "pvEdgeVisits", "noResultValue")
@@ -270,12 +270,12 @@ def win_rate(candidate: AnalyzedMove) -> float:
     """The chance to win from a score in discs, 0 to 1: proved ones leave none, others are a logistic function."""
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
-    return 1 / (1 + math.exp(-candidate.score / _PER_DISC))
+    return 1 / (1 + math.exp(-candidate.score / _DISCS_A_FOLD))
 
 
 def _priors(candidates: list[AnalyzedMove]) -> list[float]:
     """A share of 1 for each move by its score: this program has no expectation before a search."""
-    weights = [math.exp((candidate.score - candidates[0].score) / _PER_DISC) for candidate in candidates]
+    weights = [math.exp((candidate.score - candidates[0].score) / _DISCS_A_FOLD) for candidate in candidates]
     return [weight / sum(weights) for weight in weights]
 
 
