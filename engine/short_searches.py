@@ -30,16 +30,10 @@ from .memory import Block
 from .result import Line, Result
 from .search import Control, Searcher
 
-__all__ = ["MOST_AT_ONCE", "Followed", "LineFollower", "ShortSearches", "estimated_us"]
+__all__ = ["MOST_AT_ONCE", "Followed", "LineFollower", "ShortSearches"]
 
 MOST_AT_ONCE = 128
 """Searches in one call."""
-
-_ESTIMATED_US = (5, 5, 10, 20, 50, 140, 400, 1100)
-"""Microseconds of a search by depth, about, on a processor of 2023; deeper ones are not short."""
-
-_ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
-"""The same for searches to the end, by empties."""
 
 _IN = struct.Struct("<QQqq")
 _OUT = struct.Struct(f"<qQQq{SHORT_LINE_MOST}s")
@@ -48,15 +42,6 @@ assert PASS == NO_MOVE
 _OUT_AT = _IN.size
 _BOARDS = struct.Struct("<QQ")
 _FOLLOWED = struct.Struct("<QQQQQQq")
-
-
-def estimated_us(limits: Limits, empties: int) -> int:
-    """Microseconds that a search takes, about; 0 for one that is not short, or is bounded by nodes or time."""
-    if limits.nodes or limits.time_ms:
-        return 0
-    if limits.depth >= empties:
-        return _ESTIMATED_END_US[empties] if empties < len(_ESTIMATED_END_US) else 0
-    return _ESTIMATED_US[limits.depth] if limits.depth < len(_ESTIMATED_US) else 0
 
 
 Question = tuple[int, int, Limits]

@@ -13,6 +13,7 @@ _BUSY = 50
 _CONNECTIONS = 40
 _SHARING_S = 40
 _BATCH = 100
+_HOLDS_PLIES = 10
 
 
 def waits(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
@@ -107,9 +108,14 @@ def many(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
 
 
 def holds(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Requests that are large in every way, and how long the loop that owns the sockets was busy with one of them."""
+    """Requests that are large in every way, and how long the loop that owns the sockets was busy with one of them.
+
+    The book holds all positions to ply 10, 3.47 million, and a job works on all of it meanwhile.
+    """
     line = random_line(random.Random(1), 50)
-    with BenchPeer(daemon.ipc) as peer:
+    with BenchPeer(daemon.ipc) as peer, BenchPeer(daemon.ipc) as editor:
+        positions = editor.ask("book.enumerate", {"plies": _HOLDS_PLIES - 2 * (divisor > 1)})["positions"]
+        editor.send("book.stats")
         for op, args in (
             ("analyze", {f"unknown {number}": 0 for number in range(4096)}),
             ("analyze", {"moves": line, "plies": list(range(51)), "level": 1}),
@@ -122,7 +128,5 @@ def holds(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
             for _ in range(10 // divisor + 1):
                 peer.timed(op, args)
         loop = peer.ask("status")["loop"]
-    note = f"{loop['longest_request']} {loop['longest_request_ms']:.1f} ms"
-    return [
-        MeasuredFigure("longest hold of the loop", loop["longest_turn_ms"], "ms", 20, note=f"longest request: {note}")
-    ]
+    note = f"longest request: {loop['longest_request']} {loop['longest_request_ms']:.1f} ms; {positions} positions"
+    return [MeasuredFigure("longest hold of the loop", loop["longest_turn_ms"], "ms", 20, note=note)]

@@ -310,6 +310,6 @@ def short_search_us(question: Question, tools: SearchServices) -> int:
     """The estimated microseconds of a question for `SharedTurnSearch`; 0 for one that takes a `ResumableSearch`."""
     if tools.turns is None or question.multipv > 1 or question.allow != rules.FULL:
         return 0
-    from desdaemon.engine.short_searches import estimated_us
+    from desdaemon.engine.limits import estimated_us
 
     return estimated_us(question.limits, question.position.empties)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
 from collections import deque
@@ -126,9 +127,11 @@ class SearchThreads:
             if self._free >= len(self._waiting):
                 self._lock.notify()
                 return
-        threading.Thread(target=self._run, name="search", daemon=True).start()
+        # `Thread.start` waits until the new thread runs, which takes long on a machine that others use too.
+        _thread.start_new_thread(self._run, ())
 
     def _run(self) -> None:
+        threading.current_thread().name = "search"
         step_back()
         local = self._local
         local.next = None

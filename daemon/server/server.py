@@ -79,6 +79,7 @@ class DaemonServer:
         self._ending = threading.Lock()
         self._cache_file = os.path.join(options.data_folder, ANALYSES_FILE)  # noqa: PTH118
         self._lifeline = Lifeline()
+        self._watches_loop = options.log_level == "debug"
         self._lock = _hold(private_folder(folders.runtime()))
         self._services = self._furnish(settings, options, scheduler)
         keys = KeyStore(options.keys_folder) if options.encrypted else None
@@ -144,6 +145,10 @@ class DaemonServer:
         self._sockets.publish(f"job.{job.id}", data)
 
     def _run(self) -> None:
+        if self._watches_loop:
+            from .loop_watchdog import LoopWatchdog
+
+            LoopWatchdog(self._sockets.poller, self._log).start(threading.get_ident())
         try:
             self._sockets.run()
         finally:

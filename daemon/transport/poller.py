@@ -145,7 +145,7 @@ class Poller:
         self._readiness = readiness
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
-        """When the last wait was over, by `time.monotonic`."""
+        """When the last wait was over, by `time.monotonic`; 0 while it waits. Other threads may read it."""
 
     def register(self, descriptor: int, mask: int, handler: ReadyHandler) -> None:
         """Begin to watch a descriptor; with a mask of 0 for the end of the connection only, where that can be."""
@@ -164,6 +164,7 @@ class Poller:
     def poll(self, seconds: float) -> None:
         """Wait for at most so long and call the functions of those that are ready."""
         handlers = self._handlers
+        self.woke = 0.0
         found = self._readiness.wait(seconds)
         self.woke = time.monotonic()
         ready = [(descriptor, handlers[descriptor], mask) for descriptor, mask in found if descriptor in handlers]

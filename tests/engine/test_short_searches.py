@@ -7,10 +7,10 @@ import pytest
 
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import Limits
+from desdaemon.engine.limits import Limits, estimated_us
 from desdaemon.engine.result import Line, Result
 from desdaemon.engine.search import Searcher
-from desdaemon.engine.short_searches import LineFollower, ShortSearches, estimated_us
+from desdaemon.engine.short_searches import LineFollower, ShortSearches
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
 from desdaemon.protocol.othello.selectivity import Selectivity
