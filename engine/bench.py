@@ -189,7 +189,7 @@ class EngineBench:
         ]
 
     def threads(self) -> list[Measurement]:
-        """The same exact solves with one thread and with all processors, wall time."""
+        """Exact solves with one thread and with all processors, wall time."""
         rows = []
         name, problems = self._set("fforum-40-59.obf", 0, 10, 20)
         for threads in (1, os.cpu_count() or 1):

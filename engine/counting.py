@@ -78,7 +78,7 @@ class _Set:
         self.boards += self._library.positions_add(player, opponent, self.address, self.slots - 1)
 
     def doubled(self) -> _Set:
-        """The same boards in twice the room."""
+        """A set of twice the slots with the same boards."""
         bigger = _Set(self._library, 2 * self.slots)
         self._library.positions_copy(self.address, self.slots, bigger.address, bigger.slots - 1)
         bigger.boards = self.boards

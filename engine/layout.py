@@ -49,7 +49,7 @@ SAMPLES = 144
 """Address of a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`); 0 for none."""
 
 CONTEXT_BYTES = 4096
-"""What is taken for a context: a page of its own, so that no two threads write to one cache line."""
+"""The allocation for a context: a page of its own, so that no two threads write to one cache line."""
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 """Bits at `SWITCHED_OFF`: enhanced transposition cutoffs; the evaluation in move ordering."""

@@ -23,7 +23,7 @@ def hash_bits_within(size: int) -> int:
 
 
 class Limits(NamedTuple):
-    """What ends a search.
+    """The limits of a search.
 
     ``depth`` in plies (the number of empties, or more, means to the end) at ``selectivity``, ``nodes`` visited at most
     (0: no limit), ``time_ms`` of wall time at most (0: no limit).

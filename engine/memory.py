@@ -41,7 +41,7 @@ class Block:
             self._advise(mmap.MADV_HUGEPAGE)
 
     def words(self) -> ctypes.Array[ctypes.c_uint64]:
-        """The same memory as unsigned 64-bit words."""
+        """A view of this memory as unsigned 64-bit words."""
         return (ctypes.c_uint64 * (self.size // 8)).from_buffer(self._map)
 
 

@@ -23,7 +23,7 @@ which have to come out right as often as their percentage says (docs/performance
 """
 
 CONFIDENCE_TO_THE_END = (0.95, 1.15, 1.7, 2.25, 2.75)
-"""The same for searches to the end of the game."""
+"""As `CONFIDENCE`, for searches to the end of the game."""
 
 _UNIT = 1 << PROBCUT_UNIT_BITS
 _ONE = 1 << PROBCUT_ONE_BITS
@@ -126,7 +126,7 @@ def table(errors: ErrorModel) -> array[int]:
 
 
 def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityIndex) -> Cut:
-    """What the compiled search takes from the table ``words`` for a node."""
+    """The condition that the compiled search reads from the table ``words`` for a node."""
     row, factors = PROBCUT_ROW * depth, 2 * PROBCUT_ROW * PROBCUT_DEPTHS
     if depth == empties:
         row += PROBCUT_ROW * PROBCUT_DEPTHS

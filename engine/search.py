@@ -1,4 +1,4 @@
-"""The engine as Python sees it: positions in, lines out.
+"""The engine's interface to Python: `Searcher` takes a position and limits and returns lines.
 
 A search works on the canonical image of the position, so mirrored boards get the same answers, and deepens step by
 step; each step is one call of the compiled search.
@@ -72,7 +72,7 @@ _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivit
 """Least empties at which a selective pass prepares a search to the end (docs/performance.md, "What else was tried")."""
 
 _SELECTIVE_LATER = 3
-"""A search that is itself selective repays the second and third pass only with so many empties more."""
+"""Additional empties from which the second and third pass repay themselves in a search that is itself selective."""
 
 Progress = Callable[[int, Line], None]
 
@@ -89,12 +89,12 @@ class Control:
 
     @property
     def address(self) -> int:
-        """Of the word that the kernels poll."""
+        """The address of the stop word, which the kernels poll."""
         return self._memory.address
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked for the end."""
+        """Whether `stop` was called."""
         return self._stopped
 
     @property
@@ -120,7 +120,7 @@ class Control:
 
     @property
     def raised(self) -> bool:
-        """Whether the word is set, by a stop, a limit or an interruption."""
+        """Whether the stop word is set, by a stop, a limit or an interruption."""
         return self._word[0] != 0
 
     def watch(self, contexts: list[Context]) -> None:
@@ -129,7 +129,7 @@ class Control:
 
 
 class Context:
-    """What one search thread works with: the context block of `desdaemon.engine.layout`, and a table of its own."""
+    """The memory of one search thread: the context block of `desdaemon.engine.layout`, and a small table of its own."""
 
     def __init__(self) -> None:
         self._memory = Block(CONTEXT_BYTES)
@@ -231,7 +231,7 @@ class Searcher:
 
     @property
     def threads(self) -> int:
-        """How many threads share an exact search."""
+        """The number of threads that share an exact search."""
         return len(self._contexts)
 
     def clear(self) -> None:

@@ -78,7 +78,7 @@ def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[Selectiv
 
 
 def measure_early(weights: Weights, number: int = 100, seed: int = 1) -> list[SelectivityAccuracy]:
-    """The same of searches of `DEPTH` plies with `EARLY` empties, where the evaluation lies within 30 discs of 0."""
+    """As `measure`, with `DEPTH` plies and `EARLY` empties, where the evaluation lies within 30 discs of 0."""
     searcher = Searcher(hash_bits=18, weights=weights)
     found = [
         (player, opponent, DEPTH)

@@ -85,7 +85,7 @@ class BenchDaemon:
         return self
 
     def beside(self, *arguments: str) -> str:
-        """What another `desdaemon` with these arguments prints; raises `DaemonError`."""
+        """The output of another `desdaemon` with these arguments. Raises `DaemonError`."""
         done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True)
         if done.returncode:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
@@ -122,7 +122,7 @@ class BenchDaemon:
         time.sleep(seconds)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
-        """Wait until so many searches run."""
+        """Wait until ``count`` searches run."""
         due = time.monotonic() + _START_S
         while peer.ask("status")["running"] < count and time.monotonic() < due:
             time.sleep(0.05)

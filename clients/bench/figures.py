@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class MeasuredFigure(NamedTuple):
-    """What was measured, in which unit, and what was aimed at: at most or at least so much; None is no aim."""
+    """A figure with its unit, and its aim: an upper or a lower bound, None for none."""
 
     name: str
     value: float
@@ -17,12 +17,12 @@ class MeasuredFigure(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether it is as good as was aimed at."""
+        """Whether the figure meets its aim."""
         if self.aim is None:
             return True
         return self.value >= self.aim if self.at_least else self.value <= self.aim
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """The smallest value that is not less than so many percent of them."""
+    """The smallest value that is not less than ``percent`` percent of them."""
     return sorted(values)[min(len(values) - 1, int(len(values) * percent / 100))]

@@ -168,7 +168,7 @@ class Hostile:
             connection.leave()
 
     def ping_behind_backlogs(self, dice: random.Random) -> None:
-        """What makes libzmq abort: a backlog, heartbeats behind it, a reset."""
+        """The sequence that makes libzmq abort: a backlog, heartbeats behind it, a reset."""
         found = [self._connect(dice) for _ in range(10)]
         for connection in found:
             connection.send(_request(1, "ping") * 200 + (_request(2, "metrics") + _PING) * 300)

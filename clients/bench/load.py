@@ -90,7 +90,7 @@ class _Crowd:
             self.counts["short-lived clients"] += 1
 
     async def ping(self) -> None:
-        """Somebody who only wants to know whether the daemon lives."""
+        """A client that pings the daemon."""
         async with await AsyncClient.connect(self.daemon.ipc) as client:
             while not self.over:
                 self.pings.append(await client.ping())

@@ -34,7 +34,7 @@ _END_S = 30.0
 
 
 class RestartOutcome(NamedTuple):
-    """How a run went: what was done by kind, what was lost and said so, what failed, and seconds without a daemon."""
+    """The result of a run: requests done, by kind, those reported as lost, failures, and seconds without a daemon."""
 
     done: Counter[str]
     lost: Counter[str]
@@ -80,7 +80,7 @@ class _Supervised:
 
     @property
     def log(self) -> str:
-        """What the daemons and the supervisor said."""
+        """The messages of the daemons and the supervisor."""
         return (self.folder / "log").read_text(errors="replace")
 
     def kill(self) -> None:
@@ -89,7 +89,7 @@ class _Supervised:
 
 
 class _BackgroundWork:
-    """What the clients do."""
+    """The clients' work during a run."""
 
     def __init__(self, supervised: _Supervised, seconds: float, interval: float) -> None:
         self.outcome = RestartOutcome(Counter(), Counter(), [], [])

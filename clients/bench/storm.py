@@ -37,7 +37,7 @@ _BOOK_LINES = 40
 
 
 class Minute(NamedTuple):
-    """What a minute was like: milliseconds of short requests, text and analyses, answers, faults, and the daemon."""
+    """The figures of a minute: milliseconds of short requests, text and analyses, answers, faults, and the daemon."""
 
     short: list[float]
     texts: list[float]
@@ -257,7 +257,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _growth(minutes: list[Minute]) -> list[str]:
-    """What grew after the first minutes, in which tables and caches fill."""
+    """The growth of memory after the first minutes, in which tables and caches fill."""
     late = minutes[_WARM_MINUTES:]
     if len(late) < 2 * _WARM_MINUTES:
         return []

@@ -77,7 +77,7 @@ def _measure(named: argparse.Namespace) -> list[MeasuredFigure]:
     with (
         tempfile.TemporaryDirectory() as folder,
         BenchDaemon(Path(folder), named.threads) as daemon,
-        _Gateway(Path(folder), daemon.ipc) as gateway,
+        _GatewayProcess(Path(folder), daemon.ipc) as gateway,
     ):
         figures += asyncio.run(_in_browser(gateway, divisor))
         figures += asyncio.run(_many_tabs(gateway, divisor))
@@ -85,14 +85,14 @@ def _measure(named: argparse.Namespace) -> list[MeasuredFigure]:
     return figures
 
 
-class _Gateway:
+class _GatewayProcess:
     """`desdaemon web` as a process before a daemon."""
 
     def __init__(self, folder: Path, endpoint: str) -> None:
         self._environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder / "web")}
         self._endpoint = endpoint
 
-    def __enter__(self) -> _Gateway:
+    def __enter__(self) -> _GatewayProcess:
         self._process = subprocess.Popen(
             [*PROGRAM, "web", self._endpoint, "--no-browser", "--listen", ":0"],
             env=self._environment,
@@ -133,7 +133,7 @@ _HINTED = """new Promise(resolve => {
 })"""
 
 
-async def _in_browser(gateway: _Gateway, divisor: int) -> list[MeasuredFigure]:
+async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFigure]:
     from .browser import Browser, find_chromium
 
     program = find_chromium()
@@ -206,7 +206,7 @@ class _Page:
         return self._number
 
 
-async def _connected(gateway: _Gateway, cookie: str) -> Any:
+async def _connected(gateway: _GatewayProcess, cookie: str) -> Any:
     from tornado.httpclient import HTTPRequest
     from tornado.websocket import websocket_connect
 
@@ -218,14 +218,14 @@ async def _connected(gateway: _Gateway, cookie: str) -> Any:
     return connection
 
 
-async def _cookie(gateway: _Gateway) -> str:
+async def _cookie(gateway: _GatewayProcess) -> str:
     from tornado.httpclient import AsyncHTTPClient
 
     answer = await AsyncHTTPClient().fetch(gateway.address)
     return str(answer.headers["Set-Cookie"]).partition(";")[0]
 
 
-async def _many_tabs(gateway: _Gateway, divisor: int) -> list[MeasuredFigure]:
+async def _many_tabs(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFigure]:
     cookie = await _cookie(gateway)
     pages = [_Page(await _connected(gateway, cookie), random.Random(seed)) for seed in range(_TABS)]
     rounds = max(1, _ROUNDS // divisor)
@@ -255,7 +255,7 @@ async def _moves(page: _Page, rounds: int, pause_s: float) -> list[float]:
     return waits
 
 
-async def _reconnects(gateway: _Gateway, divisor: int) -> list[MeasuredFigure]:
+async def _reconnects(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFigure]:
     cookie = await _cookie(gateway)
     count = _RECONNECTS // divisor
 

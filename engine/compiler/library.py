@@ -155,7 +155,7 @@ def digest(spec: Spec) -> str:
 
 
 def cache_folder() -> Path | None:
-    """Where compiled code is kept, made private to this user; None when no folder can be written.
+    """The folder of compiled code, created private to this user; None when no folder can be written.
 
     DESDAEMON_CACHE_DIR, else the platform's cache folder (XDG_CACHE_HOME or ~/.cache), else a folder of this
     user's own in the temporary directory.

@@ -6,7 +6,7 @@ mirror image if it has one; packed numbers are given in order of first appearanc
 
 The first twelve classes are Edax's, and a ply's weights begin as in its eval.dat: these classes' packed tables one
 after the other, then the constant. The wide classes' tables follow. Some of Edax's patterns lie within a wide one: they
-let the fit say something of configurations that the wide one has seen too seldom. Whoever evaluates adds their weights
+let the fit say something of configurations that the wide one has seen too seldom. An evaluation adds their weights
 to those of the wide one beforehand, which is exact (they are integers), and looks up the sums: `TABLES`.
 
 Nothing but the standard library is imported: kernels read these tables when they are compiled.
@@ -53,11 +53,11 @@ class PatternClass(NamedTuple):
     """Digit j of a configuration's mirror image is digit `mirror[j]` of the configuration; the digits as they are
     where no symmetry but the identity maps a pattern onto itself."""
     packed_offset: int
-    """Where the class begins among a ply's weights."""
+    """The index of the class's first weight among a ply's weights."""
     packed_size: int
-    """How many weights it has."""
+    """The number of its weights."""
     table_offset: int
-    """Where the class begins when the tables of all 3**n configurations are laid end to end."""
+    """The index of its first entry when the tables of all 3**n configurations are laid end to end."""
 
     @property
     def length(self) -> int:
@@ -71,7 +71,7 @@ class PatternClass(NamedTuple):
 
 
 class PatternTable(NamedTuple):
-    """What is looked up: the sum of some classes' weights for each configuration of the widest of them."""
+    """A table of the evaluation: the sum of some classes' weights for each configuration of the widest of them."""
 
     instances: tuple[tuple[int, ...], ...]
     """Squares of each instance, most significant digit first."""
@@ -187,7 +187,7 @@ PACKED_SIZE = CLASSES[-1].packed_offset + CLASSES[-1].packed_size
 """Weights of one ply."""
 
 NAME = "wide46"
-"""What the set is called in weights files: another set gets another name."""
+"""The name of this set of features in weights files; a changed set needs a new name."""
 
 
 @cache

@@ -49,12 +49,12 @@ def write_moves(address: int, moves: list[int]) -> None:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_parallel(work: Callable[[Given], Found], items: Iterable[Given], threads: int) -> Iterator[Found]:
-    """What ``work`` makes of each item, in order, on some threads; an interrupt is noticed between two items."""
+    """The results of ``work`` for each item, in order, on ``threads`` threads; interruptible between two."""
     pool = ThreadPoolExecutor(max(1, threads))
     try:
         yield from pool.map(work, items)

@@ -1,4 +1,4 @@
-"""How many discs a move turns, by ply, over random games."""
+"""The number of discs that a move turns, by ply, over random games."""
 
 from __future__ import annotations
 

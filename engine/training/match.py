@@ -30,7 +30,7 @@ CLOSE_TO = 10.0
 
 
 class PairsOutcome(NamedTuple):
-    """Of the first weights against the second."""
+    """The result of a match, for the first weights against the second."""
 
     pairs: int
     wins: int

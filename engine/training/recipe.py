@@ -28,7 +28,7 @@ class Band(NamedTuple):
     first: int
     last: int
     rows: int
-    """At most so many of each ply."""
+    """The greatest number of each ply."""
     depth: int
     fit_first: int
     fit_last: int

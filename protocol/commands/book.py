@@ -57,12 +57,12 @@ class Parameter(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a value has to be, for messages."""
+        """The expected value, for messages."""
         return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
     @property
     def usage(self) -> str:
-        """How help and messages show it: ``[relative]``, ``file``, ``file ...``, ``[--repair]``."""
+        """Its form in help and messages: ``[relative]``, ``file``, ``file ...``, ``[--repair]``."""
         if self.kind == "flag":
             return f"[--{self.name}]"
         shown = "|".join(self.choices) if self.kind == "choice" else self.name
@@ -92,7 +92,7 @@ class BookCommand(NamedTuple):
 
     @property
     def replaces(self) -> bool:
-        """Whether another book takes the place of the one in use."""
+        """Whether the command replaces the book in use."""
         return self.name in _REPLACING
 
     @property
@@ -424,7 +424,7 @@ def find_book_command(name: str) -> BookCommand | None:
 
 
 def parse_line(line: str) -> tuple[BookCommand, BookValues]:
-    """What follows `book` in the text protocol: the command and a value for each parameter. Raises `BadInput`."""
+    """The command and the values of its parameters in the words after `book`. Raises `BadInput`."""
     name, _, rest = line.strip().partition(" ")
     command = find_book_command(name.lower())
     if command is None:

@@ -29,7 +29,7 @@ _EXPECTED = {
 
 
 def expected_value(kind: str, low: int, high: int, choices: tuple[str, ...]) -> str:
-    """What a value of the kinds ``int`` and ``choice`` has to be, for messages; "" for other kinds."""
+    """The expected value of the kinds ``int`` and ``choice``, for messages; "" for other kinds."""
     if kind == "int":
         return f"a whole number from {low} to {high}"
     return f"one of {' '.join(choices)}" if kind == "choice" else ""
@@ -60,7 +60,7 @@ class Option(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a value has to be, for messages."""
+        """The expected value, for messages."""
         return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 

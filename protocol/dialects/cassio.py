@@ -33,10 +33,10 @@ COMMANDS = (
 )
 
 WITHOUT_AN_ANSWER = ("feed-hash", "empty-hash")
-"""What only an error is answered to."""
+"""The commands that are answered only where they fail."""
 
 BESIDE_A_SEARCH = ("stop", "get-search-infos", "quit")
-"""What does not wait for the search that runs."""
+"""The commands that do not wait for the running search."""
 
 
 class CassioTask(NamedTuple):
@@ -127,7 +127,7 @@ def result_line(
     nodes: int,
     ms: float,
 ) -> str:
-    """What a search has found: the values are for the side to move, whose letter they carry; None is no move."""
+    """The line of a search result: values are seen from the side to move, whose letter they carry; None is no move."""
     side = "B" if position.black_to_move else "W"
     lower, upper = (f"{side}{bound:+.2f}" for bound in bounds)
     name = "--" if move is None else move_text(move)

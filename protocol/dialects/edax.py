@@ -256,7 +256,7 @@ def analysis_summary(verdicts: list[MoveVerdict]) -> str:
 
 
 def _tally(verdicts: list[MoveVerdict]) -> tuple[int, int, int]:
-    """How many moves had a better alternative, how many there are, and the discs lost in all."""
+    """The number of moves with a better alternative, the number of all moves, and the sum of discs lost."""
     losses = [verdict.loss for verdict in verdicts if verdict.loss]
     return len(losses), len(verdicts), sum(losses)
 

@@ -112,7 +112,7 @@ def response(id: str, text: str, failed: bool = False) -> str:
 
 
 def parse_colour(text: str) -> bool:
-    """Whether it is Black; ``b``, ``w``, ``black`` and ``white`` in any case."""
+    """True for Black, of ``b``, ``w``, ``black`` and ``white`` in any case."""
     lower = text.lower()
     if lower not in ("b", "w", "black", "white"):
         raise GtpError(f"syntax error: {quoted(text)} is not a colour: expected black or white")
@@ -215,7 +215,7 @@ class AnalyzedMove(NamedTuple):
 
 
 class AnalysisOrder(NamedTuple):
-    """What is wanted of an analysis: the side to move or None, ms between lines, the most moves, and which ones."""
+    """The arguments of an analysis: the side to move or None, ms between lines, number and mask of moves."""
 
     black: bool | None
     interval_ms: int

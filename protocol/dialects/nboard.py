@@ -58,12 +58,12 @@ SOLVED, OUTCOME_PROVED = "100%", "100%W"
 
 
 def search_line(pv: tuple[int, ...], score: MoverScore, depth: str) -> str:
-    """What is known of a move: the line without blanks, discs for the side to move, and how far it was searched."""
+    """The line of a searched move: its variation without blanks, its score, and its depth as a text."""
     return f"search {'-'.join(move_text(move) for move in pv)} {score:.2f} 0 {depth}"
 
 
 def book_line(pv: tuple[int, ...], score: MoverScore, games: int, depth: int) -> str:
-    """What the book knows of a move: the line, discs for the side to move, lines behind it, and its level."""
+    """The line of a book move: its variation, its score, the number of lines behind it, and its level."""
     return f"book {'-'.join(move_text(move) for move in pv)} {score:.2f} {games} {depth}"
 
 

@@ -74,7 +74,7 @@ _FEATURES = "setboard=1 playother=1 ping=1 draw=0 sigint=0 sigterm=0 analyze=1 c
 
 
 def feature_line(name: str) -> str:
-    """What the engine can do, the last word left out."""
+    """The features of the engine, without the final ``done=1``."""
     return f'feature myname="{name}" variants="{",".join(VARIANTS)}" {_FEATURES}'
 
 
@@ -164,7 +164,7 @@ def _number(text: str) -> float | None:
 
 
 def must_be_turned(position: Position, move: int) -> bool:
-    """Whether the pass before ``move`` was left out."""
+    """Whether a forced pass before ``move`` was left out."""
     return (
         move != PASS
         and position.must_pass

@@ -31,7 +31,7 @@ Complain = Callable[[str], None]
 """Takes the line about a game that cannot be read."""
 
 _UNFINISHED_DISCS = 225
-"""What Edax writes into a WTHOR game without a result."""
+"""The discs that Edax writes into a WTHOR game without a result."""
 
 _ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})")
 _PGN_TAG = re.compile(r'^[ \t]*\[(\w+)[ \t]+"((?:\\.|[^"\\\n])*)"[ \t]*\][ \t]*$', re.MULTILINE)
@@ -233,7 +233,7 @@ def _sgf_pieces(text: str) -> Pieces:
 
 
 def _tree_end(text: str, at: int, limit: int, tokens: re.Pattern[str]) -> int:
-    """Where the parenthesis that opens at ``at`` has been closed, or ``limit``."""
+    """The index behind the parenthesis that closes the one at ``at``, or ``limit``."""
     depth = 0
     for found in tokens.finditer(text, at, limit):
         depth += (found[0] == "(") - (found[0] == ")")
@@ -384,7 +384,7 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
 
 
 def _own_names_file(base: str, extension: str) -> str:
-    """Where a base's own names are written: over those it has, in whatever case their name is."""
+    """The paths of a base's files of names: the existing ones, whatever the case of their extension."""
     stem = os.path.splitext(base)[0]  # noqa: PTH122
     found = names_file(base, extension)
     return found if found.lower() == f"{stem}{extension}".lower() else stem + extension

@@ -35,7 +35,7 @@ class ClockTerms(NamedTuple):
 
 
 class PlayedMove(NamedTuple):
-    """A move (0..63 or a pass) and the milliseconds it took, 0 where nobody wrote them down."""
+    """A move (0..63 or a pass) and the milliseconds it took, 0 where they are unknown."""
 
     move: int
     ms: float
@@ -63,7 +63,7 @@ class GameRecord(NamedTuple):
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
     """Moves, each with whether it is Black's and its ms, as they come from ``initial``.
 
-    A forced pass that was left out is put in, a pass that nobody needed after the end is left out. Raises `BadInput`.
+    A forced pass that was left out is put in, a needless pass after the end is left out. Raises `BadInput`.
     """
     position = initial
     played: list[PlayedMove] = []
@@ -118,7 +118,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 def _value_end(text: str, at: int, escapes: bool) -> int:
-    """Where the value that begins there ends, -1 when it does not."""
+    """The index where the value that begins there ends, -1 when it does not end."""
     end = text.find("]", at)
     while escapes and end >= 0:
         begun = end

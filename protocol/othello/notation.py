@@ -216,7 +216,7 @@ def _parse_fen(text: str) -> Position:
 
 
 def board_doubts(position: Position) -> list[str]:
-    """What makes a board unlikely to come from a game; a sentence each."""
+    """The reasons why no game is likely to reach a board, a sentence each."""
     doubts = []
     if (position.player | position.opponent) & rules.CENTRE != rules.CENTRE:
         doubts.append("not all four centre squares hold a disc")

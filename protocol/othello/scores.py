@@ -11,11 +11,11 @@ MoverScore = NewType("MoverScore", int)
 """Seen from the side to move in the position that the score belongs to."""
 
 BlackScore = NewType("BlackScore", int)
-"""Seen from Black, whoever is to move."""
+"""Seen from Black, whichever side is to move."""
 
 
 def opposite(score: MoverScore) -> MoverScore:
-    """The same score seen from the other side: of a position for the move that led to it."""
+    """The score seen from the other side, such as that of a position as the score of the move that led to it."""
     return MoverScore(-score)
 
 

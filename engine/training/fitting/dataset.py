@@ -139,6 +139,6 @@ class Datasets:
         return Rows(*(np.concatenate(column) for column in zip(*(p.rows(ply, held) for p in self.parts), strict=True)))
 
     def labelled_by_depth(self) -> dict[str, int]:
-        """How many rows have a label of each depth; "0" is none."""
+        """The number of rows by the depth of their label; "0" is no label."""
         depths = np.concatenate([part.depths for part in self.parts])
         return {str(depth): int(count) for depth, count in zip(*np.unique(depths, return_counts=True), strict=True)}

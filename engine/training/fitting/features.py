@@ -21,7 +21,7 @@ Indices = NDArray[np.uint16]
 Weights = NDArray[np.float32]
 
 OFFSETS = np.array([patterns.CLASSES[k].packed_offset for k in patterns.INSTANCE_CLASS], np.int64)
-"""Where each instance's class begins among a ply's weights."""
+"""By instance, the index of its class's first weight among a ply's weights."""
 
 _LENGTHS = np.array([len(squares) for squares in patterns.INSTANCES], np.int64)
 _SQUARES = np.array([squares + (0,) * (10 - len(squares)) for squares in patterns.INSTANCES], np.int64)

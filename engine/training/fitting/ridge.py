@@ -35,7 +35,7 @@ _LARGEST = 32000
 
 
 class Rows(NamedTuple):
-    """What one ply is fitted to. Labels in discs, side to move's view; strengths are relative weights."""
+    """The rows of one ply's fit. Labels in discs, seen from the side to move; strengths are relative weights."""
 
     players: Boards
     opponents: Boards
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
 
 
 class RidgeOptions(NamedTuple):
-    """How to fit."""
+    """The parameters of the fit."""
 
     ridge: float = 1.0
     """Rows' worth of pull towards zero."""

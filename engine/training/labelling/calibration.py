@@ -42,12 +42,12 @@ class Samples(NamedTuple):
     exact: Floats
 
     def where(self, chosen: NDArray[np.bool_]) -> Samples:
-        """Some of them."""
+        """The samples where ``chosen`` is true."""
         return Samples(self.plies[chosen], self.depths[chosen], self.labels[chosen], self.exact[chosen])
 
 
 class Coefficients(NamedTuple):
-    """Of one ply: c0 for odd and for even depths, c1, c3."""
+    """The coefficients of one ply: c0 for odd and for even depths, c1, c3."""
 
     odd: float = 0.0
     even: float = 0.0
@@ -77,7 +77,7 @@ def fit(samples: Samples, first: int, last: int) -> Calibration:
         return np.asarray((plies - middle) / 10)
 
     def levels(plies: NDArray[np.int64], depth_odd: NDArray[Any]) -> Floats:
-        """What c0 is made of; the last column alone is not pulled towards 0."""
+        """The columns of c0 in the design matrix; all but the last are pulled towards 0."""
         depth, ply = 2.0 * depth_odd - 1, 2.0 * (plies % 2) - 1
         kinds = depth, ply, depth * ply, np.ones(len(plies))
         return np.stack([*(kind * along(plies) for kind in kinds), *kinds], axis=-1)

@@ -41,11 +41,11 @@ TEMPERATURE = 2.0
 """Discs: how bad the moves are that lead to plausible positions."""
 
 HELD_OUT_SHARE = 20
-"""One game in so many is held out."""
+"""One game in this many is held out."""
 
 
 Judge = Callable[[boards.Boards, boards.Boards], NDArray[np.float64]]
-"""What positions are worth to the side to move, in discs."""
+"""Scores of positions in discs, seen from the side to move."""
 
 
 class Truth(NamedTuple):
@@ -99,7 +99,7 @@ class Visits(NamedTuple):
     turns: NDArray[np.int8]
     """1 where the side to move is the one that began the game, else -1."""
     starts: NDArray[np.int64]
-    """Where ply p begins (62 entries)."""
+    """The first row of each ply, and the number of rows (62 entries)."""
 
     def ply(self, ply: int) -> slice:
         """Rows of a ply."""

@@ -36,7 +36,7 @@ from . import nodes
 from .nodes import Measured
 
 NEAR = 10.0
-"""A node tells something about cuts when the shallow score lies within so many discs of its bound."""
+"""A node counts for the check where its shallow score lies within this many discs of its bound."""
 
 FEWEST = 60
 """Nodes near their bounds that a fit needs, before the end and for each parity of empties at the end."""
@@ -45,7 +45,7 @@ PROVED_TO = 18
 """Empties to which searches to the end are full ones in the sample: beyond, the truth itself was found with cuts."""
 
 EDGE = 2.0
-"""Cuts made by a shallow score that reaches so many discs beyond what was asked are cuts at the edge of the margin."""
+"""A cut is at the edge of the margin where the shallow score is less than this many discs beyond it."""
 
 BANDS = {"3-5": (3, 5), "6-9": (6, 9), "10-13": (10, 13), "14-18": (14, 18)}
 """Depths that are reported together, of searches that end before the game does."""
@@ -58,18 +58,18 @@ ENDS = {"end 13-16": (13, 16), "end 17-18": (17, 18), "end 19-22": (19, 22)}
 
 
 class Check(NamedTuple):
-    """What held-out nodes of one group say of one selectivity; shares are percent."""
+    """The check of one selectivity on the held-out nodes of one group; shares are in percent."""
 
     percent: int
     group: str
     nodes: int
     """Near their bounds."""
     within: float
-    """Of these, how many differences lie within the margin."""
+    """The share of these whose difference lies within the margin."""
     cuts: int
     """Nodes, whatever their bounds, that are cut."""
     wrong: float
-    """Of the cuts, those that the deep search contradicts."""
+    """The share of the cuts that the deep search contradicts."""
     edge_cuts: int
     edge_wrong: float
     """The same of cuts at the edge of the margin."""
@@ -142,7 +142,7 @@ def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
 
 
 def check(found: Measured, model: ErrorModel) -> list[Check]:
-    """What the nodes say of the model at each selectivity below 100 %, by group."""
+    """The check of the model on the nodes, for each selectivity below 100 % and each group."""
     words = table(model)
     alphas, shallow, deep = found.nodes.alphas, found.shallow, found.deep
     static = np.rint(found.static)

@@ -33,7 +33,7 @@ FULL_COUNT = 2000
 """Searches for which as many nodes are measured as `BEFORE` and `TO_THE_END` say."""
 
 FEWEST = 40
-"""Nodes measured of each class, where there are so many, when fewer searches are asked for."""
+"""The least number of nodes measured of each class that has them, when fewer searches are requested."""
 
 BEFORE = {
     **dict.fromkeys(range(3, 9), (1500, 100)),
@@ -80,7 +80,7 @@ class Nodes(NamedTuple):
         return np.asarray(64 - np.bitwise_count(self.players | self.opponents).astype(np.int64))
 
     def at(self, rows: NDArray[np.int64]) -> Nodes:
-        """Some of them."""
+        """The nodes of these rows."""
         boards = self.players[rows], self.opponents[rows]
         return Nodes(*boards, self.alphas[rows], self.depths[rows], self.searches[rows])
 
@@ -92,7 +92,7 @@ class Measured(NamedTuple):
     static: NDArray[np.float64]
     """The evaluation, not rounded."""
     shallow: NDArray[np.float64]
-    """Of the stand-in, with the selectivity it has in searches."""
+    """The score of the reduced search, at the selectivity that it has in searches."""
     deep: NDArray[np.float64]
 
     @property
@@ -107,12 +107,12 @@ class Measured(NamedTuple):
         return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
 
     def at(self, rows: NDArray[np.bool_]) -> Measured:
-        """Some of them."""
+        """The nodes of these rows."""
         return Measured(self.nodes.at(np.flatnonzero(rows)), self.static[rows], self.shallow[rows], self.deep[rows])
 
 
 def limits_of(empties: int, dice: np.random.Generator) -> Limits:
-    """How a search is done: depth and selectivity as levels have them, and nodes enough for most."""
+    """Random limits of a search: depth and selectivity as in levels, and a limit of nodes that most searches keep."""
     if empties <= 16 or (empties <= 24 and dice.random() < 0.7):
         return Limits(empties, Selectivity(dice.choice(SELECTIVITIES[:5])), 20_000_000)
     return Limits(
@@ -165,7 +165,7 @@ def gather(arrays: Arrays, weights: Weights, *, count: int, seed: int, workers: 
 
 
 def classes(nodes: Nodes, *, count: int, seed: int) -> list[tuple[str, Nodes, Limits]]:
-    """What is to be measured of ``nodes``, taken by lot: name of the class, its nodes, and the search that is true."""
+    """A random sample of ``nodes`` by class: name, nodes, and the limits of the search whose score is the truth."""
     found = []
     to_the_end = nodes.depths >= nodes.empties
     for name, ending, plan in (("before", False, BEFORE), ("end", True, TO_THE_END)):
