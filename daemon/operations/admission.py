@@ -20,7 +20,7 @@ SMALL = 4
 
 
 class Admission:
-    """See the module."""
+    """Counts positions in flight by client, by key and in all, and refuses requests beyond the bounds."""
 
     def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits

@@ -40,7 +40,7 @@ _FEW_PLIES = 4
 
 
 class AnalysisReceiver(Protocol):
-    """Who gets the replies of an analysis: a request, or an item of a batch. Called from any thread."""
+    """What receives the replies of an analysis: a request, or an item of a batch. Called from any thread."""
 
     def partial(self, data: Data) -> bool:
         """Something on the way; False when nobody wants it any more."""
@@ -53,7 +53,7 @@ class AnalysisReceiver(Protocol):
 
 
 class AnalysisService:
-    """Takes the requests, and knows those that want partials. Every method may be called from any thread."""
+    """The operation `analyze`: begins analyses and sends their partials. Every method may be called from any thread."""
 
     def __init__(
         self,

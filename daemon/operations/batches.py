@@ -81,7 +81,7 @@ class _Batch:
 
 
 class _BatchItem:
-    """Receives the answer to an item (`operations_analysis.Receiver`)."""
+    """Receives the answer to one item of a batch (`analysis.AnalysisReceiver`)."""
 
     def __init__(self, tell: Callable[[Data], None]) -> None:
         self._tell = tell

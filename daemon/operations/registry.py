@@ -60,7 +60,7 @@ class ServerLimits(NamedTuple):
 
 
 class ClientRecord:
-    """One who asks. ``name`` is for logs and lists; a ``remote`` one's files are confined to the data folder."""
+    """A client: name for logs, role, requests in flight. A ``remote`` one may name files of the data folder only."""
 
     def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
         self.name = name
@@ -169,7 +169,7 @@ def refusal(identity: str | int | None, error: RequestError) -> Data:
 
 
 class Operations:
-    """See the module. ``handle`` is for one thread at a time; replies may come from others."""
+    """The dispatch of requests to operations. `handle` is for one thread at a time; replies come from any thread."""
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ class SearchListener(Protocol):
 
 
 class ResumableSearch:
-    """See the module. ``book`` is what the book answers: sufficient moves of it are not searched again."""
+    """A search of one or more turns. ``book`` is the book's answer: its sufficient moves are not searched again."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class ResumableSearch:
 
 
 class SharedTurnSearch:
-    """See the module. One line of play, all moves allowed; it is not interrupted but begun again."""
+    """A short search that shares a turn with others: one line, all moves allowed; begun anew if interrupted."""
 
     running = False
     """It has no progress to tell."""

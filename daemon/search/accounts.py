@@ -23,7 +23,7 @@ class Account:
 
 
 class Accounts:
-    """By key. There are as many as keys are let in, and one for each way to connect without one."""
+    """The account of each key, and one for each way to connect without a key. Any thread."""
 
     def __init__(self) -> None:
         self._accounts: dict[Hashable, Account] = {}

@@ -30,7 +30,7 @@ def what_is_left(limits: Limits, result: Result) -> Limits | None:
 
 
 class LeasedEngines(EngineSource):
-    """What a session asks for its engine."""
+    """The engine source of a remote session: engines leased from the daemon's pool for the turns of a search."""
 
     def __init__(self, engines: EnginePool, scheduler: Scheduler, key: Hashable, client: Hashable) -> None:
         """``key`` and ``client`` are whose share of the search threads is used."""
@@ -61,7 +61,7 @@ def _never(config: EngineConfig) -> LoadedEngine:
 
 
 class LeaseControl:
-    """Ends a search for good, whichever engine it is on; ``news`` is set when it does."""
+    """The stop button of a search over leased engines. It ends the search for good; ``news`` is set when it does."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -88,7 +88,7 @@ class LeaseControl:
 
 
 class LeasedSearcher:
-    """A search that borrows an engine for as long as it has its turn."""
+    """A searcher that waits for its turns in the scheduler and leases an engine for each."""
 
     def __init__(
         self, engines: EnginePool, scheduler: Scheduler, whose: tuple[Hashable, Hashable], threads: int
@@ -152,7 +152,7 @@ class LeasedSearcher:
 
 
 class _ResumedSearch:
-    """A search: what it has spent so far, and what it has ``found`` for that."""
+    """The state of a search over several turns: nodes and time spent, and the best result ``found`` so far."""
 
     def __init__(self, limits: Limits, control: LeaseControl, progress: Progress | None) -> None:
         self._limits = limits

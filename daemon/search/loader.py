@@ -66,7 +66,7 @@ class EngineFailure(Exception):
 
 
 class Abandoned(Exception):
-    """Nobody waits any more."""
+    """The caller that waited for an engine or a turn has given up."""
 
 
 class TooLate(Exception):
@@ -116,6 +116,8 @@ class EngineSource:
 
 
 class _EngineBuild:
+    """The making of one engine on a thread of its own; ``done`` is set at its end."""
+
     def __init__(
         self,
         build: Callable[[EngineConfig], LoadedEngine],

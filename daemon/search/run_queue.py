@@ -40,7 +40,7 @@ class Decision(NamedTuple):
 
 
 class RunQueue:
-    """See the module. For one thread at a time."""
+    """Decides which waiting task runs next, and which running one gives way. For one thread at a time."""
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
         """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but always one."""

@@ -59,7 +59,7 @@ class SearchTask(QueuedTask):
 
 
 class Scheduler:
-    """See the module. Every method may be called from any thread."""
+    """Carries the decisions of a `RunQueue` out for threads. Every method may be called from any thread."""
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
         """``slots``: how many threads may search at a time; of one key, at most ``key_share`` percent of them."""

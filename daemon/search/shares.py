@@ -134,9 +134,9 @@ class QueuedTask:
 
 
 class TimeShare:
-    """Somebody with a share of thread time: a key, a client of a key, a purpose of a client; or, as root, all.
+    """A node of the tree of shares of thread time: all (the root), a key, a client of a key, or a client's purpose.
 
-    ``charged`` is what they were charged up to ``at``; since then it has grown by ``rate`` a second.
+    ``charged`` is the time charged up to ``at``; since then it has grown by ``rate`` a second.
     """
 
     def __init__(self, name: Hashable, parent: TimeShare | None) -> None:
@@ -283,7 +283,9 @@ class TimeShare:
 
 
 class Lane(TimeShare):
-    """The tasks of a client for one purpose. What has left stays in the lists until it is come upon."""
+    """The waiting tasks of a client for one purpose. Deletion is lazy: a task that has left keeps its
+    entry in the heaps until it comes to the top.
+    """
 
     def __init__(self, name: Hashable, client: TimeShare) -> None:
         super().__init__(name, client)

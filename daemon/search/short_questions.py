@@ -38,7 +38,7 @@ MISTAKE = "a mistake in the daemon; its log has more"
 
 
 class TurnOwner(NamedTuple):
-    """Whose questions share turns, as `run_queue` has it: for what, whose, and before which others of theirs."""
+    """The owner of questions that share turns: purpose, key, client, and the priority among that client's questions."""
 
     purpose: Purpose
     key: Hashable

@@ -40,7 +40,7 @@ def step_back() -> None:
 
 
 class EnginePool:
-    """Searches that are lent out; a returned one is lent again. All calls from any thread."""
+    """Engines with one search thread or several, lent and given back. Every method may be called from any thread."""
 
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
@@ -107,7 +107,7 @@ class EnginePool:
 
 
 class SearchThreads:
-    """Threads that carry out what they are handed, made as they are needed."""
+    """The search threads: each carries out one `SearchWork` at a time. Started when there is work for one more."""
 
     def __init__(self, engines: EnginePool) -> None:
         self._engines = engines

@@ -30,7 +30,7 @@ BATCHES_FOLDER = "batches"
 
 
 class Services(NamedTuple):
-    """The rooms that the carriers of requests need to know."""
+    """The services of a process that the sockets, the JSON dialogue and the life cycle use."""
 
     settings: SessionSettings
     health: ServerMetrics

@@ -32,7 +32,7 @@ _LONGEST_PATH = 107
 
 
 class Acceptor:
-    """Listening sockets of one kind; see the module. ``role`` is everybody's where there are no ``keys``."""
+    """Listening sockets of one kind, ipc or TCP. ``role`` is that of every client where there are no ``keys``."""
 
     def __init__(self, name: str, role: str, keys: KeyStore | None) -> None:
         self.name = name

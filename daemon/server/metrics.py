@@ -18,7 +18,7 @@ BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 
 
 class ServerMetrics:
-    """What is counted. Counts may be off by a few where threads meet; nothing depends on them."""
+    """Counters, latencies and present problems. Any thread; without a lock, so that counts may be off by a few."""
 
     def __init__(self, log: Log) -> None:
         self.log = log

@@ -59,7 +59,7 @@ class ServedConnection(ZmtpConnection):
 
 
 class SocketClient(ClientRecord):
-    """A client of a socket. One that gave a routing id keeps its place over connections, another has one connection."""
+    """A client of a socket. With a routing id it outlives its connections; without, it ends with its one connection."""
 
     def __init__(self, key: Key, acceptor: Acceptor, name: str, outbox: SendQueue, total: ByteTotal) -> None:
         super().__init__(name, acceptor.role)
@@ -88,7 +88,7 @@ class SocketClient(ClientRecord):
 
 
 class SocketClients:
-    """All clients; see the module."""
+    """All clients of the sockets, by acceptor, public key and routing id. For the loop's thread, except `in_flight`."""
 
     def __init__(
         self,

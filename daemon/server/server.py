@@ -67,7 +67,7 @@ _SWITCH_S = 0.0005
 
 
 class DaemonServer:
-    """One daemon: made, started, ended. Raises `BadInput` where it cannot listen as asked."""
+    """The life cycle of one daemon: start and orderly end. Raises `BadInput` where it cannot listen as asked."""
 
     def __init__(
         self, settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books

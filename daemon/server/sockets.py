@@ -55,7 +55,7 @@ _SILENCE_S = 0.03
 
 
 class Sockets:
-    """See the module. `publish`, `in_flight` and `stop` are for every thread, everything else for the loop's own."""
+    """The loop over all sockets. `publish`, `in_flight` and `stop` are for any thread, the rest for the loop's."""
 
     def __init__(
         self,

@@ -107,7 +107,7 @@ class ReplyText:
 
 
 class Printed(NamedTuple):
-    """What a line printed: answers, complaints, and both as they came."""
+    """What a line of the text protocol printed: its answers, its error messages, and both in order."""
 
     out: str
     err: str
@@ -115,7 +115,7 @@ class Printed(NamedTuple):
 
 
 class _QueuedLine:
-    """A line that waits or is carried out."""
+    """A line of a client's text session, waiting or being carried out."""
 
     def __init__(self, text: str, number: int, done: Callable[[Printed], None]) -> None:
         self.text = text
@@ -125,7 +125,7 @@ class _QueuedLine:
 
 
 class _TextSession:
-    """What a client has: a dialogue, and the lines that wait. Numbers are even; a cancel counts as the one after."""
+    """A client's text session: dialogue and waiting lines. Line numbers are even; a cancel has the next odd one."""
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
@@ -138,7 +138,7 @@ class _TextSession:
 
 
 class TextSessions:
-    """All the text dialogues."""
+    """The text sessions of all remote clients, and the thread pools that carry their lines out."""
 
     def __init__(
         self,

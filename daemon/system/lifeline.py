@@ -12,7 +12,7 @@ READY, ALIVE = b"r", b"."
 
 
 class Lifeline:
-    """The daemon's end; without a supervisor it does nothing. To be made before any other process is."""
+    """The daemon's end of the pipe to its supervisor; without one it does nothing. Made before any child process is."""
 
     def __init__(self) -> None:
         found = os.environ.pop(VARIABLE, "")

@@ -39,7 +39,7 @@ class RestartDecision(NamedTuple):
 
 
 class Policy:
-    """Decides about restarts; knows neither processes nor clocks."""
+    """Decides about restarts from exit statuses and times; a state machine without processes or clocks."""
 
     def __init__(self) -> None:
         self.restarts = 0
@@ -65,7 +65,7 @@ class Policy:
 
 
 class _DaemonProcess:
-    """A daemon as a process, and what it says."""
+    """The supervised daemon as a child process, and the messages of its lifeline."""
 
     def __init__(self, arguments: list[str], restarts: int) -> None:
         self.ready = False
@@ -111,6 +111,8 @@ class _DaemonProcess:
 
 
 class _Supervisor:
+    """The supervisor's loop: starts the daemon, passes signals on, restarts it as `Policy` decides."""
+
     def __init__(self, arguments: list[str], log: Log) -> None:
         self._arguments = arguments
         self._log = log

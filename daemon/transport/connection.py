@@ -27,7 +27,7 @@ _numbers = itertools.count(1)
 
 
 class ZmtpConnection:
-    """A connection that was accepted; see the module. For one thread."""
+    """An accepted connection: its socket, its ZMTP conversation and its send queue. For the loop's thread alone."""
 
     __slots__ = (
         "_pending",

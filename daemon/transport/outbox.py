@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Outgoing(NamedTuple):
-    """A message to be sent: the frames before its body, its body, and whether a later one makes it superfluous."""
+    """A message to be sent: the frames before its body, its body, and whether it is a partial, which may be dropped."""
 
     prefix: tuple[bytes, ...]
     body: bytes
@@ -24,7 +24,7 @@ class ByteTotal:
 
 
 class SendQueue:
-    """A queue of messages for one client. For one thread."""
+    """A bounded queue of messages for one client, oldest partials dropped first. For one thread at a time."""
 
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 

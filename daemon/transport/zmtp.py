@@ -49,7 +49,7 @@ class Refusal(Violation):
 
 
 class SocketKind(Enum):
-    """What a listening socket is, and the types of peers that it talks to."""
+    """The ZeroMQ type of a listening socket, and the types of the peers that may connect to it."""
 
     REQUESTS = (b"ROUTER", (b"DEALER", b"REQ", b"ROUTER"))
     EVENTS = (b"PUB", (b"SUB", b"XSUB"))

@@ -31,10 +31,10 @@ def test_figures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_table_says_what_was_missed() -> None:
     figures = [
-        command.Figure("ping p50", 0.2, "ms", 0.3),
-        command.Figure("ping p99", 6.0, "ms", 5),
-        command.Figure("look-ups", 30_000, "/s", 20_000, True),
-        command.Figure("for information", 1, "MB"),
+        command.MeasuredFigure("ping p50", 0.2, "ms", 0.3),
+        command.MeasuredFigure("ping p99", 6.0, "ms", 5),
+        command.MeasuredFigure("look-ups", 30_000, "/s", 20_000, True),
+        command.MeasuredFigure("for information", 1, "MB"),
     ]
     assert [figure.reached for figure in figures] == [True, False, True, True]
     table = command.table(figures, [(60.0, 100.0)])
