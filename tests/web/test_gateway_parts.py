@@ -179,6 +179,13 @@ def test_style_sheets_use_colours_that_there_are() -> None:
     assert COLOURS not in STATIC_FILES
 
 
+def test_every_text_is_used() -> None:
+    known = re.findall(r"^  (\w+): \[", (STATIC / "view" / "texts.js").read_text("utf-8"), re.MULTILINE)
+    assert len(known) > 100
+    everything = "".join(file.data.decode() for file in page_files().values())
+    assert [name for name in known if f'"{name}"' not in everything] == []
+
+
 def test_the_documentation_has_every_key() -> None:
     shown = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓", "PageUp": "Page Up"}
     shown |= {"PageDown": "Page Down", "Escape": "Esc"}

@@ -67,7 +67,6 @@ export const TEXTS = {
   simple: ["Depths on squares", "読みの深さ表示", "Profondeurs"],
   // Game pane
   moves: ["Moves", "着手", "Coups"],
-  scores: ["Scores", "評価値", "Scores"],
   mistakes: ["Mistakes", "悪手", "Fautes"],
   noMistakes: ["None found so far.", "まだありません。", "Aucune pour l'instant."],
   comment: ["Comment", "コメント", "Commentaire"],
@@ -111,7 +110,6 @@ export const TEXTS = {
   storeGame: ["Store this game", "この対局を登録", "Enregistrer la partie"],
   grow: ["Commands", "定石操作", "Commandes"],
   run: ["Start", "開始", "Lancer"],
-  again: ["Again", "再開", "Reprendre"],
   unsure: ["unfounded", "不明", "incertain"],
   onlyEditor: ["This page may look at the book, not change it.", "このページは閲覧のみ可能です。", "Cette page peut lire le livre, pas le modifier."],
   // Jobs and server
