@@ -10,12 +10,13 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test coverage-kernels acceptance lint bench lock clean FORCE
+.PHONY: docs help run web warmup compiled test coverage coverage-kernels acceptance lint bench lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
 	@echo "make web         a board in the browser (ARGS='--book my.book' passes options)"
 	@echo "make test        linters, types and the test suite"
+	@echo "make coverage    the test suite with the coverage of the Python part, and its floor"
 	@echo "make acceptance  the tests that take minutes each; build/acceptance/log is kept"
 	@echo "make lint        linters and types only"
 	@echo "make coverage-kernels  the lines of the kernels that the tests reach, with kernels run as Python (an hour)"
@@ -48,7 +49,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 test: lint compiled
-	$(BIN)/python -m pytest -m 'not slow' $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' --durations=15 $(ARGS)
+
+# The floor is in pyproject.toml; processes that the tests start count too.
+coverage: $(VENV)/.installed-dev compiled
+	@rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/coverage run -m pytest -m 'not slow' $(ARGS)
+	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
 # Kernels run as Python can be traced; the thousandfold slower search decides how long it takes.
 coverage-kernels: $(VENV)/.installed-dev compiled

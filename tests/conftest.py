@@ -1,6 +1,10 @@
 """Makes the checkout importable as `desdaemon`, and the helpers of `tests/support`; finds the optional shared data."""
 
+import gc
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +30,47 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("compiled"):
                 item.add_marker(pytest.mark.skip(reason="about compiled kernels, or too slow without them"))
+
+
+_LEAK_S = 20.0
+"""What a test has ended may need so long to be gone."""
+
+
+def _held() -> dict[str, int]:
+    """What this process holds and a module of tests should not leave behind: sockets, files, threads."""
+    held: dict[str, int] = {}
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(descriptor.readlink())
+        except OSError:
+            continue
+        kind = "sockets" if target.startswith("socket:") else "temporary files" if "pytest-of-" in target else ""
+        if kind:
+            held[kind] = held.get(kind, 0) + 1
+    held["threads"] = sum(not thread.daemon for thread in threading.enumerate())
+    return held
+
+
+_CHECKED = {"protocol", "search", "session"}
+"""Folders whose modules have to leave nothing behind."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a module that leaves open sockets, files of its temporary folders, or threads that nobody waits for."""
+    if not sys.platform.startswith("linux") or request.path.parent.name not in _CHECKED:
+        yield
+        return
+    before = _held()
+    yield
+    if "operated" in sys.modules:
+        sys.modules["operated"].close_all()
+    due = time.monotonic() + _LEAK_S
+    while grown := {name: number for name, number in _held().items() if number > before.get(name, 0)}:
+        gc.collect()
+        if time.monotonic() > due:
+            pytest.fail(f"left behind: {grown}, before: {before}")
+        time.sleep(0.05)
 
 
 @pytest.fixture

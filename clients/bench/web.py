@@ -22,6 +22,7 @@ from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError, NoDaemon
 from desdaemon.protocol.othello.notation import START, board_text, parse_moves
 from desdaemon.protocol.othello.rules import squares
+from desdaemon.protocol.system import logs
 
 from .command import table
 from .daemon import PROGRAM, BenchDaemon, random_line
@@ -53,10 +54,10 @@ def main(arguments: list[str]) -> int:
     except ImportError:
         from desdaemon.clients.web.command import WITHOUT_TORNADO
 
-        sys.stderr.write(f"{WITHOUT_TORNADO}\n")
+        logs.echo(WITHOUT_TORNADO)
         return 1
     except DaemonError as error:
-        sys.stderr.write(f"desdaemon bench web: {error}\n")
+        logs.message(str(error), "desdaemon bench web", level="error")
         return 1
     if named.json:
         sys.stdout.write(json.dumps({"figures": [figure._asdict() for figure in figures]}) + "\n")
@@ -138,7 +139,7 @@ async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFi
 
     program = find_chromium()
     if not program:
-        sys.stderr.write("no Chromium here: first paint and hints in the page are not measured\n")
+        logs.message("no Chromium here: first paint and hints in the page are not measured", "desdaemon bench web")
         return []
     async with Browser(program) as browser:
         tab = await browser.tab(gateway.address)
