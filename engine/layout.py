@@ -26,9 +26,9 @@ DATE = 48
 BEST = 56
 """Out: the best move at the root."""
 NODE_LIMIT = 64
-"""Visited nodes at which this thread sets the stop word itself."""
-BUSY_KEYS = 72
-"""Address of `BUSY_WORDS` words that say which positions threads are searching; 0 with one thread."""
+"""Visited nodes at which this thread draws more of the team's (`TEAM_NODES`), or sets the stop word itself."""
+TEAM = 72
+"""Address of the words of the threads that search together (`TEAM_...`); 0 for a thread that searches alone."""
 PROBCUT_TABLE = 80
 """Address of the table of `desdaemon.engine.probcut`."""
 PV_TABLE = 88
@@ -48,8 +48,70 @@ CURVE = 136
 SAMPLES = 144
 """Address of a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`); 0 for none."""
 
+UNWIND = 152
+"""0, or how far the thread returns: to the node of this number on its `PATH`, `UNWIND_ALL` for the whole search.
+
+No value that a node returns while this is not 0 may be compared or stored.
+"""
+CHECK_AT = 160
+"""Visited nodes at which `kernels.context.checkpoint` is called: the node limit, or where a virtual turn ends."""
+THREAD = 168
+"""The number of the thread, 0 for the one that leads."""
+JOB = 176
+"""The number of the shared search that the thread takes part in."""
+SHARE_FROM = 184
+"""Least depth of nodes that are shared; `NEVER_SHARED` outside a shared search."""
+EPOCH_SEEN = 192
+"""`TEAM_EPOCH` when the thread last looked at its `PATH`."""
+PATH_LENGTH = 200
+"""Shared nodes between the root and where the thread is."""
+HOOK = 208
+"""Address of a C function i64(i64 reason, i64 thread) by which a thread waits; the reasons are `HOOK_...`."""
+SPINS = 216
+"""How often a thread looks again, at once, for what it waits for, before it calls the hook."""
+LEAVE = 512
+"""Not 0 when a helper is to leave its team. Others write it: it has a cache line of its own."""
+PATH = 1024
+"""The shared nodes that the thread is in, the root's side first: words of each are bucket, key, draft, alpha, beta."""
+PATH_BYTES = 40
+
+UNWIND_ALL = 1 << 32
+NEVER_SHARED = 127
+
 CONTEXT_BYTES = 4096
 """The allocation for a context: a page of its own, so that no two threads write to one cache line."""
+
+# The words of a team: what different threads write stands 128 bytes apart, for processors fetch pairs of cache lines.
+TEAM_OPEN = 0
+"""The number of the shared search that is going on, 0 for none."""
+TEAM_EPOCH = 8
+"""Goes up whenever a thread has finished a shared node, or the whole search."""
+TEAM_ACTIVE = 128
+"""Helpers in the shared search."""
+TEAM_SLEEPERS = 256
+"""Helpers that wait in the hook."""
+TEAM_NODES = 384
+"""Nodes that threads have drawn of the node limit so far."""
+TEAM_NODE_LIMIT = 392
+"""The node limit of all threads together; all bits for none."""
+TEAM_PORTION = 400
+"""Nodes that a thread draws at once."""
+TEAM_CLAIMED = 512
+"""Threads that have finished the root; the first has the answer."""
+TEAM_SCORE = 520
+TEAM_BEST = 528
+TEAM_ROOT = 640
+"""The arguments of `kernels.interface.search_root` after the context, a word each; the leader writes them."""
+TEAM_SHARE_FROM = 704
+"""Least depth of nodes that are shared."""
+TEAM_BUSY = 4096
+"""`BUSY_WORDS` words that say which positions threads are searching, in groups of `BUSY_WAYS`."""
+BUSY_WORDS = 1 << 15
+BUSY_WAYS = 4
+TEAM_BYTES = TEAM_BUSY + BUSY_WORDS * WORD
+
+HOOK_TURN, HOOK_SLEEP, HOOK_WAKE, HOOK_WAIT = range(4)
+"""The thread has used up its turn; it has no search to take part in; a search begins; its helpers are to leave it."""
 
 OFF_ETC, OFF_EVALUATION = 1, 2
 """Bits at `SWITCHED_OFF`: enhanced transposition cutoffs; the evaluation in move ordering."""
@@ -59,11 +121,12 @@ ENTRY_BYTES = 16
 BUCKET_ENTRIES = 4
 BUCKET_BYTES = BUCKET_ENTRIES * ENTRY_BYTES
 LAST_DATE = 255
+SELECTIVITY_BIAS = 64
+"""Added to the selectivity index in an entry, so that one byte holds it."""
 PV_TABLE_BUCKETS = 1 << 13
 LOCAL_TABLE_BUCKETS = 1 << 12
 """Few enough to stay in the processor's cache."""
 LOCAL_TABLE_EMPTIES = 11
-BUSY_WORDS = 4096
 
 # Values.
 NO_MOVE = 64

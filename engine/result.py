@@ -36,10 +36,12 @@ class Line(NamedTuple):
 class Result(NamedTuple):
     """The lines of a search, best first; none when the game is over. ``nodes`` and ``time_ms`` are those of all lines.
 
-    ``complete`` is False when a limit or a stop ended the search before the requested depth.
+    ``complete`` is False when a limit or a stop ended the search before the requested depth. ``threads`` is 1, or how
+    many searched together: then a selective score may be another one the next time.
     """
 
     lines: tuple[Line, ...]
     nodes: int
     time_ms: float
     complete: bool
+    threads: int = 1

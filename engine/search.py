@@ -24,18 +24,13 @@ from .exports import SPEC
 from .layout import (
     BEST,
     BUCKET_BYTES,
-    BUSY_KEYS,
-    BUSY_WORDS,
-    CONTEXT_BYTES,
+    CHECK_AT,
     CURVE,
     DATE,
     EDGES,
     ENTRY_BYTES,
     INFINITE,
     LAST_DATE,
-    LOCAL_TABLE,
-    LOCAL_TABLE_BUCKETS,
-    LOCAL_TABLE_MASK,
     NO_MOVE,
     NODE_LIMIT,
     NODES,
@@ -45,16 +40,18 @@ from .layout import (
     PV_TABLE_MASK,
     SALT,
     SAMPLES,
+    SELECTIVITY_BIAS,
     STOP,
     SWITCHED_OFF,
     TABLE,
     TABLE_MASK,
+    TEAM,
     WEIGHTS,
-    WORD,
 )
 from .limits import MAX_HASH_BITS, MIN_HASH_BITS, Limits
 from .memory import Block
 from .result import Line, Result
+from .team import Context, Team, Waiting
 
 __all__ = ["Control", "KnownScore", "Searcher"]
 
@@ -64,6 +61,9 @@ _UNLIMITED = Limits(0)
 _LOWEST, _HIGHEST = MoverScore(-64), MoverScore(64)
 _SHALLOW = 3
 """Plies of a step that takes less time than to give the GIL up and win it back."""
+
+_TOGETHER_FROM = 10
+"""Least plies of an iteration that threads share: what is shallower is over before they have come."""
 
 _OLD = 200
 """The date from which clearing goes over the whole table: dates end at `LAST_DATE`."""
@@ -128,29 +128,6 @@ class Control:
         self._contexts = contexts
 
 
-class Context:
-    """The memory of one search thread: the context block of `desdaemon.engine.layout`, and a small table of its own."""
-
-    def __init__(self) -> None:
-        self._memory = Block(CONTEXT_BYTES)
-        self._words = self._memory.words()
-        self.address = self._memory.address
-        self.local_table = Block(LOCAL_TABLE_BUCKETS * BUCKET_BYTES)
-        self[LOCAL_TABLE] = self.local_table.address
-        self[LOCAL_TABLE_MASK] = LOCAL_TABLE_BUCKETS - 1
-
-    def __getitem__(self, field: int) -> int:
-        return int(self._words[field // WORD])
-
-    def __setitem__(self, field: int, value: int) -> None:
-        self._words[field // WORD] = value
-
-    @property
-    def nodes(self) -> int:
-        """Visited since the last reset."""
-        return self[NODES]
-
-
 class _Iteration(NamedTuple):
     """One iteration."""
 
@@ -168,6 +145,7 @@ class _SearchState:
         self.limits = limits
         self.control = control
         self.attempt: Callable[[Line], None] | None = None
+        self.welcome: Callable[[], None] | None = None
         self.begun = time.perf_counter()
 
     def milliseconds(self) -> float:
@@ -195,11 +173,21 @@ def edge_table() -> Block:
 class Searcher:
     """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
 
-    ``threads`` share one exact search; the transposition table has 2**hash_bits entries of `ENTRY_BYTES` each.
+    ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`); the transposition
+    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` says how threads wait for each other.
+
     Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
     """
 
-    def __init__(self, *, threads: int = 1, hash_bits: int = 21, weights: Weights | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int = 1,
+        guests: int = 0,
+        hash_bits: int = 21,
+        weights: Weights | None = None,
+        waiting: Waiting | None = None,
+    ) -> None:
         if not MIN_HASH_BITS <= hash_bits <= MAX_HASH_BITS:
             raise ValueError(f"a table of 2^{hash_bits} entries is outside 2^{MIN_HASH_BITS}..2^{MAX_HASH_BITS}")
         if threads < 1:
@@ -208,14 +196,16 @@ class Searcher:
         self._weights = weights if weights is not None else Weights.load()
         self._table = Block((1 << hash_bits) * ENTRY_BYTES)
         self._pv_table = Block(PV_TABLE_BUCKETS * BUCKET_BYTES)
-        self._busy_keys = Block(BUSY_WORDS * WORD)
         self._edges = edge_table()
         self._curve = curve.table(self._weights.metadata.curve)
         self._probcut = probcut.table(self._weights.metadata.probcut or probcut.DEFAULT)
         self._date = 0
         self._clearings = 0
         self._control = Control()
-        self._contexts = [self._context() for _ in range(threads)]
+        self._threads = threads
+        self._contexts = [self._context() for _ in range(threads + guests)]
+        self.team = Team(self._engine, self._contexts, threads - 1, waiting) if threads + guests > 1 else None
+        """Where other threads join a search."""
 
     def _context(self) -> Context:
         context = Context()
@@ -231,8 +221,13 @@ class Searcher:
 
     @property
     def threads(self) -> int:
-        """The number of threads that share an exact search."""
-        return len(self._contexts)
+        """How many threads share a search."""
+        return self._threads
+
+    @property
+    def shares(self) -> list[int]:
+        """Nodes of the last search, by thread; the first is the one that leads."""
+        return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:
         """Forget everything searched before."""
@@ -271,6 +266,15 @@ class Searcher:
             square = image(1 << move, symmetry).bit_length() - 1 if move < NO_MOVE else NO_MOVE
             boards = image(own, symmetry), image(other, symmetry)
             self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
+
+    def proved(self, player: int, opponent: int) -> tuple[int, int] | None:
+        """The bounds that the table has proved for a board, in the orientation of the root's canonical image."""
+        word = self._engine.table_word(self._contexts[0].address, player, opponent)
+        empties = 64 - (player | opponent).bit_count()
+        depth, selectivity = word >> 48 & 255, (word >> 56) - SELECTIVITY_BIAS
+        if not word or depth < empties or selectivity != Selectivity.FULL.index:
+            return None
+        return (word & 255) - 64, (word >> 8 & 255) - 64
 
     def evaluate(self, player: int, opponent: int) -> float:
         """The static evaluation in discs, seen from ``player``, who is to move."""
@@ -316,13 +320,14 @@ class Searcher:
     def _prepare(self, limits: Limits, control: Control) -> None:
         control.watch(self._contexts)
         self._date = self._date % LAST_DATE + 1
-        limit = limits.nodes // len(self._contexts) if limits.nodes else 0
         for context in self._contexts:
             context[NODES] = 0
             context[STOP] = control.address
-            context[NODE_LIMIT] = max(1, limit) if limits.nodes else _NO_LIMIT
+            context[NODE_LIMIT] = context[CHECK_AT] = limits.nodes or _NO_LIMIT
             context[DATE] = self._date
-            context[BUSY_KEYS] = 0
+            context[TEAM] = 0
+        if self.team is not None:
+            self.team.prepare(limits.nodes)
         self._control = control
 
     def search(
@@ -338,19 +343,22 @@ class Searcher:
         control: Control | None = None,
         progress: Progress | None = None,
         attempts: Progress | None = None,
+        welcome: Callable[[], None] | None = None,
     ) -> Result:
         """The ``multipv`` best moves of the side to move among the squares ``allow``, best first.
 
         ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
         ``progress`` is told (rank of the line from 0, line), and ``attempts`` of each search of a part of the window
-        that gave a bound only. Without a legal move the line of the forced pass is answered, or no line when the game
-        is over. Raises ValueError for a board that is none.
+        that gave a bound only. ``welcome`` is called once, when the search has come to iterations that are worth
+        sharing: from then on guests may join; without it none can. Without a legal move the line of the forced pass is
+        answered, or no line when the game is over. Raises ValueError for a board that is none.
         """
         if player & opponent or (player | opponent) >> 64:
             raise ValueError("the sides' discs overlap or are outside the board")
         control = control or Control()
         shape, other, symmetry = self._canonical(player, opponent)
         job = _SearchState(shape, other, limits, control)
+        job.welcome = welcome
         self._prepare(limits, control)
         timer = None
         if limits.time_ms:
@@ -362,6 +370,8 @@ class Searcher:
         finally:
             if timer is not None:
                 timer.cancel()
+            if self.team is not None:
+                self.team.end()
 
     def _search(
         self,
@@ -432,7 +442,8 @@ class Searcher:
         if not lines:
             lines = [self._any_line(job, legal)]
         nodes = sum(context.nodes for context in self._contexts)
-        return Result(tuple(turned(line) for line in lines), nodes, job.milliseconds(), finished)
+        threads = self.team.size if self.team is not None else 1
+        return Result(tuple(turned(line) for line in lines), nodes, job.milliseconds(), finished, threads)
 
     def _any_line(self, job: _SearchState, legal: int) -> Line:
         """A legal move for a search that was stopped before it could find one."""
@@ -501,54 +512,16 @@ class Searcher:
     def _root(
         self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
     ) -> tuple[MoverScore, int]:
-        """One call of the compiled search, by all threads where sharing is exact and pays."""
+        """One call of the compiled search, by all threads where that pays."""
         main = self._contexts[0]
-        index = step.selectivity.index
+        root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
+        together = self._threads > 1 or job.welcome is not None
+        if self.team is not None and together and step.depth >= _TOGETHER_FROM:
+            if self.team.begin() and job.welcome is not None:
+                job.welcome()
+            return MoverScore(self.team.lead(*root)), main[BEST]
         search = self._engine.search_shallow if step.depth <= _SHALLOW else self._engine.search_root
-
-        def run(context: Context) -> MoverScore:
-            boards = job.player, job.opponent
-            return MoverScore(search(context.address, *boards, low, high, step.depth, index, allowed, hint))
-
-        # A selective pass depends on the order of work, but what follows it here proves its score all the same.
-        proved = job.limits.depth >= job.empties and job.limits.selectivity == Selectivity.FULL
-        shared = len(self._contexts) > 1 and proved and step.depth >= job.empties >= 15
-        if not shared:
-            main[BUSY_KEYS] = 0
-            score = run(main)
-            return score, main[BEST]
-        return self._shared_root(job, run)
-
-    def _shared_root(self, job: _SearchState, run: Callable[[Context], MoverScore]) -> tuple[MoverScore, int]:
-        """All threads search the same root, leaving each other's moves for later; the first to finish has the score."""
-        self._busy_keys.clear()
-        answers: list[tuple[MoverScore, int]] = []
-        lock = threading.Lock()
-
-        def work(context: Context) -> None:
-            context[BUSY_KEYS] = self._busy_keys.address
-            score = run(context)
-            with lock:
-                if not job.control.raised:
-                    answers.append((score, context[BEST]))
-                    job.control.interrupt()
-
-        helpers = [threading.Thread(target=work, args=(context,)) for context in self._contexts[1:]]
-        for helper in helpers:
-            helper.start()
-        main = self._contexts[0]
-        main[BUSY_KEYS] = self._busy_keys.address
-        score = run(main)
-        with lock:
-            if not job.control.raised:
-                answers.append((score, main[BEST]))
-                job.control.interrupt()
-        for helper in helpers:
-            helper.join()
-        if answers:
-            job.control.resume()
-            return answers[0]
-        return score, main[BEST]
+        return MoverScore(search(main.address, *root)), main[BEST]
 
     def _variation(
         self, job: _SearchState, move: int, step: _Iteration, score: int, *, complete: bool
@@ -581,7 +554,6 @@ class Searcher:
             if not legal >> move & 1 or move == NO_MOVE:
                 if not read_on or job.control.raised:
                     break
-                context[BUSY_KEYS] = 0
                 low, high = max(-64, value - 1), min(64, value + 1)
                 engine.search_root(context.address, player, opponent, low, high, left, index, ALL_MOVES, NO_MOVE)
                 move = context[BEST]

@@ -22,7 +22,7 @@ from desdaemon.protocol.othello.notation import board_text, moves_text
 from desdaemon.protocol.system import logs
 
 from .adjudicator import MOST_EMPTIES, Adjudicator
-from .engine_process import OWN_COMMAND, EngineFault, command_of, program_name
+from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, program_name
 from .engine_protocols import PLAYERS, detected_protocol
 from .identity import identity, own_version
 from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openings_of_file
@@ -49,7 +49,6 @@ between: --move-time 1,none.
 """
 
 _MOST_LEVEL = 1000
-_THREAD_OPTIONS = ("n", "n-tasks")
 
 
 def main(arguments: list[str]) -> int:
@@ -270,7 +269,7 @@ def _threads(command: list[str]) -> int:
     threads = 1
     for word, following in zip(command, [*command[1:], ""], strict=True):
         name, _, value = word.lstrip("-").partition("=")
-        if word.startswith("-") and name in _THREAD_OPTIONS:
+        if word.startswith("-") and name in THREAD_OPTIONS:
             threads = whole_number(value or following) or 1
     return max(1, threads)
 

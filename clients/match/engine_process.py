@@ -25,7 +25,9 @@ OWN = "self"
 OWN_COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
 """``-P``: modules are not looked for in the current folder, which is the user's."""
 
-_CHOOSE_PROTOCOL = ("gtp", "nboard", "protocol")
+_CHOOSE_PROTOCOL = {"gtp", "nboard", "protocol"}
+THREAD_OPTIONS = {"n", "n-tasks"}
+"""Names of the option that says how many threads a program of ours searches with; one where it is not given."""
 
 _MOST_KEPT = 1 << 20
 _GOING_S = 3.0
@@ -51,8 +53,11 @@ def command_of(text: str) -> list[str]:
     if not words:
         raise BadInput(f"engine {quoted(text)}: expected a command line")
     if words[0] == OWN:
-        chosen = any(word.lstrip("-").partition("=")[0] in _CHOOSE_PROTOCOL for word in words[1:])
-        return [*OWN_COMMAND, *([] if chosen else ["-gtp"]), *words[1:]]
+        named = {word.lstrip("-").partition("=")[0] for word in words[1:]}
+        protocol = [] if named & _CHOOSE_PROTOCOL else ["-gtp"]
+        # Programs that play side by side would take each other's processors.
+        threads = [] if named & THREAD_OPTIONS else ["-n", "1"]
+        return [*OWN_COMMAND, *protocol, *threads, *words[1:]]
     return words
 
 

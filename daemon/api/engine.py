@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from desdaemon.engine.processors import processors
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move
@@ -35,7 +35,7 @@ _AHEAD = 4
 class Engine:
     """A search with its tables, in this process. Close it, or use it in a ``with`` statement, to end its searches.
 
-    ``level`` (0 to 60) is how far to search where a call does not say; ``threads`` share exact searches and are the
+    ``level`` (0 to 60) is how far to search where a call does not say; ``threads`` share a search and are the
     number of boards searched at a time by `analyze_many` (all processors unless given); ``hash_bits`` makes a table of
     2**hash_bits entries of 16 bytes; ``eval_file`` are other weights; ``book`` is a file of any book format, opened for
     reading. The first engine on a machine is compiled, which takes about a minute and is told on standard error.
@@ -67,7 +67,7 @@ class Engine:
         except (WeightsError, OSError) as error:
             raise BadInput(str(error)) from None
         self.level = level
-        self.threads = threads or _processors()
+        self.threads = threads or processors()
         try:
             self._searcher = Searcher(threads=self.threads, hash_bits=hash_bits, weights=self._weights)
         except ValueError as error:
@@ -362,10 +362,6 @@ def _mask(board: Board, allow: Iterable[str] | None) -> int:
             raise BadInput(f"{name} is not legal: expected some of {' '.join(board.legal)}")
         mask |= 1 << parse_move(name) & rules.FULL
     return mask or rules.FULL
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _opened(path: str | Path) -> Book:

@@ -58,7 +58,7 @@ SUB_COMMANDS = (
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),
     SubCommand("perft", "count the lines of play of so many plies", "desdaemon.command_line.perft"),
     SubCommand("count", "count games, positions, shapes, flips, draws, Stoners", "desdaemon.command_line.count"),
-    SubCommand("bench", "measure the engine", "desdaemon.engine.bench"),
+    SubCommand("bench", "measure the engine", "desdaemon.engine.bench.command"),
     SubCommand("bench book", "measure the opening book", "desdaemon.book.reports.bench"),
     SubCommand("bench server", "measure a server under load", "desdaemon.clients.bench.command"),
     SubCommand("bench scheduler", "simulate how searches share the threads", "desdaemon.search.simulation"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.books.jobs import Jobs
 from desdaemon.books.service import Books
+from desdaemon.engine.processors import processors
 from desdaemon.operations.registry import ClientRecord, Data, ServerLimits, refusal
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.system.logs import Log
@@ -82,7 +83,7 @@ class JsonLinesDialect:
     def _furnish(self) -> Services:
         settings = self._session.settings
         shared = self._session.scheduler
-        scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks)
+        scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks or processors())
         books = self._session.books or Books(Jobs())
         books.scheduler = scheduler
         return build_services(

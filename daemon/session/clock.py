@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
@@ -14,6 +16,9 @@ RESERVE_MS = 30
 MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
+
+_SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 5.2), (32, 12.6), (64, 17.0))
+"""How many times as fast so many threads search as one: docs/performance.md, Threads; beyond 32 an estimate."""
 
 UNBOUNDED_PLIES = 36
 """A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
@@ -120,6 +125,14 @@ def _move_time(
     return min(times, default=0)
 
 
+def speedup(threads: int) -> float:
+    """How many times as fast ``threads`` search as one, between the figures of `_SPEEDUPS` in proportion."""
+    for (fewer, less), (more, most) in itertools.pairwise(_SPEEDUPS):
+        if threads <= more:
+            return less + (most - less) * (threads - fewer) / (more - fewer)
+    return _SPEEDUPS[-1][1]
+
+
 def _share_of_game(settings: SessionSettings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
     """A move's part of the ms left for a game; half of it or less where the cushion is touched: it is to come back."""
     share = left / _moves_to_share(settings, empties, left) + increment
@@ -141,7 +154,7 @@ def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float
     A tree of k empties is taken to cost 2^k nodes, the iterations before it included; never less than two moves,
     so that no move may take more than half of what is left.
     """
-    budget = settings.speed * settings.n_tasks * max(0.0, remaining_ms) / 10_000
+    budget = settings.speed * speedup(settings.threads) * max(0.0, remaining_ms) / 10_000
     solvable, cost = 15, 2.0**15
     while cost <= budget and solvable < 60:
         solvable += 1

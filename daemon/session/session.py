@@ -214,7 +214,7 @@ class Session:
     @property
     def config(self) -> EngineConfig:
         """The engine that the options ask for."""
-        return EngineConfig(self.settings.n_tasks, self.settings.hash_table_size, self.settings.eval_file)
+        return EngineConfig(self.settings.threads, self.settings.hash_table_size, self.settings.eval_file)
 
     def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
         """Begin to load the engine."""
@@ -235,7 +235,7 @@ class Session:
         """A context that holds the scheduler's lease of search threads; raises as `engine` does."""
         with ExitStack() as stack:
             if self.scheduler:
-                wanted = min(self.settings.n_tasks, self.scheduler.slots)
+                wanted = min(self.settings.threads, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
                     from desdaemon.search.accounts import account_of
                     from desdaemon.search.shares import Purpose

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from desdaemon.engine.processors import processors
 from desdaemon.protocol.commands.options import OPTIONS, Option, Value, find_option, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
 
 _UNSET = -1
+MOST_THREADS = 256
 
 
 class SessionSettings:
@@ -28,7 +30,8 @@ class SessionSettings:
         self.alpha = -64
         self.beta = 64
         self.mode = 3
-        self.n_tasks = 1
+        self.n_tasks = 0
+        self.deterministic = False
         self.hash_table_size = 21
         self.eval_file = ""
         self.verbose = 1
@@ -64,6 +67,11 @@ class SessionSettings:
     def engine_name(self) -> str:
         """The name in announcements."""
         return "Edax" if self.edax_compatible else "desdaemon"
+
+    @property
+    def threads(self) -> int:
+        """How many threads search together."""
+        return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
 
     @property
     def timed(self) -> bool:

@@ -254,6 +254,22 @@ def add(address: int, value: int) -> int:
         return before
 
 
+def exchange(address: int, value: int) -> int:
+    """Write the 64-bit number at ``address`` in one step; what it was before."""
+    with _adding:
+        before = load(address, 8, signed=False)
+        store(address, 8, int(value))
+        return before
+
+
+_HOOK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+def call_hook(function: int, reason: int, thread: int) -> int:
+    """Call the C function of that address."""
+    return int(_HOOK(function)(reason, thread))
+
+
 def stack_buf(size: int) -> U64:
     """The Python body of `desdaemon.engine.kernels.bits.stack_buf`."""
     return U64(_stack.allocate(size))

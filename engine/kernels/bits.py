@@ -118,13 +118,36 @@ poll64 = simple(
     u64,
     u64,
 )
+# Sequentially consistent: what threads agree by. The word before.
 atomic_add64 = simple(
-    lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "monotonic"),
+    lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "seq_cst"),
     lambda a, v: interpreted.add(a, v),
     u64,
     u64,
     u64,
 )
+exchange64 = simple(
+    lambda b, a, v: b.atomic_rmw("xchg", b.inttoptr(a, i64.as_pointer()), v, "seq_cst"),
+    lambda a, v: interpreted.exchange(a, v),
+    u64,
+    u64,
+    u64,
+)
+agreed64 = simple(
+    lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "seq_cst", 8),
+    lambda a: interpreted.load(a, 8, signed=False),
+    u64,
+    u64,
+)
+
+
+def _emit_hook(b, function, reason, thread):
+    kind = ir.FunctionType(i64, [i64, i64])
+    return b.call(b.inttoptr(function, kind.as_pointer()), [reason, thread])
+
+
+call_hook = simple(_emit_hook, interpreted.call_hook, s64, u64, s64, u64)
+"""Call the C function i64(i64, i64) at an address (`layout.HOOK`)."""
 
 
 def _emit_prefetch(b, address):

@@ -1,26 +1,69 @@
-"""The block of words that a search thread works with, and the transposition table it shares with the others."""
+"""The block of words that a search thread works with, the transposition table, and what threads tell each other."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
+    BEST,
+    BUSY_WAYS,
+    BUSY_WORDS,
+    CHECK_AT,
     DATE,
+    EPOCH_SEEN,
+    HOOK,
+    HOOK_TURN,
+    INFINITE,
+    JOB,
+    LEAVE,
     LOCAL_TABLE,
     LOCAL_TABLE_EMPTIES,
     LOCAL_TABLE_MASK,
     NO_MOVE,
+    NODE_LIMIT,
+    NODES,
+    PATH,
+    PATH_BYTES,
+    PATH_LENGTH,
     PV_TABLE,
     PV_TABLE_MASK,
     SALT,
+    SELECTIVITY_BIAS,
+    SPINS,
+    STOP,
     TABLE,
     TABLE_MASK,
+    TEAM,
+    TEAM_BUSY,
+    TEAM_CLAIMED,
+    TEAM_EPOCH,
+    TEAM_NODE_LIMIT,
+    TEAM_NODES,
+    TEAM_OPEN,
+    TEAM_PORTION,
+    TEAM_SCORE,
+    THREAD,
+    UNWIND,
+    UNWIND_ALL,
 )
 
-from .bits import U, clz, folded_product, i2u, ld64, st64, u2i
+from .bits import (
+    U,
+    atomic_add64,
+    call_hook,
+    clz,
+    exchange64,
+    folded_product,
+    i2u,
+    ld64,
+    lds64,
+    poll64,
+    st64,
+    sts64,
+    u2i,
+)
 
 # An entry: two words, four to a bucket. The first is the board's key XORed with the second, so that an entry torn by
 # two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal 25(1)).
 # The second, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
 # selectivity index + 64.
-SELECTIVITY_BIAS = 64
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
@@ -171,3 +214,189 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
 @kernel("void(u64,u64)", inline=True)
 def count(ctx, nodes):
     st64(ctx, ld64(ctx) + nodes)
+
+
+# Sharing: what threads that search together tell each other.
+#
+# All threads of a team search the same root with the same table (`interface.lead_root`, `interface.help_team`). They
+# part because a thread that comes to a move whose position another is searching leaves it for later: T. Kerrigan's
+# Simplified ABDADA, after J.-C. Weill, "The ABDADA distributed minimax search algorithm", ICCA Journal 19(1), 1996. A
+# node is shared from the depth `SHARE_FROM` of the context on. Two things are added:
+#
+# - before each later move of a shared node the thread looks whether the table has the node's result by now;
+# - a thread that finishes a shared node raises the team's epoch. The others, when they see a new epoch, look up the
+#   shared nodes they are in, and return to the one next to the root that is done.
+#
+# A thread returns by its word UNWIND, as it does for a stop: what the nodes in between return is neither compared nor
+# stored.
+
+ANSWERED = 128
+"""Added to the move at BEST by a node whose result another thread had stored: there is nothing to store."""
+
+
+@kernel("void(u64)")
+def stop_all(ctx):
+    """End the search of all threads."""
+    st64(ld64(ctx + U(STOP)), U(1))
+    st64(ctx + U(UNWIND), U(UNWIND_ALL))
+
+
+@kernel("void(u64)")
+def checkpoint(ctx):
+    """The thread has visited `CHECK_AT` nodes: its node limit is reached, or its turn is over."""
+    if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
+        team = ld64(ctx + U(TEAM))
+        if team == U(0):
+            stop_all(ctx)
+            return
+        portion = ld64(team + U(TEAM_PORTION))
+        limit = ld64(team + U(TEAM_NODE_LIMIT))
+        drawn = atomic_add64(team + U(TEAM_NODES), portion)
+        if drawn >= limit:
+            stop_all(ctx)
+            return
+        if portion > limit - drawn:
+            portion = limit - drawn
+        st64(ctx + U(NODE_LIMIT), ld64(ctx + U(NODES)) + portion)
+    st64(ctx + U(CHECK_AT), ld64(ctx + U(NODE_LIMIT)))
+    if ld64(ctx + U(HOOK)) and ld64(ctx + U(SPINS)) == U(0):
+        call_hook(ld64(ctx + U(HOOK)), HOOK_TURN, ld64(ctx + U(THREAD)))
+
+
+@kernel("i64(u64,u64,u64,i64,i64)")
+def table_answer(bucket, key, draft, alpha, beta):
+    """The score that the table has for a node of window (alpha, beta), INFINITE where it does not decide.
+
+    An answer without a move does not count: BEST would have nothing to say.
+    """
+    known = probe(bucket, key)
+    if known and covers(draft_of(known), draft) and move_of(known) != U(NO_MOVE):
+        lower = lower_of(known)
+        upper = upper_of(known)
+        if lower >= beta or lower == upper:
+            return lower
+        if upper <= alpha:
+            return upper
+    return INFINITE
+
+
+@kernel("u64(u64,u64,u64,u64,i64,i64)")
+def enter_node(ctx, bucket, key, draft, alpha, beta):
+    """Put a shared node on the thread's path; its number there."""
+    level = ld64(ctx + U(PATH_LENGTH))
+    place = ctx + U(PATH) + level * U(PATH_BYTES)
+    st64(place, bucket)
+    st64(place + U(8), key)
+    st64(place + U(16), draft)
+    sts64(place + U(24), alpha)
+    sts64(place + U(32), beta)
+    level += U(1)
+    st64(ctx + U(PATH_LENGTH), level)
+    return level
+
+
+@kernel("void(u64)", inline=True)
+def leave_node(ctx):
+    """Take the last node off the thread's path."""
+    st64(ctx + U(PATH_LENGTH), ld64(ctx + U(PATH_LENGTH)) - U(1))
+
+
+@kernel("i64(u64,u64)")
+def path_answer(ctx, level):
+    """`table_answer` for the node of that number on the path; its move, with ANSWERED added, is left at BEST."""
+    place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
+    bucket = ld64(place)
+    key = ld64(place + U(8))
+    score = table_answer(bucket, key, ld64(place + U(16)), lds64(place + U(24)), lds64(place + U(32)))
+    if score != INFINITE:
+        st64(ctx + U(BEST), move_of(probe(bucket, key)) + U(ANSWERED))
+    return score
+
+
+@kernel("void(u64)")
+def check_team(ctx):
+    """Sets UNWIND when the search is over, a node of the thread's path is done, or the thread is to leave the team."""
+    team = ld64(ctx + U(TEAM))
+    if poll64(ctx + U(LEAVE)):
+        st64(ctx + U(UNWIND), U(UNWIND_ALL))
+        return
+    epoch = poll64(team + U(TEAM_EPOCH))
+    if epoch == ld64(ctx + U(EPOCH_SEEN)):
+        return
+    st64(ctx + U(EPOCH_SEEN), epoch)
+    if poll64(team + U(TEAM_OPEN)) != ld64(ctx + U(JOB)):
+        st64(ctx + U(UNWIND), U(UNWIND_ALL))
+        return
+    level = U(0)
+    place = ctx + U(PATH)
+    while level < ld64(ctx + U(PATH_LENGTH)):
+        level += U(1)
+        alpha = lds64(place + U(24))
+        if table_answer(ld64(place), ld64(place + U(8)), ld64(place + U(16)), alpha, lds64(place + U(32))) != INFINITE:
+            st64(ctx + U(UNWIND), level)
+            return
+        place += U(PATH_BYTES)
+
+
+@kernel("void(u64)")
+def announce(ctx):
+    """A shared node is done, and stored: others that are in it need not go on."""
+    atomic_add64(ld64(ctx + U(TEAM)) + U(TEAM_EPOCH), U(1))
+
+
+@kernel("u64(u64,u64)", inline=True)
+def busy_group(ctx, sign):
+    """The words where ``sign`` may stand."""
+    return ld64(ctx + U(TEAM)) + U(TEAM_BUSY) + ((sign & U(BUSY_WORDS // BUSY_WAYS - 1)) << U(5))
+
+
+@kernel("i64(u64,u64)")
+def is_busy(ctx, sign):
+    """1 when a thread is searching what ``sign`` stands for."""
+    place = busy_group(ctx, sign)
+    for _ in range(BUSY_WAYS):
+        if poll64(place) == sign:
+            return 1
+        place += U(8)
+    return 0
+
+
+@kernel("u64(u64,u64)")
+def mark_busy(ctx, sign):
+    """Tell the others what the thread searches now; the address of the mark, for `unmark`."""
+    group = busy_group(ctx, sign)
+    place = group
+    for _ in range(BUSY_WAYS):
+        if poll64(place) == U(0):
+            break
+        place += U(8)
+    if place == group + U(8 * BUSY_WAYS):
+        place = group
+    st64(place, sign)
+    return place
+
+
+@kernel("void(u64,u64)", inline=True)
+def unmark(place, sign):
+    """Take a mark back, unless another stands there by now."""
+    if poll64(place) == sign:
+        st64(place, U(0))
+
+
+@kernel("void(u64,i64)")
+def claim(ctx, score):
+    """The thread is back at the root; where it has finished it, as the first, ``score`` and BEST are the answer."""
+    team = ld64(ctx + U(TEAM))
+    if ld64(ctx + U(UNWIND)):
+        return
+    if atomic_add64(team + U(TEAM_CLAIMED), U(1)) == U(0):
+        sts64(team + U(TEAM_SCORE), score)
+        st64(team + U(TEAM_SCORE + 8), ld64(ctx + U(BEST)))
+        close_search(team)
+
+
+@kernel("void(u64)")
+def close_search(team):
+    """Nobody may enter the search any more, and who is in it is to leave."""
+    exchange64(team + U(TEAM_OPEN), U(0))
+    atomic_add64(team + U(TEAM_EPOCH), U(1))

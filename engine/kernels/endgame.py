@@ -4,11 +4,11 @@ Scores are final disc differences, seen from the side to move; `alpha` asks "mor
 [alpha, alpha + 1]); all searches are fail-soft. Layers by empties, each with what pays there: 1 to 4 empties written
 out; up to `PARITY_TO` ordered by quadrant parity; above with a transposition table and ordered by the opponent's
 mobility, from `ETC_FROM` with enhanced transposition cutoff. The steps of `solve_with_table` have the numbers of
-`kernels.midgame`: 1, 2, 3, 4, 6, 8, 9.
+`kernels.midgame`: 1, 2, 3, 4, 5, 6, 8, 9.
 """
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.layout import EXACT, INFINITE, NO_MOVE, NODES, OFF_ETC, STOP, SWITCHED_OFF
+from desdaemon.engine.layout import EXACT, INFINITE, NO_MOVE, NODES, OFF_ETC, STOP, SWITCHED_OFF, UNWIND, UNWIND_ALL
 
 from .bits import (
     U,
@@ -47,6 +47,8 @@ from .stability import stability_bound, stability_threshold
 
 PARITY_TO = 6
 ETC_FROM = 9
+POLL_FROM = 9
+"""Least empties of the nodes that look at the stop word."""
 _CORNERS_AND_REST = 0xFFBDFFFFFFFFBDFF
 
 
@@ -272,6 +274,12 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
                 return score
         first = move_of(known)
         second = second_move_of(known)
+    # 5
+    if empties >= POLL_FROM:
+        if poll64(ld64(ctx + U(STOP))):
+            st64(ctx + U(UNWIND), U(UNWIND_ALL))
+        if ld64(ctx + U(UNWIND)):
+            return alpha
     nodes_before = ld64(ctx + U(NODES))
     look_ahead = empties >= ETC_FROM and ld64(ctx + U(SWITCHED_OFF)) & U(OFF_ETC) == U(0)
     keys = stack_buf(272)
@@ -340,7 +348,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             score = -solve_with_table(
                 ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
             )
-            if poll64(ld64(ctx + U(STOP))):
+            if ld64(ctx + U(UNWIND)):
                 return alpha
         if score > best:
             best = score

@@ -1,17 +1,51 @@
 """The kernels that Python calls."""
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.layout import BEST, DATE, EXACT, NO_MOVE, STOP
+from desdaemon.engine.layout import (
+    BEST,
+    DATE,
+    EPOCH_SEEN,
+    EXACT,
+    HOOK,
+    HOOK_SLEEP,
+    HOOK_WAIT,
+    HOOK_WAKE,
+    JOB,
+    LEAVE,
+    NEVER_SHARED,
+    NO_MOVE,
+    PATH_LENGTH,
+    SHARE_FROM,
+    SPINS,
+    STOP,
+    TEAM,
+    TEAM_ACTIVE,
+    TEAM_BEST,
+    TEAM_CLAIMED,
+    TEAM_EPOCH,
+    TEAM_OPEN,
+    TEAM_ROOT,
+    TEAM_SCORE,
+    TEAM_SHARE_FROM,
+    TEAM_SLEEPERS,
+    THREAD,
+    UNWIND,
+)
 
 from .bits import (
     U,
+    agreed64,
+    atomic_add64,
     blsr,
+    call_hook,
     canonical_symmetry,
     ctz,
+    exchange64,
     final_score,
     flip,
     i2u,
     ld64,
+    lds64,
     moves,
     poll64,
     popc,
@@ -22,6 +56,8 @@ from .bits import (
 )
 from .context import (
     bucket_of,
+    claim,
+    close_search,
     count,
     covers,
     draft_of,
@@ -37,7 +73,7 @@ from .context import (
     upper_of,
 )
 from .evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
-from .midgame import pv_moves
+from .midgame import PART_OF_ROOT, ROOT, pv_moves
 
 
 @kernel("u64(u64,u64)")
@@ -70,9 +106,11 @@ def board_canonical_symmetry(player, opponent):
 def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
     """The best score of the moves in ``allowed`` (at least one legal), seen from the mover; the move is left at BEST.
 
-    ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. When the stop
-    word is set the score is the best of the moves finished, -INFINITE when there is none.
+    ``hint`` (a square or NO_MOVE) is searched first. Depth 0 gives the static evaluation and no move. When UNWIND is
+    set on return the score is the best of the moves finished, -INFINITE when there is none.
     """
+    st64(ctx + U(UNWIND), U(0))
+    st64(ctx + U(PATH_LENGTH), U(0))
     features = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)
     empties = 64 - popc(p | o)
@@ -83,9 +121,9 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
         count(ctx, U(1))
         return evaluate(ctx, features, U(0), empties)
     legal = moves(p, o)
-    keep = U(0)
-    if legal & ~allowed == U(0):
-        keep = U(1)
+    place = U(ROOT)
+    if legal & ~allowed:
+        place = U(PART_OF_ROOT)
     legal &= allowed
     first = hint
     second = U(NO_MOVE)
@@ -96,7 +134,88 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
         if first == U(NO_MOVE):
             first = second
             second = second_move_of(known)
-    return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, U(0), empties, features, legal, first, second, keep)
+    return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, U(0), empties, features, legal, first, second, place)
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
+def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
+    """`search_root` by all threads of the team: the answer is that of the thread that finishes first.
+
+    Returns when no helper is in the search any more. When it was stopped before a thread had finished, the answer is
+    what this thread has, as in `search_root`.
+    """
+    team = ld64(ctx + U(TEAM))
+    root = team + U(TEAM_ROOT)
+    st64(root, p)
+    st64(root + U(8), o)
+    sts64(root + U(16), alpha)
+    sts64(root + U(24), beta)
+    sts64(root + U(32), depth)
+    sts64(root + U(40), selectivity)
+    st64(root + U(48), allowed)
+    st64(root + U(56), hint)
+    st64(team + U(TEAM_CLAIMED), U(0))
+    st64(ctx + U(SHARE_FROM), ld64(team + U(TEAM_SHARE_FROM)))
+    st64(ctx + U(EPOCH_SEEN), poll64(team + U(TEAM_EPOCH)))
+    job = ld64(ctx + U(JOB)) + U(1)
+    st64(ctx + U(JOB), job)
+    exchange64(team + U(TEAM_OPEN), job)
+    if agreed64(team + U(TEAM_SLEEPERS)):
+        call_hook(ld64(ctx + U(HOOK)), HOOK_WAKE, ld64(ctx + U(THREAD)))
+    score = search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint)
+    claim(ctx, score)
+    close_search(team)
+    st64(ctx + U(SHARE_FROM), U(NEVER_SHARED))
+    looks = U(0)
+    while agreed64(team + U(TEAM_ACTIVE)):
+        looks += U(1)
+        if looks >= ld64(ctx + U(SPINS)):
+            call_hook(ld64(ctx + U(HOOK)), HOOK_WAIT, ld64(ctx + U(THREAD)))
+    if ld64(team + U(TEAM_CLAIMED)):
+        st64(ctx + U(UNWIND), U(0))
+        st64(ctx + U(BEST), ld64(team + U(TEAM_BEST)))
+        score = lds64(team + U(TEAM_SCORE))
+    return score
+
+
+@kernel("void(u64)")
+def help_team(ctx):
+    """Take part in the searches of the team's leader, until LEAVE is set."""
+    team = ld64(ctx + U(TEAM))
+    root = team + U(TEAM_ROOT)
+    st64(ctx + U(JOB), U(0))
+    looks = U(0)
+    while poll64(ctx + U(LEAVE)) == U(0):
+        job = agreed64(team + U(TEAM_OPEN))
+        if job and job != ld64(ctx + U(JOB)):
+            looks = U(0)
+            st64(ctx + U(JOB), job)
+            atomic_add64(team + U(TEAM_ACTIVE), U(1))
+            # The leader reads TEAM_ACTIVE after it has closed the search: here it is either still open or not entered.
+            if agreed64(team + U(TEAM_OPEN)) == job:
+                st64(ctx + U(SHARE_FROM), ld64(team + U(TEAM_SHARE_FROM)))
+                st64(ctx + U(EPOCH_SEEN), poll64(team + U(TEAM_EPOCH)))
+                score = search_root(
+                    ctx,
+                    ld64(root),
+                    ld64(root + U(8)),
+                    lds64(root + U(16)),
+                    lds64(root + U(24)),
+                    lds64(root + U(32)),
+                    lds64(root + U(40)),
+                    ld64(root + U(48)),
+                    ld64(root + U(56)),
+                )
+                claim(ctx, score)
+            atomic_add64(team + U(TEAM_ACTIVE), ~U(0))
+        elif looks < ld64(ctx + U(SPINS)):
+            looks += U(1)
+        else:
+            looks = U(0)
+            # The hook looks once more: the leader opens a search before it reads TEAM_SLEEPERS.
+            atomic_add64(team + U(TEAM_SLEEPERS), U(1))
+            call_hook(ld64(ctx + U(HOOK)), HOOK_SLEEP, ld64(ctx + U(THREAD)))
+            atomic_add64(team + U(TEAM_SLEEPERS), ~U(0))
 
 
 @kernel("u64(u64,u64,u64,i64,i64)")
@@ -111,6 +230,13 @@ def known_move(ctx, p, o, depth, selectivity):
     if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
         return move_of(known)
     return U(NO_MOVE)
+
+
+@kernel("u64(u64,u64,u64)")
+def table_word(ctx, p, o):
+    """The data word that the shared table has for a board (`context.entry`), 0 for none."""
+    key = key_of(ctx, p, o)
+    return probe(bucket_of(ctx, key), key)
 
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64)")
@@ -181,9 +307,10 @@ def score_many(ctx, players, opponents, scores, number, depth, selectivity):
     """`deepened_score` of ``number`` positions (arrays of u64) into an array of i64, until the stop word is set."""
     for k in range(number):
         place = i2u(k) << U(3)
+        score = deepened_score(ctx, ld64(players + place), ld64(opponents + place), depth, selectivity)
         if poll64(ld64(ctx + U(STOP))):
             return
-        sts64(scores + place, deepened_score(ctx, ld64(players + place), ld64(opponents + place), depth, selectivity))
+        sts64(scores + place, score)
 
 
 @kernel("void(u64,u64,u64,u64,i64)")

@@ -4,18 +4,18 @@
 is EXACT. `side` (0 or 1) says which digit of the `features` the mover has. Scores are discs from the mover's view; a
 pass costs no depth.
 
-The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 8 and 9):
+The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 5, 8 and 9):
 
 1. Count the node, limit the depth to the empties.
 2. Stability: an upper bound from discs that cannot be turned any more.
 3. Moves; a pass searches the other side, the end of the game has its score.
 4. Transposition table: a bound that decides, else its two best moves.
-5. Node limit.
+5. Node limit, stop, and in a shared search whether the node is still needed.
 6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
 7. ProbCut: a reduced search whose result lies far enough outside the window.
 8. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
    where it fails inside an open window; moves that another thread searches wait until the end.
-9. Store what was found, unless the search was stopped.
+9. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
 """
@@ -23,12 +23,11 @@ The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
     BEST,
-    BUSY_KEYS,
-    BUSY_WORDS,
+    CHECK_AT,
     EXACT,
     INFINITE,
+    NEVER_SHARED,
     NO_MOVE,
-    NODE_LIMIT,
     NODES,
     OFF_ETC,
     OFF_EVALUATION,
@@ -40,8 +39,11 @@ from desdaemon.engine.layout import (
     PROBCUT_UNIT_BITS,
     SAMPLED,
     SAMPLES,
+    SHARE_FROM,
     STOP,
     SWITCHED_OFF,
+    UNWIND,
+    UNWIND_ALL,
 )
 
 from .bits import (
@@ -62,18 +64,28 @@ from .bits import (
     stack_buf,
 )
 from .context import (
+    ANSWERED,
+    announce,
     bucket_of,
+    check_team,
+    checkpoint,
     count,
     covers,
     draft_of,
+    enter_node,
+    is_busy,
     key_of,
+    leave_node,
     line_bucket_of,
     lower_of,
     make_draft,
+    mark_busy,
     move_of,
+    path_answer,
     probe,
     remember,
     second_move_of,
+    unmark,
     upper_of,
 )
 from .endgame import solve
@@ -87,8 +99,14 @@ SOLVE_TO = 12
 LOOK_1_FROM, LOOK_2_FROM = 20, 26
 """Depths from which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
 
-SHARE_FROM = 13
-"""Least depth at which threads tell each other what they search."""
+CHECK_TEAM_FROM = 5
+"""Least depth at which a thread of a shared search looks whether it is still needed where it is."""
+
+ANNOUNCE_FROM = 8
+"""Least depth of nodes whose end is announced to the team; what is shallower is over soon."""
+
+ROOT, PART_OF_ROOT, INNER = 0, 1, 2
+"""Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
 
 PROBCUT_FROM = 3
 STAND_IN_SELECTIVITY = 1
@@ -305,17 +323,25 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
     return -INFINITE
 
 
-@kernel("void(u64)", inline=True)
-def _check_limit(ctx):
-    if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
-        st64(ld64(ctx + U(STOP)), U(1))
+@kernel("u64(u64,i64)", inline=True)
+def _must_return(ctx, depth):
+    """Not 0 when the thread has to leave a node of ``depth``: UNWIND, after a look at all that may set it."""
+    if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
+        checkpoint(ctx)
+    if poll64(ld64(ctx + U(STOP))):
+        st64(ctx + U(UNWIND), U(UNWIND_ALL))
+    if depth >= CHECK_TEAM_FROM and ld64(ctx + U(SHARE_FROM)) != U(NEVER_SHARED):
+        check_team(ctx)
+    return ld64(ctx + U(UNWIND))
 
 
-@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64)", inline=True)
-def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second):
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)", inline=True)
+def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level):
     """The best score of the moves ``legal``, at least one; the move is left at BEST.
 
-    When the stop word is set, the best of the moves finished, -INFINITE when there is none.
+    ``level`` is the number of the node on the thread's path (`context.enter_node`), 0 where it is not there. On the
+    path, the answer may be one that another thread has stored: ANSWERED is added to the move then. When UNWIND is set
+    on return, the score is the best of the moves finished, -INFINITE when there is none.
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
@@ -332,18 +358,25 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         st64(pairs + U(8), f)
         n = U(1)
         legal ^= bit(first)
-    busy = U(0)
-    if depth >= SHARE_FROM:
-        busy = ld64(ctx + U(BUSY_KEYS))
+    shared = i2u(depth) >= ld64(ctx + U(SHARE_FROM))
+    draft = make_draft(depth, selectivity)
     best = -INFINITE
     best_move = U(NO_MOVE)
     low = alpha
     while n or legal or resumed < waiting:
+        if level:
+            # Another thread may have finished the node meanwhile.
+            score = path_answer(ctx, level)
+            if score != INFINITE:
+                best = score
+                best_move = ld64(ctx + U(BEST))
+                break
         if n == U(0) and legal:
             n = order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
             if n == U(0):
-                st64(ctx + U(BEST), wiping_move(p, o, legal))
-                return 64
+                best = 64
+                best_move = wiping_move(p, o, legal)
+                break
             legal = U(0)
         fresh = n > U(0)
         if fresh:
@@ -358,27 +391,37 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         r = p | f | bit(x)
         sign = U(0)
         mark = U(0)
-        if busy and best != -INFINITE:
-            sign = key_of(ctx, q, r) ^ i2u(low)
-            mark = busy + ((sign & U(BUSY_WORDS - 1)) << U(3))
-            if fresh and poll64(mark) == sign:
+        if shared and best != -INFINITE:
+            sign = key_of(ctx, q, r) ^ i2u(low + 64) ^ (draft << U(8))
+            if fresh and is_busy(ctx, sign):
                 st64(later + (waiting << U(4)), x)
                 st64(later + (waiting << U(4)) + U(8), f)
                 waiting += U(1)
                 continue
-            st64(mark, sign)
+            mark = mark_busy(ctx, sign)
         update_features(features, room, x, f, side)
         other = side ^ U(1)
         if best == -INFINITE and beta > alpha + 1:
             score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
         else:
             score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, room)
-            if score > low and score < beta:
+            if mark:
+                unmark(mark, sign)
+            if score > low and score < beta and ld64(ctx + U(UNWIND)) == U(0):
                 score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
-        if mark and poll64(mark) == sign:
-            st64(mark, U(0))
-        if poll64(ld64(ctx + U(STOP))):
-            break
+        unwind = ld64(ctx + U(UNWIND))
+        if unwind:
+            if level == U(0) or unwind != level:
+                break
+            # The node is done, by another thread. Should the table have lost the result, the move is searched again.
+            st64(ctx + U(UNWIND), U(0))
+            if fresh:
+                st64(later + (waiting << U(4)), x)
+                st64(later + (waiting << U(4)) + U(8), f)
+                waiting += U(1)
+            else:
+                resumed -= U(1)
+            continue
         if score > best:
             best = score
             best_move = x
@@ -427,25 +470,42 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         first = move_of(known)
         second = second_move_of(known)
     # 5
-    _check_limit(ctx)
+    if _must_return(ctx, depth):
+        return alpha
     nodes_before = ld64(ctx + U(NODES))
     # 6
     if depth > 3 and ld64(ctx + U(SWITCHED_OFF)) & U(OFF_ETC) == U(0):
         score = transposition_cutoff(ctx, p, o, legal, alpha, make_draft(depth - 1, selectivity))
         if score != -INFINITE:
             return score
+    beta = alpha + 1
+    shared = i2u(depth) >= ld64(ctx + U(SHARE_FROM))
+    level = U(0)
+    if shared:
+        level = enter_node(ctx, bucket, key, draft, alpha, beta)
     # 7
     if selectivity < EXACT and depth >= PROBCUT_FROM:
         score = probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features)
-        if score != INFINITE:
+        unwind = ld64(ctx + U(UNWIND))
+        if level and unwind == level:
+            # The node is done, by another thread: `try_moves` finds its result.
+            st64(ctx + U(UNWIND), U(0))
+        elif score != INFINITE or unwind:
+            if level:
+                leave_node(ctx)
             return score
     # 8
-    best = try_moves(ctx, p, o, alpha, alpha + 1, depth, selectivity, side, empties, features, legal, first, second)
+    best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level)
+    if level:
+        leave_node(ctx)
     # 9
-    if poll64(ld64(ctx + U(STOP))):
-        return alpha
+    best_move = ld64(ctx + U(BEST))
+    if ld64(ctx + U(UNWIND)) or best_move >= U(ANSWERED):
+        return best
     nodes = ld64(ctx + U(NODES)) - nodes_before
-    remember(ctx, bucket, key, alpha, alpha + 1, best, ld64(ctx + U(BEST)), nodes, draft, known)
+    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known)
+    if shared and depth >= ANNOUNCE_FROM:
+        announce(ctx)
     return best
 
 
@@ -488,28 +548,38 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         if line:
             first = move_of(line)
             second = second_move_of(line)
-    return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, U(1))
+    return pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, U(INNER))
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)")
-def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, keep):
-    """Search the moves ``legal`` of an open-window node, at least one; store the result when ``keep`` is 1."""
-    _check_limit(ctx)
+def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, place):
+    """Search the moves ``legal`` of an open-window node, at least one; ``place`` is ROOT, PART_OF_ROOT or INNER."""
+    # 5
+    if _must_return(ctx, depth):
+        st64(ctx + U(BEST), U(NO_MOVE))
+        return -INFINITE
     nodes_before = ld64(ctx + U(NODES))
+    key = key_of(ctx, p, o)
+    bucket = bucket_of(ctx, key)
+    draft = make_draft(depth, selectivity)
+    level = U(0)
+    if place == U(INNER) and i2u(depth) >= ld64(ctx + U(SHARE_FROM)):
+        level = enter_node(ctx, bucket, key, draft, alpha, beta)
     # 8
-    best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second)
+    best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level)
+    if level:
+        leave_node(ctx)
     # 9
-    if poll64(ld64(ctx + U(STOP))):
+    best_move = ld64(ctx + U(BEST))
+    if ld64(ctx + U(UNWIND)) or best_move >= U(ANSWERED):
         return best
-    if keep:
-        best_move = ld64(ctx + U(BEST))
+    if place != U(PART_OF_ROOT):
         nodes = ld64(ctx + U(NODES)) - nodes_before
-        draft = make_draft(depth, selectivity)
-        key = key_of(ctx, p, o)
-        bucket = bucket_of(ctx, key)
         remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
         bucket = line_bucket_of(ctx, key)
         remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
+        if level and depth >= ANNOUNCE_FROM:
+            announce(ctx)
     return best
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desdaemon.engine.bench import EngineBench
+from desdaemon.engine.bench.command import EngineBench
 from desdaemon.engine.evaluation.weights import Weights
 
 pytestmark = pytest.mark.compiled

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT
 
-from desdaemon.engine.bench import random_problems
+from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher

@@ -54,10 +54,10 @@ CHILDREN = {
         "with BenchDaemon(pathlib.Path(sys.argv[2]), 1): pass"
     ),
     "bench": (
-        "from desdaemon.engine import bench\n"
+        "from desdaemon.engine.bench import command\n"
         "from desdaemon.engine.evaluation.weights import SHIPPED\n"
         "class Weights: source = str(SHIPPED)\n"
-        "assert bench.EngineBench(Weights(), None, 1)._until('play f5\\n') > 0"
+        "assert command.EngineBench(Weights(), None, 1)._until('play f5\\n') > 0"
     ),
 }
 """What starts children, as code; the arguments are a file of a game and an empty folder."""

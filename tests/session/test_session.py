@@ -60,10 +60,17 @@ def session(turnstile: Turnstile, **options: str) -> Session:
     return made
 
 
-@pytest.mark.parametrize(("tasks", "slots"), [("1", 1), ("3", 3), ("200", 4)])
-def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(tasks: str, slots: int) -> None:
+@pytest.mark.parametrize(
+    ("tasks", "deterministic", "slots"),
+    [("1", "off", 1), ("3", "off", 3), ("200", "off", 4), ("0", "off", 4), ("3", "on", 1), ("0", "on", 1)],
+)
+def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(
+    tasks: str, deterministic: str, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desdaemon.session.settings.processors", lambda: 6)
     turnstile = Turnstile()
-    asking = session(turnstile, n_tasks=tasks)
+    asking = session(turnstile, n_tasks=tasks, deterministic=deterministic)
+    assert asking.config.threads == (1 if deterministic == "on" else min(int(tasks) or 6, 6))
     asking.choose()
     assert turnstile.leases == [(Purpose.INTERACTIVE, asking.name, slots)]
     assert turnstile.inside == 0

@@ -169,7 +169,10 @@ class Desk:
         self._server: subprocess.Popen[bytes] | None = None
         binaries = folder / ".venv" / "bin"
         binaries.mkdir(parents=True)
-        start = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_module('daemon', run_name='__main__')"
+        # With one processor, a selective search prints the same each time.
+        one = "sorted(os.sched_getaffinity(0))[os.getpid() % len(os.sched_getaffinity(0))]"
+        start = f"import os, runpy, sys; os.sched_setaffinity(0, {{{one}}}); sys.path.insert(0, {str(ROOT)!r})"
+        start += "; runpy.run_module('daemon', run_name='__main__')"
         (binaries / "desdaemon").write_text(f'#!/bin/sh\nexec {sys.executable} -P -c "{start}" "$@"\n')
         (binaries / "desdaemon").chmod(0o755)
         self._library = folder / ".python"

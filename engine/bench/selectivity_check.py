@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.exports import SPEC
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
-
-from .exports import SPEC
-from .limits import Limits
-from .search import Searcher
 
 EMPTIES = (14, 15, 16, 17, 18)
 """Numbers of empty squares of the positions that are searched to the end."""

@@ -7,6 +7,7 @@ fforum-40-59.obf and midgame-8.obf; without it positions made by seeded random p
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -18,24 +19,24 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
+from desdaemon.engine.limits import Limits, level_limits
+from desdaemon.engine.processors import processors
+from desdaemon.engine.search import Control, Searcher
 from desdaemon.protocol.command_line import Parser
-from desdaemon.protocol.othello.notation import Position, board_text
-from desdaemon.protocol.othello.obf import Problem, parse_problem
-from desdaemon.protocol.othello.rules import START, squares
+from desdaemon.protocol.othello.notation import board_text
+from desdaemon.protocol.othello.obf import Problem
+from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
 
-from .exports import SPEC
-from .limits import Limits, level_limits
-from .result import Line
-from .search import Control, Searcher
+from .problems import contradicts, random_problems, read_problems
 
-_MAX = 64
+if TYPE_CHECKING:
+    from .threads import Spread
 
 
 class Measurement(NamedTuple):
@@ -47,38 +48,17 @@ class Measurement(NamedTuple):
     note: str = ""
 
 
-def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[Problem]:
-    """The problems ``first`` to ``last`` (exclusive, from 0) of an OBF file. Raises OSError and BadInput."""
-    found = [parse_problem(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [problem for problem in found if problem is not None][first:last]
+class Plan(NamedTuple):
+    """What `EngineBench.threads` measures: numbers of real and of virtual threads and a level, or solves to check.
 
+    ``places`` are those of the selective searches' positions in their file, all of them where it is empty.
+    """
 
-def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
-    """Positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores unknown."""
-    engine = library.load(SPEC)
-    dice = random.Random(seed)
-    problems: list[Problem] = []
-    while len(problems) < number:
-        player, opponent = START
-        while (player | opponent).bit_count() < _MAX - empties:
-            legal = engine.board_moves(player, opponent)
-            if not legal:
-                player, opponent = opponent, player
-                legal = engine.board_moves(player, opponent)
-                if not legal:
-                    break
-            moves = squares(legal)
-            square = moves[int(dice.random() * len(moves))]
-            flips = engine.board_flip(square, player, opponent)
-            player, opponent = opponent ^ flips, player | flips | 1 << square
-        if (player | opponent).bit_count() == _MAX - empties and engine.board_moves(player, opponent):
-            problems.append(Problem(Position(player, opponent, True), {}))
-    return problems
-
-
-def _contradicts(line: Line, problem: Problem) -> bool:
-    """Whether a proved line has another score than the problem's, or a move that is not among the best."""
-    return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)
+    real: tuple[int, ...] = (2,)
+    virtual: tuple[int, ...] = ()
+    level: int = 21
+    places: tuple[int, ...] = ()
+    stress: int = 0
 
 
 class EngineBench:
@@ -89,6 +69,7 @@ class EngineBench:
         self.weights = weights
         self.problems = problems
         self.repeat = repeat
+        self.plan = Plan()
 
     def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
         path = self.problems / file if self.problems else None
@@ -103,10 +84,9 @@ class EngineBench:
         limits: Callable[[int], Limits],
         *,
         bits: int = 21,
-        threads: int = 1,
-        clock: Callable[[], float] = time.process_time,
     ) -> Measurement:
-        searcher = Searcher(threads=threads, hash_bits=bits, weights=self.weights)
+        searcher = Searcher(hash_bits=bits, weights=self.weights)
+        clock = time.process_time
         seconds, nodes, wrong = [], 0, 0
         for _ in range(self.repeat):
             total, nodes, wrong = 0.0, 0, 0
@@ -117,13 +97,13 @@ class EngineBench:
                 result = searcher.search(player, opponent, limits(problem.position.empties))
                 total += clock() - begun
                 nodes += result.nodes
-                wrong += _contradicts(result.lines[0], problem)
+                wrong += contradicts(result.lines[0], problem)
             seconds.append(total)
         return Measurement(name, statistics.median(seconds), nodes, f"{wrong} WRONG" if wrong else "")
 
     def perft(self) -> list[Measurement]:
         """Perft 11, both modes, one thread."""
-        from .counting import perft
+        from desdaemon.engine.counting import perft
 
         rows = []
         for mode in (1, 2):
@@ -189,14 +169,33 @@ class EngineBench:
         ]
 
     def threads(self) -> list[Measurement]:
-        """Exact solves with one thread and with all processors, wall time."""
-        rows = []
-        name, problems = self._set("fforum-40-59.obf", 0, 10, 20)
-        for threads in (1, os.cpu_count() or 1):
-            label = f"{threads} thread{'s' * (threads > 1)}, wall, {name}"
-            rows.append(
-                self._searched(label, problems, lambda e: Limits(e), bits=22, threads=threads, clock=time.perf_counter)
+        """Exact scores, and the level of `plan`, by one thread and by several: real threads, then virtual ones."""
+        from . import threads
+
+        plan = self.plan
+        if plan.stress:
+            found = threads.stress(self.weights, plan.stress)
+            note = (
+                f"{found.wrong} of {found.solved} scores WRONG, {found.stopped} stopped before; "
+                f"{found.wrong_entries} of {found.entries} entries WRONG"
             )
+            return [Measurement("exact solves by 2 to 32 threads", found.seconds, found.nodes, note)]
+        rows = []
+        for virtual, numbers, last in ((False, plan.real, 10), (True, plan.virtual, 5)):
+            if not numbers:
+                continue
+            exact = self._set("fforum-40-59.obf", 0, last, 20)
+            name, problems = self._set("fforum-60-79.obf", 0, 20, 34)
+            places = plan.places or tuple(range(len(problems)))
+            chosen = [problems[place] for place in places if place < len(problems)]
+            if plan.places:
+                name += f" {','.join(map(str, places))}"
+            for label, positions, limits in (
+                (f"exact {exact[0]}", exact[1], lambda empties: Limits(empties)),
+                (f"level {plan.level} {name}", chosen, lambda empties: level_limits(plan.level, empties)),
+            ):
+                spreads = threads.measure(self.weights, positions, limits, numbers, virtual=virtual)
+                rows += [_spread_row(label, spread, virtual=virtual) for spread in spreads]
         return rows
 
     def startup(self) -> list[Measurement]:
@@ -219,7 +218,7 @@ class EngineBench:
     def _until(self, lines: str) -> float:
         """Seconds from the start of a process to the prompt after the last of ``lines``."""
         prompts = lines.count("\n") + 1
-        command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parent.parent), "-q"]
+        command = [sys.executable, "-P", "-c", _ENTRY, str(Path(__file__).resolve().parents[2]), "-q"]
         if self.weights.source != str(SHIPPED):
             command += ["-eval-file", self.weights.source]
         seconds = []
@@ -246,7 +245,7 @@ class EngineBench:
         dice = random.Random(1)
         positions = random_problems(6, 30, 7) + random_problems(6, 40, 8)
         rows = []
-        for threads in sorted({1, os.cpu_count() or 1}):
+        for threads in sorted({1, processors(), 32}):
             searcher = Searcher(threads=threads, weights=self.weights)
             delays: list[float] = []
             for problem in positions * 3:
@@ -324,10 +323,21 @@ sys.exit(main())
 """
 
 
+def _spread_row(name: str, spread: Spread, *, virtual: bool) -> Measurement:
+    kind = "virtual thread" if virtual else "thread"
+    note = (
+        f"speed-up {spread.speedup:.2f}, nodes {100 * spread.extra:+.1f} %, longest thread {100 * spread.longest:.1f} %"
+        + (f", idle {100 * spread.idle:.1f} %" if virtual else "")
+        + (f", {spread.wrong} WRONG" if spread.wrong else "")
+    )
+    label = f"{name}, {spread.threads} {kind}{'s' * (spread.threads > 1)}"
+    return Measurement(label, 0.0 if virtual else spread.time, spread.nodes, note)
+
+
 def _machine() -> dict[str, Any]:
     from desdaemon.engine.compiler.target import host_target
 
-    return {"cpu": host_target().cpu, "cores": os.cpu_count(), "python": platform.python_version()}
+    return {"cpu": host_target().cpu, "cores": processors(), "python": platform.python_version()}
 
 
 _MEASUREMENTS: dict[str, str] = {
@@ -336,12 +346,27 @@ _MEASUREMENTS: dict[str, str] = {
     "midgame": "levels 12, 16 and 21",
     "eval": "incremental evaluations",
     "short": "searches of level 5 one after the other, wall time",
-    "threads": "one thread against all",
+    "threads": "one thread against several, real or virtual",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
     "selectivity": "how often selective searches are right (minutes)",
     "signature": "nodes of fixed searches",
 }
+
+
+def _numbers(text: str, least: int = 2, most: int = 256) -> tuple[int, ...]:
+    """Numbers with commas between, none for an empty text."""
+    try:
+        numbers = tuple(int(part) for part in text.split(",") if part)
+    except ValueError:
+        numbers = (least - 1,)
+    if not all(least <= number <= most for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected numbers from {least} to {most} with commas between")
+    return numbers
+
+
+def _places(text: str) -> tuple[int, ...]:
+    return _numbers(text, 0, 1000)
 
 
 def command_line() -> Parser:
@@ -355,6 +380,11 @@ def command_line() -> Parser:
     parser.add_argument("--problems", type=Path, metavar="FOLDER", help="folder of OBF files")
     parser.add_argument("--eval-file", help="weights other than the shipped ones")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
+    parser.add_argument("--threads", type=_numbers, default=(2,), metavar="N,N", help="threads: so many real ones (2)")
+    parser.add_argument("--virtual", type=_numbers, default=(), metavar="N,N", help="threads: so many virtual ones")
+    parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
+    parser.add_argument("--places", type=_places, default=(), metavar="N,N", help="threads: places of their positions")
+    parser.add_argument("--stress", type=int, default=0, metavar="N", help="threads: check N exact solves instead")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
 
@@ -378,6 +408,7 @@ def main(argv: Sequence[str]) -> int:
     if arguments.problems is not None and not arguments.problems.is_dir():
         parser.error(f"--problems {arguments.problems}: expected a folder")
     bench = EngineBench(weights, arguments.problems, arguments.repeat)
+    bench.plan = Plan(arguments.threads, arguments.virtual, arguments.level, arguments.places, arguments.stress)
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not arguments.json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))
@@ -392,8 +423,9 @@ def main(argv: Sequence[str]) -> int:
         for row in getattr(bench, "evaluation" if what == "eval" else what)():
             report["rows"].append(row._asdict())
             if not arguments.json:
-                speed = f"{row.nodes / row.seconds / 1e6:8.1f}" if row.nodes else ""
-                print(f"{row.name:44} {row.seconds:9.4f} {row.nodes or '':>14} {speed:>8} {row.note}", flush=True)
+                speed = f"{row.nodes / row.seconds / 1e6:8.1f}" if row.nodes and row.seconds else ""
+                seconds = f"{row.seconds:9.4f}" if row.seconds else ""
+                print(f"{row.name:44} {seconds:>9} {row.nodes or '':>14} {speed:>8} {row.note}", flush=True)
     if arguments.json:
         print(json.dumps(report))
     return 0

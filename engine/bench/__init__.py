@@ -1,0 +1,1 @@
+"""`desdaemon bench`: measurements of the engine."""

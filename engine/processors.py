@@ -1,0 +1,54 @@
+"""How many processors this process may use: its affinity, and the quota of its control group."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+
+
+def processors() -> int:
+    """At least 1. A quota of one and a half processors counts as two."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([count, *quotas(_groups(), _CONTROL_GROUPS)]))
+
+
+def _groups() -> str:
+    try:
+        return Path("/proc/self/cgroup").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def quotas(groups: str, root: Path) -> list[int]:
+    """The processors that the control groups of ``groups``, the lines of /proc/self/cgroup, leave, rounded up.
+
+    ``root`` is where their file systems are mounted. Version 2 has ``cpu.max`` in the group and in those above it,
+    version 1 a quota and a period beside each other.
+    """
+    found: list[int] = []
+    for line in groups.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        unified = number == "0" and not controllers
+        if not unified and "cpu" not in controllers.split(","):
+            continue
+        top = root if unified else root / "cpu"
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for length in range(len(parts) + 1):
+            folder = top.joinpath(*parts[:length])
+            text = _read(folder / "cpu.max")
+            if not unified:
+                text = f"{_read(folder / 'cpu.cfs_quota_us')} {_read(folder / 'cpu.cfs_period_us')}"
+            quota, _, period = text.partition(" ")
+            if quota.isdigit() and period.isdigit() and int(quota) and int(period):
+                found.append(-(-int(quota) // int(period)))
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,241 @@
+"""Threads that search together: the helpers of one search, and how they wait.
+
+The words by which they agree are those of `desdaemon.engine.layout` (``TEAM_...``); what is done with them is in
+`desdaemon.engine.kernels.context`. A helper enters the compiled code once a search and stays there through all its
+iterations; while there is nothing to take part in, it looks a few thousand times and then sleeps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from .layout import (
+    BUCKET_BYTES,
+    CHECK_AT,
+    CONTEXT_BYTES,
+    HOOK,
+    HOOK_SLEEP,
+    HOOK_WAIT,
+    HOOK_WAKE,
+    JOB,
+    LEAVE,
+    LOCAL_TABLE,
+    LOCAL_TABLE_BUCKETS,
+    LOCAL_TABLE_MASK,
+    NEVER_SHARED,
+    NODE_LIMIT,
+    NODES,
+    SHARE_FROM,
+    SPINS,
+    TEAM,
+    TEAM_BYTES,
+    TEAM_NODE_LIMIT,
+    TEAM_NODES,
+    TEAM_OPEN,
+    TEAM_PORTION,
+    TEAM_SHARE_FROM,
+    THREAD,
+    WORD,
+)
+from .memory import Block
+
+_LOOKS = 4000
+"""How often a helper looks for the next search before it sleeps: for some ten microseconds."""
+
+_PORTIONS = 16
+"""In so many portions each thread draws its share of a node limit."""
+
+_NO_LIMIT = (1 << 64) - 1
+
+HookFunction = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+class Context:
+    """What one search thread works with: the context block of `desdaemon.engine.layout`, and a table of its own."""
+
+    def __init__(self) -> None:
+        self._memory = Block(CONTEXT_BYTES)
+        self._words = self._memory.words()
+        self.address = self._memory.address
+        self.local_table = Block(LOCAL_TABLE_BUCKETS * BUCKET_BYTES)
+        self[LOCAL_TABLE] = self.local_table.address
+        self[LOCAL_TABLE_MASK] = LOCAL_TABLE_BUCKETS - 1
+        self[SHARE_FROM] = NEVER_SHARED
+
+    def __getitem__(self, field: int) -> int:
+        return int(self._words[field // WORD])
+
+    def __setitem__(self, field: int, value: int) -> None:
+        self._words[field // WORD] = value
+
+    @property
+    def nodes(self) -> int:
+        """Visited since the last reset."""
+        return self[NODES]
+
+
+class Waiting(Protocol):
+    """How the threads of a team wait (the reasons are ``HOOK_...``); called from any of them, without exceptions."""
+
+    spins: int
+    """How often a thread looks again before it waits."""
+
+    def begin(self, team: Team) -> None:
+        """A search begins, on the leader's thread; the helpers' threads have been started."""
+
+    def wait(self, reason: int, thread: int) -> None:
+        """The hook."""
+
+    def end(self) -> None:
+        """The helpers have to leave, wherever they wait."""
+
+
+class Sleeping:
+    """Real threads: a helper without a search sleeps on a condition; who waits for helpers to leave yields."""
+
+    spins = _LOOKS
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._team: Team | None = None
+
+    def begin(self, team: Team) -> None:
+        self._team = team
+
+    def wait(self, reason: int, thread: int) -> None:
+        team = self._team
+        if reason == HOOK_WAIT or team is None:
+            time.sleep(0)
+        elif reason == HOOK_WAKE:
+            with self._condition:
+                self._condition.notify_all()
+        elif reason == HOOK_SLEEP:
+            with self._condition:
+                while team.nothing_to_do(thread):
+                    self._condition.wait()
+
+    def end(self) -> None:
+        with self._condition:
+            self._condition.notify_all()
+
+
+class Team:
+    """The threads of one `Searcher`: the caller's, which leads, helpers of its own, and guests.
+
+    The searcher's own helpers live as long as a search. A guest is any other thread: it takes a seat (`join`), helps
+    until the search is over or somebody sends it away (`dismiss`), and may come back. The leader's thread calls
+    `prepare`, `begin`, `lead` and `end`; the rest may be called from any thread.
+    """
+
+    share_from = 5
+    """Least depth of nodes that are shared."""
+
+    def __init__(self, engine: Any, contexts: Sequence[Context], own: int, waiting: Waiting | None = None) -> None:
+        """``contexts`` are of the leader, of ``own`` helpers and of as many guests as there may be."""
+        self.contexts = contexts
+        self.waiting: Waiting = waiting or Sleeping()
+        self._engine = engine
+        self._own = own
+        self._memory = Block(TEAM_BYTES)
+        self._words = self._memory.words()
+        self._hook = HookFunction(self._wait)
+        self._seats = threading.Condition()
+        self._free: list[int] = []
+        self._taken: set[int] = set()
+        self._open = False
+        self._came: set[int] = set()
+        address = ctypes.cast(self._hook, ctypes.c_void_p).value
+        for number, context in enumerate(contexts):
+            context[THREAD] = number
+            context[HOOK] = address or 0
+            context[SPINS] = self.waiting.spins
+
+    def _wait(self, reason: int, thread: int) -> int:
+        self.waiting.wait(reason, thread)
+        return 0
+
+    def __getitem__(self, field: int) -> int:
+        return int(self._words[field // WORD])
+
+    def nothing_to_do(self, thread: int) -> bool:
+        """Whether that helper has no search to enter, and need not leave."""
+        context = self.contexts[thread]
+        return self[TEAM_OPEN] in (0, context[JOB]) and not context[LEAVE]
+
+    @property
+    def size(self) -> int:
+        """How many threads have taken part since `prepare`, the leader included."""
+        return 1 + len(self._came)
+
+    def prepare(self, nodes: int) -> None:
+        """Before a search of ``nodes`` nodes at most, which the threads draw in portions; 0: no limit."""
+        words = self._words
+        words[TEAM_NODES // WORD] = 0
+        words[TEAM_NODE_LIMIT // WORD] = nodes or _NO_LIMIT
+        words[TEAM_PORTION // WORD] = max(1, nodes // (_PORTIONS * len(self.contexts)))
+        words[TEAM_SHARE_FROM // WORD] = self.share_from
+        for context in self.contexts:
+            context[TEAM] = self._memory.address
+            context[NODE_LIMIT] = context[CHECK_AT] = 0 if nodes else _NO_LIMIT
+        self._came.clear()
+
+    def begin(self) -> bool:
+        """Let helpers in: the searcher's own are started. False when they have been before."""
+        if self._open:
+            return False
+        with self._seats:
+            self._open = True
+            self._free = list(range(len(self.contexts) - 1, 0, -1))
+        for _ in range(self._own):
+            threading.Thread(target=self.help, args=(self.join(),), name="search helper", daemon=True).start()
+        self.waiting.begin(self)
+        return True
+
+    def lead(self, *root: int) -> int:
+        """`kernels.interface.lead_root`: one root search by all threads."""
+        return int(self._engine.lead_root(self.contexts[0].address, *root))
+
+    def end(self) -> None:
+        """Send all helpers away; returns when they have left."""
+        if not self._open:
+            return
+        with self._seats:
+            self._open = False
+            for seat in self._taken:
+                self.contexts[seat][LEAVE] = 1
+        self.waiting.end()
+        with self._seats:
+            while self._taken:
+                self._seats.wait()
+
+    def join(self) -> int:
+        """A seat for a thread that will call `help`, 0 where there is none: no search goes on, or all are taken."""
+        with self._seats:
+            if not self._open or not self._free:
+                return 0
+            seat = self._free.pop()
+            self._taken.add(seat)
+            self._came.add(seat)
+            self.contexts[seat][LEAVE] = 0
+            return seat
+
+    def help(self, seat: int) -> None:
+        """Search, from the calling thread, until the search is over or `dismiss` is called."""
+        try:
+            self._engine.help_team(self.contexts[seat].address)
+        finally:
+            with self._seats:
+                self._taken.discard(seat)
+                self._free.append(seat)
+                self._seats.notify_all()
+
+    def dismiss(self, seat: int) -> None:
+        """Have the helper in that seat return soon: within a millisecond or two where a processor is free for it."""
+        with self._seats:
+            if seat in self._taken:
+                self.contexts[seat][LEAVE] = 1
+        self.waiting.end()
