@@ -32,8 +32,10 @@ class Block:
         return True
 
     def clear(self) -> None:
-        """Set all bytes to zero; but for small blocks, return the pages: the next writer has them near. No kernel may be using
-        it."""
+        """Set all bytes to zero; blocks of 256 KB and more return their pages, so that the next writer has them near.
+
+        No kernel may be using it.
+        """
         if self.size < 1 << 18 or not hasattr(mmap, "MADV_DONTNEED") or not self._advise(mmap.MADV_DONTNEED):
             ctypes.memset(self.address, 0, self.size)
         # A search touches its table at random: large pages spare most of the address translation. Not from the
