@@ -1,6 +1,6 @@
 """A book: its table and options, and the elementary operations on positions.
 
-Whoever has to know about changes (the store that writes them down) sets `Book.recorder`.
+An observer of changes, such as the store that writes them to the journal, is set as `Book.recorder`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.formats.edax import Links
-from desdaemon.book.storage.observers import Recorder
+from desdaemon.book.storage.observers import ChangeObserver
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
 from .compiled import kernels
 from .counts import Counts, counted
 from .errors import within
+from .layout import HUMAN, HUMAN_LEVEL, KEEPS_LEAF, NO_SCORE, PASS
 from .negamax import negamax, negamax_from
-from .options import Options
-from .progress import Going, Stopped, silent, slices
-from .record import HUMAN, HUMAN_LEVEL, NO_SCORE, PASS, Entry, mirror_move, unmirror_move
-from .table import Table
+from .options import BookOptions
+from .progress import ProgressCallback, WorkCancelled, no_progress, slices
+from .record import PositionEntry, mirror_move, unmirror_move
+from .table import BookTable, Filters
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
 """A search: (player, opponent, level, mask of moves not to be tried) -> (move, score in discs seen from the side to
@@ -37,31 +38,18 @@ Question = tuple[int, int, int, int]
 
 _SLICE = 1 << 15
 _WHOLE = 400
-"""Work on what changed goes over the whole book when more than one in so many positions was changed."""
+"""Where more than one in this number of positions has changed, the whole book is processed, not the changed part."""
 
 _FEW = 1 << 12
 _NOTES = 4096
 
-_KEEPS_LEAF = 255
 _IN_PLACE = 1 << 17
 """Of more positions than this the others are copied into a new table, which can be stopped; fewer are gone at once."""
 
 
-OPEN = 1
-"""There is no leaf though a legal move leads out of the book, or a finished game has no score."""
-
-LINKED = 2
-"""The leaf's move leads into the book."""
-
-ILLEGAL = 3
-"""The leaf is not a legal move."""
-
-SURPLUS = 4
-"""A score without a move in a position that is not finished."""
-
-
 class Removed(NamedTuple):
-    """What a removal did: ``positions`` are gone, ``leaves`` lost links became leaves; ``rows`` lost links."""
+    """Result of a removal: the number of ``positions`` removed, of lost links that became ``leaves``, and the ``rows``
+    of the positions that lost links."""
 
     positions: int
     leaves: int
@@ -73,11 +61,11 @@ class Edit(NamedTuple):
     entries of the positions that lead there, whose leaf it may have been."""
 
     key: tuple[int, int]
-    before: Entry | None
-    above: tuple[Entry, ...] = ()
+    before: PositionEntry | None
+    above: tuple[PositionEntry, ...] = ()
 
 
-class Move(NamedTuple):
+class MoveInBook(NamedTuple):
     """A move that the book knows in some position, with its score seen from the side to move there.
 
     ``row`` is the position it leads to, -1 for the leaf.
@@ -98,7 +86,7 @@ class Move(NamedTuple):
         return -64 <= self.score <= 64
 
 
-def best_first(moves: Iterable[Move]) -> list[Move]:
+def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
     """Moves by falling score, then by square; those without a score last."""
     return sorted(moves, key=lambda known: (not known.scored, -known.score, known.move))
 
@@ -108,24 +96,24 @@ class Book:
 
     def __init__(
         self,
-        options: Options | None = None,
-        table: Table | None = None,
+        options: BookOptions | None = None,
+        table: BookTable | None = None,
         links: Links | None = None,
         *,
         settled: bool = False,
         complete: bool = False,
         counts: Counts | None = None,
     ) -> None:
-        """What a file says of a ``table``: whether its scores follow from its leaves, and no leaf has a fault; its
-        counts."""
-        self.table = table or Table()
-        self._options = options or Options()
+        """``settled``, ``complete`` and ``counts`` are the state of a ``table`` that a file keeps: its scores follow
+        from its leaves; no leaf has a fault; the number of positions of each kind."""
+        self.table = table or BookTable()
+        self._options = options or BookOptions()
         self.file_links = links
-        self.recorder = Recorder()
+        self.recorder = ChangeObserver()
         self._counts = counts
         self._touched: set[int] | None = set() if settled else None
-        self._unchecked: set[int] | None = set() if complete else None
-        self.due = False
+        self._unverified: set[int] | None = set() if complete else None
+        self.stale = False
         """Whether anything was changed since the last `negamax` that came to its end."""
         self.memo: dict[Question, tuple[int, int]] = {}
         """Searches done for a command that was stopped before it could use them."""
@@ -138,12 +126,12 @@ class Book:
         return len(self.table)
 
     @property
-    def options(self) -> Options:
+    def options(self) -> BookOptions:
         """The options; set them as a whole."""
         return self._options
 
     @options.setter
-    def options(self, options: Options) -> None:
+    def options(self, options: BookOptions) -> None:
         if options != self._options:
             self._begin_change()
             if options.scoring != self._options.scoring:
@@ -153,28 +141,28 @@ class Book:
 
     # ------------------------------------------------------------------------------------------------ looking
 
-    def entry(self, player: int, opponent: int) -> Entry | None:
+    def entry(self, player: int, opponent: int) -> PositionEntry | None:
         """The entry of a position in any orientation; its moves are those of the canonical board."""
         with self.table.lock:
             row = self.table.find(player, opponent)
             return self.table.entry(row) if row >= 0 else None
 
-    def known_moves(self, entry: Entry) -> list[Move]:
+    def known_moves(self, entry: PositionEntry) -> list[MoveInBook]:
         """The links and the leaf of an entry, best first, then by move; scores of links are the children's."""
         table = self.table
         with table.lock:
             found = [
-                Move(move, MoverScore(-table.entry(row).score), row)
+                MoveInBook(move, MoverScore(-table.entry(row).score), row)
                 for move, row in table.links(entry.player, entry.opponent)
                 if row >= 0
             ]
         linked = {known.move for known in found}
         if entry.has_leaf and entry.leaf_move not in linked:
-            found.append(Move(entry.leaf_move, MoverScore(entry.leaf_score), -1))
+            found.append(MoveInBook(entry.leaf_move, MoverScore(entry.leaf_score), -1))
         return best_first(found)
 
-    def moves_on(self, player: int, opponent: int) -> list[Move]:
-        """What `known_moves` says of a position in any orientation, in that orientation; empty outside the book."""
+    def moves_on(self, player: int, opponent: int) -> list[MoveInBook]:
+        """`known_moves` of a position in any orientation, with moves in that orientation; empty outside the book."""
         p, o, symmetry = self.table.canonical(player, opponent)
         with self.table.lock:
             row = self.table.find_canonical(p, o)
@@ -184,55 +172,54 @@ class Book:
         moves = [known._replace(move=unmirror_move(known.move, symmetry)) for known in known_moves]
         return best_first(moves)
 
-    def scan_faults(self, going: Going = silent) -> Iterator[Rows]:
-        """What `faults` gives, some thousand rows at a time, as arrays of shape (n, 2): row and kind."""
+    def scan_faults(self, progress: ProgressCallback = no_progress) -> Iterator[Rows]:
+        """The faults of leaves, in batches of some thousand rows, as arrays of shape (n, 2): row and kind."""
         notes = np.empty((_NOTES, 2), np.int64)
         noted = np.zeros(1, np.uint64)
-        empties = self.table.by_empties(going)
+        filters = self.table.filters(progress)
         at = 0
         while at < len(self):
             end = min(len(self), at + _SLICE)
-            places = address(notes), _NOTES, address(noted), address(empties)
+            places = address(notes), _NOTES, address(noted), filters.at
             at = int(kernels().list_faults(self.table.context, at, end, *places))
             yield notes[: int(noted[0])].copy()
-            going("leaves", at, len(self))
+            progress("leaves", at, len(self))
 
-    def faults(self, going: Going = silent) -> Rows:
+    def faults(self, progress: ProgressCallback = no_progress) -> Rows:
         """Every position whose leaf is missing, illegal, superfluous or a link: an array of shape (n, 2), row and kind,
         by ascending row."""
-        return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(going)])
+        return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
-    def suspects(self) -> Rows | None:
-        """The rows that alone may have a fault, as far as that is known: None, all of them may."""
-        if self._unchecked is None:
+    def unverified_rows(self) -> Rows | None:
+        """The rows whose leaf may have a fault, in ascending order; None where that is not known and any may."""
+        if self._unverified is None:
             return None
-        found = set(self._unchecked)
-        for row in self._unchecked:
+        found = set(self._unverified)
+        for row in self._unverified:
             parents = self.table.parents(row)
             if parents is None:
                 return None
             found.update(parents)
         return np.array(sorted(found), np.int64)
 
-    def faults_among(self, rows: Rows, going: Going = silent) -> Rows:
+    def faults_among(self, rows: Rows, progress: ProgressCallback = no_progress) -> Rows:
         """The faults of some rows, in their order, as `faults` gives them."""
         note = np.empty((1, 2), np.int64)
         noted = np.zeros(1, np.uint64)
-        # As if there were rows of every kind: which there are is not worth counting.
-        empties = np.ones(65, np.uint64)
-        places = address(note), 1, address(noted), address(empties)
+        filters = Filters()
+        places = address(note), 1, address(noted), filters.at
         found = [np.empty((0, 2), np.int64)]
         for done, row in enumerate(rows.tolist()):
             kernels().list_faults(self.table.context, row, row + 1, *places)
             if noted[0]:
                 found.append(note.copy())
             if done % _FEW == 0:
-                going("leaves", done, len(rows))
+                progress("leaves", done, len(rows))
         return np.concatenate(found)
 
     def checked(self) -> None:
-        """No position has a fault now."""
-        self._unchecked = set()
+        """Note that no leaf has a fault."""
+        self._unverified = set()
 
     @property
     def settled(self) -> bool:
@@ -240,9 +227,14 @@ class Book:
         return self._touched is not None and not self._touched
 
     @property
+    def state_unknown(self) -> bool:
+        """Whether nothing is known of what follows from the leaves and which leaves have a fault."""
+        return self._touched is None and self._unverified is None
+
+    @property
     def complete(self) -> bool:
         """Whether it is known that no leaf has a fault."""
-        return self._unchecked is not None and not self._unchecked
+        return self._unverified is not None and not self._unverified
 
     # ------------------------------------------------------------------------------------------------ changing
 
@@ -252,22 +244,30 @@ class Book:
 
     def touch(self, rows: Iterable[int]) -> None:
         """The positions in rows are new or different: scores, and which leaves have a fault, depend on them."""
-        self.due = True
-        for known in (self._touched, self._unchecked):
+        self.stale = True
+        for known in (self._touched, self._unverified):
             if known is not None:
                 known.update(rows)
-        if self._touched is not None and len(self._touched) > max(_FEW, len(self) // _WHOLE):
+        if self._touched is not None and self._many(len(self._touched)):
             self._touched = None
-        if self._unchecked is not None and len(self._unchecked) > max(_FEW, len(self) // _WHOLE):
-            self._unchecked = None
+        if self._unverified is not None and self._many(len(self._unverified)):
+            self._unverified = None
+
+    def _many(self, rows: int) -> bool:
+        """Whether a pass over the whole book is cheaper than visiting this number of rows and those that depend on
+        them."""
+        return rows > max(_FEW, len(self) // _WHOLE)
+
+    def _few(self, rows: Rows) -> set[int] | None:
+        return None if self._many(len(rows)) else set(rows.tolist())
 
     def forget_state(self) -> None:
-        """What was changed is no longer known."""
-        self.due = True
-        self._touched = self._unchecked = None
+        """Treat every score as stale and every leaf as unverified."""
+        self.stale = True
+        self._touched = self._unverified = None
 
-    def put(self, entry: Entry) -> int:
-        """Add or replace a position, given in canonical form; answers its row."""
+    def put(self, entry: PositionEntry) -> int:
+        """Add or replace a position, given in canonical form; returns its row."""
         self._begin_change()
         with self.table.lock:
             row, _ = self.table.insert(entry.player, entry.opponent)
@@ -300,10 +300,11 @@ class Book:
         self.touch(rows.tolist())
         return rows
 
-    def counts(self, going: Going = silent) -> Counts:
-        """How many positions, links and so on there are; all are counted only where that is not known."""
+    def counts(self, progress: ProgressCallback = no_progress) -> Counts:
+        """The counts of positions, links, leaves and so on; the whole table is counted only where they are not
+        known."""
         if self._counts is None or not self._counts.catch_up(self.table):
-            self._counts = counted(self.table, going)
+            self._counts = counted(self.table, progress)
         return self._counts
 
     def known_counts(self) -> Counts | None:
@@ -370,9 +371,9 @@ class Book:
         self.table.set_results_of(rows, results)
         self.recorder.changed_many(rows)
 
-    def _lost_links(self, marked: npt.NDArray[np.bool_], going: Going) -> Rows:
+    def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
         """Every row that stays though it has a link to a marked one, and the best of the links that it loses where that
-        is better than its leaf: an array of shape (n, 4), row, move (`_KEEPS_LEAF` where it is not), score, level."""
+        is better than its leaf: an array of shape (n, 4), row, move (`KEEPS_LEAF` where it is not), score, level."""
         kept = (~marked).astype(np.uint8)
         above: set[int] | None = None
         if np.count_nonzero(marked) * _WHOLE <= len(self):
@@ -384,18 +385,20 @@ class Book:
                     break
                 above.update(parents)
         ranges = (
-            slices(len(self), _NOTES, "links", going) if above is None else ((row, row + 1) for row in sorted(above))
+            slices(len(self), _NOTES, "links", progress) if above is None else ((row, row + 1) for row in sorted(above))
         )
         notes = np.empty((_NOTES, 4), np.int64)
-        empties = self.table.by_empties(going) if above is None else np.ones(65, np.uint64)
-        places = address(kept), address(notes), address(empties)
+        filters = self.table.filters(progress) if above is None else Filters()
+        places = address(kept), address(notes), filters.at
         found = [notes[:0]]
         for start, end in ranges:
             noted = kernels().list_lost(self.table.context, start, end, *places)
             found.append(notes[:noted].copy())
         return np.concatenate(found)
 
-    def remove(self, marked: npt.NDArray[np.bool_], going: Going = silent, *, leaves: bool = True) -> Removed:
+    def remove(
+        self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
+    ) -> Removed:
         """Remove the marked rows; with ``leaves`` the best of the links that a position loses becomes its leaf where it
         is better than the one that is there. Rows are renumbered. A stop leaves everything as it was."""
         self._begin_change()
@@ -406,8 +409,8 @@ class Book:
             self.forget_state()
             lost = np.empty((0, 4), np.int64)
         else:
-            lost = self._lost_links(marked, going)
-        fresh = table.without(marked, going) if count > _IN_PLACE else None
+            lost = self._lost_links(marked, progress)
+        fresh = table.without(marked, progress) if count > _IN_PLACE else None
         above = None
         if self._counts is not None and (
             fresh is not None or (above := self._counts.before_removal(table, np.flatnonzero(marked))) is None
@@ -416,7 +419,7 @@ class Book:
         losers = table.records(lost[:, 0])
         # The new table has no path counts: all have to be computed.
         touched = self._positions(self._touched) if fresh is None else None
-        unchecked = self._positions(self._unchecked)
+        unchecked = self._positions(self._unverified)
         with self.together():
             self.recorder.removed(self._keys(marked))
             if fresh is not None:
@@ -424,21 +427,21 @@ class Book:
             else:
                 table.remove(marked.view(np.uint8))
             rows = table.rows_of(losers)
-            new = (lost[:, 1] != _KEEPS_LEAF) & leaves
+            new = (lost[:, 1] != KEEPS_LEAF) & leaves
             moves, scores, levels = lost[new, 1:].T
             table.set_leaves(rows[new], moves.astype(np.uint8), scores.astype(np.int8), levels.astype(np.int8))
             if self._counts is not None and above is not None:
                 self._counts.after_removal(table, above)
             self.recorder.changed_many(rows[new])
         self.file_links = None
-        self._touched, self._unchecked = self._still(touched), self._still(unchecked)
+        self._touched, self._unverified = self._still(touched), self._still(unchecked)
         self.touch(rows.tolist())
         return Removed(count, int(np.count_nonzero(new)), rows)
 
-    def rebuild(self, marked: npt.NDArray[np.bool_], going: Going = silent) -> None:
-        """Remove the marked rows where the index cannot be trusted: it is made anew."""
+    def rebuild(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> None:
+        """Remove the marked rows and build a new index: for a table whose index is damaged."""
         self._begin_change()
-        fresh = self.table.without(marked, going)
+        fresh = self.table.without(marked, progress)
         self.recorder.removed(self._keys(marked))
         self.table.become(fresh)
         self._counts = None
@@ -456,52 +459,56 @@ class Book:
     def _still(self, records: Records | None) -> set[int] | None:
         return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
 
-    def catch_up(self, *, threads: int = 1, going: Going = silent) -> None:
-        """`negamax` where it is `due`. It changes only what follows from the leaves, so a book that must not change, or
-        whose changes cannot be written, is brought up to date in memory."""
-        if self.due:
-            self._negamax(threads, going)
+    def catch_up(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> None:
+        """`negamax` where scores are `stale`. It changes only what follows from the leaves, so a book that must not
+        change, or whose changes cannot be written, is brought up to date in memory."""
+        if self.stale:
+            self._negamax(threads, progress)
 
     def settle(self, threads: int, seconds: float) -> None:
-        """`negamax`, as far as that can be done in so little time."""
+        """`negamax`, ended after this number of seconds."""
         until = time.monotonic() + seconds
 
-        def going(stage: str, done: int, total: int) -> None:
+        def progress(stage: str, done: int, total: int) -> None:
             if time.monotonic() > until:
-                raise Stopped
+                raise WorkCancelled
 
-        with contextlib.suppress(Stopped):
-            self.negamax(threads=threads, going=going)
+        with contextlib.suppress(WorkCancelled):
+            self.negamax(threads=threads, progress=progress)
 
-    def negamax(self, *, threads: int = 1, going: Going = silent) -> int:
-        """See `links.negamax`; leaves that have become links are dropped. After a stop it stays `due`.
+    def negamax(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> int:
+        """Bring scores, bounds and counts up to date (`negamax.negamax`); leaves whose moves have become links are
+        dropped. After a cancellation they stay `stale`.
 
-        Where little was changed since the last time, only what depends on it is looked at (`links.negamax_from`).
+        Where little was changed since the last time, only what depends on it is visited (`negamax.negamax_from`).
         """
         self._begin_change()
-        return self._negamax(threads, going)
+        return self._negamax(threads, progress)
 
-    def _negamax(self, threads: int, going: Going) -> int:
+    def _negamax(self, threads: int, progress: ProgressCallback) -> int:
         if self.settled:
-            self.due = False
+            self.stale = False
             return 0
         changed = None
         if self._touched is not None and len(self._touched) * _WHOLE < len(self):
             replaced = self._counts.replaced if self._counts is not None else None
-            changed = negamax_from(self.table, self._options, self._touched, going, replaced)
+            changed = negamax_from(self.table, self._options, self._touched, progress, replaced)
         if changed is None:
             self._touched = None
-            self.table.check_all(going)
-            self.table.change_all(going)
+            self.table.check_all(progress)
+            self.table.change_all(progress)
             before, self._counts = self._counts, None
-            counts = Counts()
-            changed = negamax(self.table, self._options, threads=threads, going=going, tally=counts.tally)
+            counts, faults = Counts(), [np.empty((0, 2), np.int64)]
+            changed = negamax(
+                self.table, self._options, threads=threads, progress=progress, tally=counts.tally, faults=faults
+            )
+            self._unverified = self._few(np.concatenate(faults)[:, 0])
             counts.rows = len(self)
             if before is not None and before.rows == len(self):
                 counts.unreachable = before.unreachable
             self._counts = counts
         self._touched = set()
-        self.due = False
+        self.stale = False
         self.recorder.fixed()
         if self.file_links is not None:
             self.file_links = None if changed else self.file_links.true_to(self.table)
@@ -523,18 +530,18 @@ class Book:
         p, o, _ = self.table.canonical(player, opponent)
         row = self.table.find_canonical(p, o)
         before = self.table.entry(row) if row >= 0 else None
-        entry = before or Entry(p, o)
+        entry = before or PositionEntry(p, o)
         row = self.put(
             entry._replace(score=score, lower=score, upper=score, level=HUMAN_LEVEL, flags=entry.flags | HUMAN)
         )
         above = () if before else tuple(self.table.entry(parent) for parent in self.table.parents(row) or ())
         self.edits.append(Edit((p, o), before, above))
 
-    def edited(self, going: Going = silent) -> Iterator[Entry]:
+    def edited(self, progress: ProgressCallback = no_progress) -> Iterator[PositionEntry]:
         """The positions whose score was set by hand, in the order of rows."""
         for number, chunk in enumerate(self.table.chunks()):
             first = number * CHUNK_ROWS
-            going("scan", first, len(self))
+            progress("scan", first, len(self))
             for place in np.flatnonzero(chunk["flags"] & HUMAN).tolist():
                 yield self.table.entry(first + place)
 
@@ -543,7 +550,7 @@ class Book:
 
         Where that was done since the book was opened, the score is what it was before, and a position that was not
         there goes unless others follow it by now. Otherwise the score follows from leaf and links again, and has to be
-        searched where there are none. A negamax is due. Raises ValueError where no score was set.
+        searched where there are none. The scores are `stale` then. Raises ValueError where no score was set.
         """
         p, o, _ = self.table.canonical(player, opponent)
         row = self.table.find_canonical(p, o)

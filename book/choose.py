@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from desdaemon.protocol.othello.scores import MoverScore
 
-from .book import Book, Evaluate, Move
+from .book import Book, Evaluate, MoveInBook
 from .errors import within
-from .record import MAX_LEVEL, PASS
+from .layout import MAX_LEVEL, PASS
 
 
 class Choice(enum.Enum):
-    """What decides among the book's moves."""
+    """The criterion by which one of the book's moves is chosen."""
 
     VALUE = "value"
     """The score."""
@@ -27,8 +27,8 @@ class Choice(enum.Enum):
     """The results among the moves within the randomness."""
 
 
-class Settings(NamedTuple):
-    """How to choose.
+class MoveChoice(NamedTuple):
+    """Options of the choice.
 
     ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
     book on purpose, for learning; ``least_level`` the lowest level of a score that is trusted. ``registered_only``
@@ -55,7 +55,7 @@ def caution(won: float, drawn: float, lost: float) -> float:
     return (share + 1 / (2 * games) - spread) / (1 + 1 / games)
 
 
-def _results(book: Book, move: Move) -> tuple[float, float, float]:
+def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
     """Games through a move, seen by the side that plays it."""
     if not move.linked:
         return 0.0, 0.0, 0.0
@@ -63,7 +63,7 @@ def _results(book: Book, move: Move) -> tuple[float, float, float]:
     return lost, drawn, won
 
 
-def candidates(book: Book, player: int, opponent: int, settings: Settings) -> list[Move]:
+def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
     """The moves that may be chosen, best first: those within the randomness of the best, or, deciding by results, all
     that were ever played. Empty outside the book. Raises OutOfRange."""
     within("randomness", settings.randomness, 0, 128)
@@ -83,7 +83,7 @@ def candidates(book: Book, player: int, opponent: int, settings: Settings) -> li
     return played or near
 
 
-def choose(book: Book, player: int, opponent: int, settings: Settings, rng: random.Random) -> Move | None:
+def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: random.Random) -> MoveInBook | None:
     """One move of the book for a position in any orientation, None to leave the book.
 
     By value each candidate is as likely as another. By results the likelihood is the points that the move has
@@ -101,7 +101,7 @@ def choose(book: Book, player: int, opponent: int, settings: Settings, rng: rand
     return rng.choices(found, weights)[0]
 
 
-def checked(book: Book, player: int, opponent: int, chosen: Move, evaluate: Evaluate, level: int) -> Move:
+def checked(book: Book, player: int, opponent: int, chosen: MoveInBook, evaluate: Evaluate, level: int) -> MoveInBook:
     """``chosen``, or a move outside the book that a search at ``level`` finds better.
 
     Only the legal moves that are not links are searched, and only where the leaf was not already searched at that
@@ -116,7 +116,7 @@ def checked(book: Book, player: int, opponent: int, chosen: Move, evaluate: Eval
     if not any(row < 0 and move < PASS for move, row in links):
         return chosen
     answer = evaluate(player, opponent, level, excluded)
-    return Move(answer[0], MoverScore(answer[1]), -1) if answer and answer[1] > chosen.score else chosen
+    return MoveInBook(answer[0], MoverScore(answer[1]), -1) if answer and answer[1] > chosen.score else chosen
 
 
 def line(book: Book, player: int, opponent: int, plies: int = 60) -> list[int]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import BookError
-from .progress import Going, silent
+from .layout import CHUNK_BITS
+from .progress import ProgressCallback, no_progress
 from .record import COUNTS, FLAGS_KEPT
 
-CHUNK_BITS = 14
 CHUNK_ROWS = 1 << CHUNK_BITS
 
 Words = npt.NDArray[np.uint64]
@@ -22,19 +22,19 @@ Records = npt.NDArray[Any]
 
 
 class Guard(Protocol):
-    """What compares the blocks of a mapped file with their checksums before they are used (`storage/blocks.py`)."""
+    """Verifies the blocks of a mapped file against their checksums before their first use (`storage/blocks.py`)."""
 
     at: int
     """Where the kernels find it."""
 
     @property
     def damage(self) -> BookError | None:
-        """What is wrong with a block that did not match; None as long as none was found."""
+        """The error of the first block that did not match its checksum; None while there is none."""
 
     def check(self, at: int, size: int) -> None:
         """Compare what holds some bytes of memory. Raises BookError when anything compared so far did not match."""
 
-    def check_all(self, going: Going = silent) -> None:
+    def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Compare everything. Raises BookError."""
 
 
@@ -50,12 +50,12 @@ class State(NamedTuple):
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's data begins."""
+    """The address of an array's data."""
     return int(array.ctypes.data)
 
 
 def addresses(chunks: list[Records]) -> Words:
-    """Where chunks begin that lie one after another in memory, but for the last."""
+    """The addresses of chunks that are contiguous in memory, the last one excepted."""
     places: Words = np.arange(len(chunks), dtype=np.uint64) * np.uint64(chunks[0].nbytes) + np.uint64(
         address(chunks[0])
     )
@@ -63,8 +63,11 @@ def addresses(chunks: list[Records]) -> Words:
     return places
 
 
-def segment_bytes(capacity: int) -> int:
-    """The size of one index segment: tags, padded to a multiple of 8, then 32-bit rows."""
+SlotCount = TypeVar("SlotCount", int, npt.NDArray[np.int64])
+
+
+def segment_bytes(capacity: SlotCount) -> SlotCount:
+    """The size of an index segment with this number of slots: tags, padded to a multiple of 8, then 32-bit rows."""
     return (capacity + 7) // 8 * 8 + 4 * capacity
 
 

@@ -1,7 +1,7 @@
-"""How many positions, links, leaves and finished games a book has, by empty squares, levels and scores.
+"""Counts of a book's positions, links, leaves and finished games, by empty squares, levels and scores.
 
-Counting takes a walk over the whole book, so a `Book` keeps its counts, hears of what it changes, and writes them into
-its file. New positions are counted when the counts are asked for (`Counts.catch_up`), everything else at once.
+Counting takes a pass over the whole book, so a `Book` keeps its counts up to date with its changes and writes them into
+its file. New positions are counted when the counts are read (`Counts.catch_up`), everything else with the change.
 """
 
 from __future__ import annotations
@@ -9,19 +9,27 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import CHUNK_ROWS, Records, Rows, address
+from .chunks import Records, Rows, address
 from .compiled import kernels
-from .progress import Going, silent, slices
-from .record import PASS, Entry
-from .table import Table
+from .layout import (
+    PASS,
+    SQUARES,
+    TALLY_BIAS,
+    TALLY_KINDS,
+    TALLY_LEAVES,
+    TALLY_LEVELS,
+    TALLY_SCORES,
+    TALLY_WORDS,
+)
+from .progress import ProgressCallback, no_progress, slices
+from .record import PositionEntry
+from .table import BookTable, Filters
 
 Tally = npt.NDArray[np.int64]
 
-WORDS = 4 * 65 + 2 * 256 + 2
+WORDS = TALLY_WORDS + 2
 """Of `Counts.packed`."""
 
-_POSITIONS, _LINKS, _LEAVES, _FINISHED = range(4)
-_KINDS = 4 * 65
 _SLICE = 1 << 15
 _ALL = (1 << 62) - 1
 
@@ -34,26 +42,25 @@ class Counts:
 
     def __init__(self) -> None:
         self.rows = 0
-        self.tally: Tally = np.zeros(_KINDS + 512, np.int64)
-        """As `negamax_rows` counts: positions, links, leaves and finished games by 0..64 empty squares, then levels and
-        scores by their value + 128."""
+        self.tally: Tally = np.zeros(TALLY_WORDS, np.int64)
+        """Words as the kernels count, see `layout.TALLY_WORDS`."""
         self.unreachable = -1
         """Positions that no line leads to from the initial position; -1: not known."""
 
     @property
     def kinds(self) -> Tally:
         """Positions, links, leaves and finished games in four rows, by empty squares."""
-        return self.tally[:_KINDS].reshape(4, 65)
+        return self.tally[:TALLY_LEVELS].reshape(TALLY_KINDS, SQUARES)
 
     @property
     def levels(self) -> dict[int, int]:
-        """How many positions have each level, ascending."""
-        return _named(self.tally[_KINDS : _KINDS + 256])
+        """The number of positions of each level, ascending."""
+        return _named(self.tally[TALLY_LEVELS:TALLY_SCORES])
 
     @property
     def scores(self) -> dict[int, int]:
-        """How many positions have each score, ascending."""
-        return _named(self.tally[_KINDS + 256 :])
+        """The number of positions of each score, ascending."""
+        return _named(self.tally[TALLY_SCORES:])
 
     def packed(self) -> npt.NDArray[np.uint64]:
         """The counts as a file keeps them."""
@@ -64,7 +71,7 @@ class Counts:
 
     @classmethod
     def unpacked(cls, words: npt.NDArray[np.uint64]) -> Counts:
-        """What `packed` gave."""
+        """The counts from the words that `packed` returned."""
         found = cls()
         values = words.view(np.int64)
         found.tally = values[: len(found.tally)].copy()
@@ -73,12 +80,12 @@ class Counts:
 
     def _count(self, records: Records, sign: int) -> None:
         """Count what is in records alone: levels, scores, and leaves."""
-        for name, first in (("level", _KINDS), ("score", _KINDS + 256)):
-            values = records[name].astype(np.int64) + 128
+        for name, first in (("level", TALLY_LEVELS), ("score", TALLY_SCORES)):
+            values = records[name].astype(np.int64) + TALLY_BIAS
             self.tally[first : first + 256] += sign * np.bincount(values, minlength=256)
         known = records[(records["leaf_move"] <= PASS) & (records["leaf_score"] >= -64)]
         empties = 64 - np.bitwise_count(known["player"] | known["opponent"]).astype(np.int64)
-        self.kinds[_LEAVES] += sign * np.bincount(empties, minlength=65)
+        self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:
         """The records in rows are other ones now."""
@@ -86,22 +93,23 @@ class Counts:
         self._count(old[counted], -1)
         self._count(new[counted], 1)
 
-    def replaced_one(self, old: Entry, new: Entry) -> None:
+    def replaced_one(self, old: PositionEntry, new: PositionEntry) -> None:
         """The same of one position, in less time."""
         for entry, sign in ((old, -1), (new, 1)):
-            self.tally[_KINDS + 128 + entry.level] += sign
-            self.tally[_KINDS + 384 + entry.score] += sign
+            self.tally[TALLY_LEVELS + TALLY_BIAS + entry.level] += sign
+            self.tally[TALLY_SCORES + TALLY_BIAS + entry.score] += sign
             if entry.has_leaf:
-                self.tally[_LEAVES * 65 + entry.empties] += sign
+                self.kinds[TALLY_LEAVES, entry.empties] += sign
 
-    def _count_rows(self, table: Table, rows: Rows, limit: int, sign: int) -> None:
+    def _count_rows(self, table: BookTable, rows: Rows, limit: int, sign: int) -> None:
         """Count what rows have by empty squares, with links to rows below ``limit`` only."""
-        found = np.zeros(_KINDS, np.int64)
-        rows = np.ascontiguousarray(rows, np.int64)
-        kernels().tally_listed(table.context, address(rows), len(rows), limit, address(found))
-        self.tally[:_KINDS] += sign * found
+        found = np.zeros(TALLY_LEVELS, np.int64)
+        order = rows.astype(np.uint32)
+        filters = Filters()
+        kernels().tally_listed(table.context, address(order), len(order), limit, address(found), filters.at)
+        self.tally[:TALLY_LEVELS] += sign * found
 
-    def catch_up(self, table: Table) -> bool:
+    def catch_up(self, table: BookTable) -> bool:
         """Count the positions that were added; False where they are too many for that."""
         if len(table) - self.rows > FEW:
             return False
@@ -118,15 +126,15 @@ class Counts:
         self._count_rows(table, old, _ALL, 1)
         self._count_rows(table, old, self.rows, -1)
         # The leaves of these were counted with their rows.
-        leaves = self.kinds[_LEAVES].copy()
+        leaves = self.kinds[TALLY_LEAVES].copy()
         self._count(records, 1)
-        self.kinds[_LEAVES] = leaves
+        self.kinds[TALLY_LEAVES] = leaves
         if orphans or self.unreachable:
             self.unreachable = -1
         self.rows = len(table)
         return True
 
-    def before_removal(self, table: Table, rows: Rows) -> Records | None:
+    def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
         """Forget rows that are about to go; returns the records of the positions that lead to them, for
         `after_removal`. None where they are too many to be listed: then all has to be counted again."""
         if len(rows) > FEW or not self.catch_up(table):
@@ -136,21 +144,21 @@ class Counts:
             return None
         parents = np.setdiff1d(above[0], rows)
         gone = table.records(rows)
-        leaves = self.kinds[_LEAVES].copy()
+        leaves = self.kinds[TALLY_LEAVES].copy()
         self._count(gone, -1)
-        self.kinds[_LEAVES] = leaves
+        self.kinds[TALLY_LEAVES] = leaves
         self._count_rows(table, rows, _ALL, -1)
         self._count_rows(table, parents, _ALL, -1)
         return table.records(parents)
 
-    def after_removal(self, table: Table, parents: Records) -> None:
+    def after_removal(self, table: BookTable, parents: Records) -> None:
         """Count the positions again that lead to those that went."""
         self._count_rows(table, table.rows_of(parents), _ALL, 1)
         self.rows = len(table)
         self.unreachable = -1
 
 
-def parents_of(table: Table, rows: Rows) -> tuple[Rows, int] | None:
+def parents_of(table: BookTable, rows: Rows) -> tuple[Rows, int] | None:
     """The rows that lead to some of ``rows``, and how many of these have none; None where one has too many to list."""
     found: set[int] = set()
     orphans = 0
@@ -164,18 +172,14 @@ def parents_of(table: Table, rows: Rows) -> tuple[Rows, int] | None:
 
 
 def _named(values: Tally) -> dict[int, int]:
-    return {value - 128: count for value, count in enumerate(values.tolist()) if count}
+    return {value - TALLY_BIAS: count for value, count in enumerate(values.tolist()) if count}
 
 
-def counted(table: Table, going: Going = silent) -> Counts:
+def counted(table: BookTable, progress: ProgressCallback = no_progress) -> Counts:
     """Count a whole table."""
     counts = Counts()
-    empties = table.by_empties(going)
-    for start, end in slices(len(table), _SLICE, "count", going):
-        kernels().tally_rows(table.context, start, end, address(counts.tally), address(empties))
-    leaves = counts.kinds[_LEAVES].copy()
-    for number in range(-(-len(table) // CHUNK_ROWS)):
-        counts._count(table.chunk(number), 1)
-    counts.kinds[_LEAVES] = leaves
+    filters = table.filters(progress)
+    for start, end in slices(len(table), _SLICE, "count", progress):
+        kernels().tally_rows(table.context, start, end, address(counts.tally), filters.at)
     counts.rows = len(table)
     return counts

@@ -1,4 +1,4 @@
-"""What can go wrong with a book. The wording of a message names the file, the place and what is wrong there."""
+"""The errors of the book library. A message names the file, the byte or line, and the fault."""
 
 from __future__ import annotations
 

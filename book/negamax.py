@@ -1,6 +1,6 @@
 """Negamax over the whole book: scores, bounds and path counts from the leaves, as Edax computes them.
 
-A move always leads to fewer empty squares and a pass to the same number with somebody to move, so one pass over the
+A move always leads to fewer empty squares and a pass to the same number with a side that can move, so one pass over the
 positions in that order finds every child final. Positions that the opening does not reach are brought up to date
 too (Edax leaves them as they were).
 """
@@ -19,119 +19,149 @@ import numpy.typing as npt
 
 from desdaemon.engine.limits import level_limits
 
-from .chunks import Records, address
+from .chunks import Bytes, Records, Rows, Words, address
 from .compiled import kernels
-from .options import Options
-from .progress import Going, Stopped, silent, slices
-from .record import MAX_LEVEL
+from .layout import (
+    LAYERS,
+    LEVELS,
+    MAX_LEVEL,
+    NEGAMAX_CHANGED,
+    NEGAMAX_FAULTS,
+    NEGAMAX_FLAGS,
+    NEGAMAX_TALLY,
+    NEGAMAX_WORDS,
+    NO_LEVEL,
+    RULE_CHECK_ONLY,
+    SQUARES,
+    WORD,
+)
+from .options import BookOptions
+from .progress import ProgressCallback, WorkCancelled, no_progress, slices
 from .storage.arena import ARENA
-from .table import Table
+from .table import BookTable, Filters
 
 _SLICE = 1 << 15
 _STEP = 1 << 8
-_LEVELS = 129
-_TALLY = 133
 
 
-class Bound(NamedTuple):
-    """What a search at some level says with some number of empties: the margins of its score, and exactness."""
+class LeafMargins(NamedTuple):
+    """The margins (discs) of the score of a search at some level with some number of empties, and whether it is
+    exact."""
 
     lower: int
     upper: int
     exact: bool
 
 
-def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) -> Bound:
+def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) -> LeafMargins:
     """The margins (discs, added to the score) of a leaf searched at ``level`` with ``empties`` squares left.
 
     A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
     """
     depth, percent = level_limits(min(max(level, 0), MAX_LEVEL), empties)[:2]
     if depth == empties:
-        return Bound(0, 0, True) if percent == 100 else Bound(-endcut_error, endcut_error, False)
+        return LeafMargins(0, 0, True) if percent == 100 else LeafMargins(-endcut_error, endcut_error, False)
     bias = depth % 2 - empties % 2
-    return Bound(-midgame_error - bias, midgame_error - bias, False)
+    return LeafMargins(-midgame_error - bias, midgame_error - bias, False)
 
 
 @lru_cache(maxsize=8)
 def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
-    table = np.zeros((_LEVELS, 65, 3), np.int16)
-    for level in range(-1, MAX_LEVEL + 1):
+    table = np.zeros((LEVELS, SQUARES, 3), np.int16)
+    for level in range(NO_LEVEL, MAX_LEVEL + 1):
         for empties in range(61):
-            table[level + 1, empties] = leaf_bound(level, empties, midgame_error, endcut_error)
-    table[MAX_LEVEL + 2 :] = table[MAX_LEVEL + 1]
+            table[level - NO_LEVEL, empties] = leaf_bound(level, empties, midgame_error, endcut_error)
+    last = MAX_LEVEL - NO_LEVEL
+    table[last + 1 :] = table[last]
     return table
 
 
-def margins_of(options: Options) -> npt.NDArray[np.int16]:
+def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
     """`leaf_bound` of every level (-1..) and number of empties, as the kernels read it."""
     return _margins(options.midgame_error, options.endcut_error)
 
 
-class Order:
+class LayerOrder:
     """The rows of a table from the end of the game to the opening; stale as soon as a row comes or goes."""
 
-    def __init__(self, table: Table, going: Going = silent) -> None:
+    def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:
         self.rows: npt.NDArray[np.uint32] = ARENA.array(len(table), np.uint32)
-        # Two words of statistics, where the 131 layers begin, and where to count: the block that negamax_rows wants.
-        self.block: npt.NDArray[np.uint64] = np.zeros(134, np.uint64)
-        for start, end in slices(len(table), _SLICE, "order", going):
-            kernels().count_layers(table.context, start, end, address(self.block) + 16)
-        np.cumsum(self.block[2:_TALLY], out=self.block[2:_TALLY])
-        places = self.block.copy()
-        for start, end in slices(len(table), _SLICE, "order", going):
-            kernels().place_rows(table.context, start, end, address(self.rows), address(places) + 16)
+        self._begins: Words = np.zeros(LAYERS + 1, np.uint64)
+        for start, end in slices(len(table), _SLICE, "order", progress):
+            kernels().count_layers(table.context, start, end, address(self._begins))
+        self.filters: Filters = table.filters(progress, self._begins[1:].reshape(SQUARES, 2).sum(1))
+        np.cumsum(self._begins, out=self._begins)
+        places = self._begins.copy()
+        for start, end in slices(len(table), _SLICE, "order", progress):
+            kernels().place_rows(table.context, start, end, address(self.rows), address(places))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def layers(self) -> list[tuple[int, int]]:
         """The non-empty ranges of `rows` whose positions do not depend on each other."""
-        begins = self.block[2:_TALLY].tolist()
+        begins = self._begins.tolist()
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
-    def downwards(self, stage: str, going: Going) -> Iterator[tuple[int, int]]:
-        """Ranges of `rows` from the opening to the end of the game; ``going`` is told after each."""
-        for start, end in slices(len(self), _SLICE, stage, going):
+    def downwards(self, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
+        """Ranges of `rows` from the opening to the end of the game; ``progress`` is told after each."""
+        for start, end in slices(len(self), _SLICE, stage, progress):
             yield len(self) - end, len(self) - start
 
 
-_CHECK_ONLY = 8
+def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
+    """The block of words of `negamax_rows`."""
+    block: Words = np.zeros(NEGAMAX_WORDS, np.uint64)
+    if tally is not None:
+        block[NEGAMAX_TALLY // WORD] = address(tally)
+    return block
+
 
 Replaced = Callable[[npt.NDArray[np.int64], Records, Records], None]
 """Told of rows whose records changed: the rows, and their records before and after."""
 
 
+class _Faults:
+    """The buffer for the faults of a slice's leaves: a byte for each place."""
+
+    def __init__(self, size: int) -> None:
+        self._kinds: Bytes = np.zeros(size, np.uint8)
+
+    def begin(self, block: Words, start: int) -> None:
+        """Let `negamax_rows` note those of the places from ``start`` on."""
+        block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
+
+    def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
+        """The places that were noted, from 0 on, and the kinds of their faults."""
+        places = np.flatnonzero(self._kinds)
+        kinds = self._kinds[places].copy()
+        self._kinds[places] = 0
+        return places, kinds
+
+
 def negamax(
-    table: Table,
-    options: Options,
+    table: BookTable,
+    options: BookOptions,
     *,
     threads: int = 1,
-    going: Going = silent,
-    check_only: bool = False,
+    progress: ProgressCallback = no_progress,
     tally: npt.NDArray[np.int64] | None = None,
+    faults: list[Rows] | None = None,
 ) -> int:
     """Recompute score, bounds and counts of every position; human scores stay.
 
-    With ``check_only`` nothing is changed: the answer is the number of positions that do not follow from their leaf
-    and their children as they are.
-
-    ``tally`` (`counts.Counts.tally`) is added to. Answers how many rows changed their score or bounds. After a stop
-    some positions near the opening are out of date until the next run.
+    ``tally`` (`counts.Counts.tally`) is added to. ``faults`` gets arrays of shape (n, 2), row and kind, of the leaves
+    that are wrong. Returns how many rows changed their score or bounds. After a stop some positions near the opening
+    are out of date until the next run.
     """
-    order = Order(table, going)
+    order = LayerOrder(table, progress)
     margins = margins_of(options)
-    order.block[0] = 0
-    order.block[_TALLY] = address(tally) if tally is not None else 0
-
-    rule = options.rule | (_CHECK_ONLY if check_only else 0)
+    block = _block(tally)
+    noted = _Faults(_SLICE * threads)
+    places = address(margins), options.rule, order.filters.at, address(block)
 
     def run(start: int, end: int) -> int:
-        return int(
-            kernels().negamax_rows(
-                table.context, address(order.rows), start, end, address(margins), rule, address(order.block)
-            )
-        )
+        return int(kernels().negamax_rows(table.context, address(order.rows), start, end, *places))
 
     def run_all(pool: ThreadPoolExecutor | None, start: int, end: int) -> None:
         """One slice of one layer, on all threads."""
@@ -148,20 +178,47 @@ def negamax(
         for first, last in order.layers():
             for start in range(first, last, _SLICE * threads):
                 end = min(last, start + _SLICE * threads)
+                if faults is not None:
+                    noted.begin(block, start)
                 run_all(pool, start, end)
-                going("negamax", end, len(order))
+                if faults is not None:
+                    found, kinds = noted.collect()
+                    faults.append(np.stack([order.rows[start + found].astype(np.int64), kinds.astype(np.int64)], 1))
+                progress("negamax", end, len(order))
     finally:
         if pool is not None:
             pool.shutdown()
-    return int(order.block[0])
+    return int(block[NEGAMAX_CHANGED // WORD])
+
+
+def check(table: BookTable, options: BookOptions, progress: ProgressCallback = no_progress) -> tuple[int, Rows]:
+    """Go over a table in the order of its rows, without changing anything.
+
+    Returns how many rows have a score, bounds or counts that do not follow from their leaf and their children as they
+    are, and the faults of leaves as `negamax` gives them.
+    """
+    margins, filters, block = margins_of(options), table.filters(progress), _block()
+    noted = _Faults(_SLICE)
+    faults = [np.empty((0, 2), np.int64)]
+    places = address(margins), options.rule | RULE_CHECK_ONLY, filters.at, address(block)
+    for start, end in slices(len(table), _SLICE, "check", progress):
+        noted.begin(block, start)
+        kernels().negamax_rows(table.context, 0, start, end, *places)
+        found, kinds = noted.collect()
+        faults.append(np.stack([start + found, kinds.astype(np.int64)], 1))
+    return int(block[NEGAMAX_CHANGED // WORD]), np.concatenate(faults)
 
 
 def negamax_from(
-    table: Table, options: Options, touched: set[int], going: Going = silent, replaced: Replaced | None = None
+    table: BookTable,
+    options: BookOptions,
+    touched: set[int],
+    progress: ProgressCallback = no_progress,
+    replaced: Replaced | None = None,
 ) -> int | None:
     """Do what `negamax` does, in a table where everything but the ``touched`` rows and what depends on them is right.
 
-    Only rows above a change are visited. Answers how many rows changed, None when it cannot be done this way: then
+    Only rows above a change are visited. Returns how many rows changed, None when it cannot be done this way: then
     `negamax` has to. After a stop ``touched`` says from where to go on.
     """
     margins = margins_of(options)
@@ -186,24 +243,20 @@ def negamax_from(
         if not wait_above(row):
             return None
         if done % _STEP == 0:
-            going("negamax", 0, 0)
-    # As if no layer were empty: which ones are is not worth counting.
-    block: npt.NDArray[np.uint64] = np.arange(_TALLY + 1, dtype=np.uint64)
-    block[0] = block[_TALLY] = 0
+            progress("negamax", 0, 0)
+    filters = Filters()
+    block = _block()
     visited = 0
     while heap:
         layer = heapq.heappop(heap)
         rows = np.array(sorted(waiting.pop(layer)), np.uint32)
         before = table.records(rows.astype(np.int64)) if replaced is not None else None
         changed: npt.NDArray[np.uint8] = np.zeros(len(rows), np.uint8)
-        block[1] = address(changed)
+        block[NEGAMAX_FLAGS // WORD] = address(changed)
+        places = address(margins), options.rule, filters.at, address(block)
         done = 0
         while done < len(rows):
-            done = int(
-                kernels().negamax_rows(
-                    table.context, address(rows), done, len(rows), address(margins), options.rule, address(block)
-                )
-            )
+            done = int(kernels().negamax_rows(table.context, address(rows), done, len(rows), *places))
             if done < len(rows):
                 table.grow_wide()
         if replaced is not None and before is not None:
@@ -214,15 +267,15 @@ def negamax_from(
                     return None
                 visited += 1
                 if visited % _STEP == 0:
-                    going("negamax", visited, 0)
-        except Stopped:
+                    progress("negamax", visited, 0)
+        except WorkCancelled:
             # What changed has to tell the positions above; those that it told before are told again.
             touched.update(rows.tolist(), *waiting.values())
             raise
-    return int(block[0])
+    return int(block[NEGAMAX_CHANGED // WORD])
 
 
-def layer_of(table: Table, row: int) -> int:
+def layer_of(table: BookTable, row: int) -> int:
     """Twice the empty squares, + 1 where the side to move has to pass: it falls along every link."""
     entry = table.entry(row)
     passing = not table.moves(entry.player, entry.opponent) and table.moves(entry.opponent, entry.player) != 0
@@ -230,7 +283,7 @@ def layer_of(table: Table, row: int) -> int:
 
 
 def reach(
-    table: Table, roots: dict[int, int], *, best_only: bool = False, going: Going = silent
+    table: BookTable, roots: dict[int, int], *, best_only: bool = False, progress: ProgressCallback = no_progress
 ) -> npt.NDArray[np.uint8]:
     """A mark for each row, 0 where no root leads; ``roots`` maps rows to the marks they begin with.
 
@@ -240,8 +293,8 @@ def reach(
     marks: npt.NDArray[np.uint8] = np.zeros(len(table), np.uint8)
     for row, mark in roots.items():
         marks[row] |= mark
-    order, empties = Order(table, going), table.by_empties(going)
+    order = LayerOrder(table, progress)
     places = address(order.rows), address(marks)
-    for start, end in order.downwards("reach", going):
-        kernels().reach_rows(table.context, *places, start, end, int(best_only), address(empties))
+    for start, end in order.downwards("reach", progress):
+        kernels().reach_rows(table.context, *places, start, end, int(best_only), order.filters.at)
     return marks

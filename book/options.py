@@ -1,4 +1,4 @@
-"""What holds for a whole book."""
+"""Options of a book, kept in its file: level, depth, error margins, rule."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import within
-from .record import MAX_LEVEL
+from .layout import MAX_LEVEL
 
 MAX_DEPTH = 61
 
 
 class Rule(enum.IntEnum):
-    """How a position's score follows from its children."""
+    """The rule by which a position's score follows from its children."""
 
     EDAX = 0
     """The best of the links and the leaf; ``lines`` counts the paths that leave the book."""
@@ -24,7 +24,7 @@ class Rule(enum.IntEnum):
     """The best of the links, the position's own score without any; ``lines`` is 1 + the sum over the links."""
 
 
-class Options(NamedTuple):
+class BookOptions(NamedTuple):
     """``level`` (0..60) is given to new positions. Positions are grown only while at least ``min_empties`` squares
     are empty, so the book ends one ply later. ``midgame_error`` and ``endcut_error`` (discs) are the margins of the
     bounds of leaves not read to the end, and read to the end with selectivity."""
@@ -43,14 +43,14 @@ class Options(NamedTuple):
 
     @property
     def scoring(self) -> tuple[int, int, Rule]:
-        """What scores, bounds and counts depend on."""
+        """The options that scores, bounds and counts depend on."""
         return self.midgame_error, self.endcut_error, self.rule
 
-    def at_depth(self, depth: int) -> Options:
+    def at_depth(self, depth: int) -> BookOptions:
         """The same options with another depth (0..61). Raises OutOfRange."""
         return self._replace(min_empties=61 - within("depth", depth, 0, MAX_DEPTH))
 
-    def at_level(self, level: int) -> Options:
+    def at_level(self, level: int) -> BookOptions:
         """The same options with another level (0..60). Raises OutOfRange."""
         return self._replace(level=within("level", level, 0, MAX_LEVEL))
 
@@ -70,14 +70,14 @@ def default_depth(level: int) -> int:
     return 66 - level if level <= 41 else 24
 
 
-def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> Options:
-    """What the positions of a file say that has no options.
+def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
+    """Options for a file that has none, from its positions.
 
     The level is what most unfinished positions have, of several the highest (``levels`` counts them, or is the level);
     the depth that of the deepest position. Of the initial position alone, neither says anything.
     """
-    level = levels if isinstance(levels, int) else Options().level
+    level = levels if isinstance(levels, int) else BookOptions().level
     if not isinstance(levels, int) and levels.any():
         level = len(levels) - 1 - int(np.argmax(levels[::-1]))
     depth = 60 - least_empties
-    return Options(level=level, rule=rule).at_depth(depth or default_depth(level))
+    return BookOptions(level=level, rule=rule).at_depth(depth or default_depth(level))

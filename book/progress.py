@@ -1,24 +1,25 @@
-"""How long work says how far it is, and how it is ended."""
+"""Progress callbacks of long work, and its cancellation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-Going = Callable[[str, int, int], None]
-"""Told (stage, done, total) many times a second; raises `Stopped` to end the work. Total 0: not known."""
+ProgressCallback = Callable[[str, int, int], None]
+"""Called with (stage, done, total) many times a second, from the thread that works; raises `WorkCancelled` to end the
+work. A total of 0 is not known."""
 
 
-class Stopped(Exception):
-    """The work was asked to stop. What was done so far is whole, or was left as it was."""
+class WorkCancelled(Exception):
+    """The work was cancelled. Its changes so far are consistent, or were not made at all."""
 
 
-def silent(stage: str, done: int, total: int) -> None:
-    """A `Going` that nobody hears."""
+def no_progress(stage: str, done: int, total: int) -> None:
+    """A `ProgressCallback` that does nothing."""
 
 
-def slices(total: int, step: int, stage: str, going: Going) -> Iterator[tuple[int, int]]:
-    """Ranges of ``step`` numbers below ``total``; ``going`` is told after each."""
+def slices(total: int, step: int, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
+    """Ranges of ``step`` numbers below ``total``; ``progress`` is told after each."""
     for start in range(0, total, step):
         end = min(total, start + step)
         yield start, end
-        going(stage, end, total)
+        progress(stage, end, total)

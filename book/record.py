@@ -12,24 +12,8 @@ import numpy as np
 
 from desdaemon.protocol.othello import rules
 
-NO_SCORE = -127
-"""Stands where no score is known."""
-
-PASS = 64
-NO_MOVE = 65
-
-NO_LEVEL = -1
-"""A score of unknown origin (an Egaroucid book's undefined level)."""
-
-MAX_LEVEL = 60
-HUMAN_LEVEL = 70
-"""The level of a score that a human set; it outranks every search."""
-
-HUMAN = 1
-"""Flag: the score was set by hand. Negamax, merges and imports leave it."""
-
-WIDE = 2
-"""Flag of a record in memory: a count is 2^32 or more, ``wins`` is the row of all four in the wide table."""
+from . import layout
+from .layout import HUMAN, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 
 FLAGS_KEPT = HUMAN
 """The flags that mean something outside memory."""
@@ -49,7 +33,18 @@ _BYTES = [
     ("flags", "u1"),
 ]
 
-RECORD = np.dtype([("player", "<u8"), ("opponent", "<u8"), *((name, "<u4") for name in COUNTS), *_BYTES])
+_BOARD = [("player", "<u8"), ("opponent", "<u8")]
+_PLACES = [layout.PLAYER, layout.OPPONENT, *(layout.COUNTS + 4 * k for k in range(len(COUNTS)))]
+_PLACES += [getattr(layout, name.upper()) for name, _ in _BYTES]
+
+RECORD = np.dtype(
+    {
+        "names": ["player", "opponent", *COUNTS, *(name for name, _ in _BYTES)],
+        "formats": ["<u8", "<u8", *("<u4" for _ in COUNTS), *(kind for _, kind in _BYTES)],
+        "offsets": _PLACES,
+        "itemsize": layout.RECORD_BYTES,
+    }
+)
 """A position in memory and in the native file."""
 
 RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
@@ -57,8 +52,7 @@ RESULT = np.dtype([("won", "<f8"), ("drawn", "<f8"), ("lost", "<f8")])
 
 STATE = np.dtype(
     [
-        ("player", "<u8"),
-        ("opponent", "<u8"),
+        *_BOARD,
         *((name, "<u8") for name in COUNTS),
         *_BYTES,
         *((name, "<f8") for name in ("won", "drawn", "lost")),
@@ -67,7 +61,7 @@ STATE = np.dtype(
 """Everything about a position in one fixed-size record: what the journal holds."""
 
 
-class Entry(NamedTuple):
+class PositionEntry(NamedTuple):
     """A position of the book.
 
     ``player`` and ``opponent`` are the discs of the side to move and of the other side, in canonical form.
@@ -109,13 +103,13 @@ class Entry(NamedTuple):
         """Whether there is a leaf to play: a square or the pass, with a score."""
         return self.leaf_move <= PASS and self.leaf_score >= -64
 
-    def without_leaf(self) -> Entry:
+    def without_leaf(self) -> PositionEntry:
         """The same position with no leaf."""
         return self._replace(leaf_move=NO_MOVE, leaf_score=NO_SCORE, leaf_level=NO_LEVEL)
 
 
 def mirror_move(move: int, symmetry: int) -> int:
-    """Where ``move`` goes under a symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
+    """The image of ``move`` under a symmetry 0..7: bit 0 mirrors columns, bit 1 rows, then bit 2 transposes."""
     if move >= PASS:
         return move
     if symmetry & 1:

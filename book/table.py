@@ -1,7 +1,7 @@
 """The positions in memory: records in chunks, an index of segments, 64-bit path counts, game results on demand.
 
 A look-up reads one or two cache lines of the index and one or two of the record. Growing adds a chunk or rebuilds one
-of 1,024 index segments, so it never copies a record and never stops anybody for long. The index costs at most 7.5
+of 1,024 index segments, so it never copies a record and never blocks look-ups for long. The index costs at most 7.5
 bytes a position, so a position costs at most 47.5 all told, plus the unused part of the last chunk (0.6 MiB at most).
 """
 
@@ -14,47 +14,67 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .chunks import (
+from .chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
+from .layout import (
     CHUNK_BITS,
-    CHUNK_ROWS,
-    Bytes,
-    Records,
-    Rows,
-    Words,
-    address,
-    by_chunk,
-    without_counts,
+    FILTER_BITS,
+    FILTER_BITS_PER_ROW,
+    FILTER_BYTES,
+    MOST_FILTERED,
+    SQUARES,
+    WIDE,
+    WORD,
 )
-from .progress import Going, silent, slices
-from .record import COUNTS, RECORD, RESULT, STATE, WIDE, Entry
+from .progress import ProgressCallback, no_progress, slices
+from .record import COUNTS, RECORD, RESULT, STATE, PositionEntry
 from .storage.table_memory import MIN_SLOTS, ROOM, SEGMENTS, WIDE_COUNT, TableMemory
-
-MUST_PASS = 1
-"""The side to move has no move, the other one has."""
-
-FINISHED = 2
-"""Nobody has a move."""
-
-OTHER_PASSES = 4
-"""The side to move has a move, the other one has none."""
 
 _STEP = 1 << 12
 
 
-class Table(TableMemory):
+class Filters:
+    """Tells passes over a table which positions are not in it, without a look-up, by the number of empty squares:
+    where no position has that number, all of them; where few have, most of them, by bits. See `layout.FILTER_BYTES`."""
+
+    def __init__(self) -> None:
+        """As if there were positions of every kind: nothing is known of any."""
+        self.words: Words = np.zeros((SQUARES, FILTER_BYTES // WORD), np.uint64)
+        self.words[:, FILTER_BITS // WORD] = 1
+        self.bits: list[Bytes] = []
+
+    @classmethod
+    def of_counts(cls, counts: Words) -> Filters:
+        """Filters for these numbers of positions with 0 to 64 empty squares; the bits are not set yet."""
+        found = cls()
+        for empties, count in enumerate(counts.tolist()):
+            if count == 0:
+                found.words[empties] = 0
+            elif count <= MOST_FILTERED:
+                bits = np.zeros(max(8, 1 << (FILTER_BITS_PER_ROW * count - 1).bit_length()) // 8, np.uint8)
+                found.bits.append(bits)
+                found.words[empties] = address(bits), 8 * len(bits) - 1
+        return found
+
+    @property
+    def at(self) -> int:
+        """The address of the words."""
+        return address(self.words)
+
+
+class BookTable(TableMemory):
     """A set of canonical positions, each with its record; rows are numbered 0.. without holes.
 
     One thread at a time may change it or go over all of it; look-ups (`find`, `entry`, `links` and the like) may come
-    from any thread meanwhile. `lock` keeps them from seeing positions come and go half: it is held for milliseconds at
-    most, and between two look-ups that belong together by whoever looks. Records change under them, a number at a
-    time. Removing positions renumbers rows; ``removals`` counts that, and is odd while it goes on.
+    from any thread meanwhile. `lock` makes insertion and removal atomic for them: it is held for milliseconds at most,
+    and by a reader between two look-ups that belong together. Fields of records change under them, one at a time.
+    Removing positions renumbers rows; ``removals`` counts that, and is odd during a removal.
     """
 
-    def without(self, marked: npt.NDArray[np.bool_], going: Going = silent) -> Table:
+    def without(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> BookTable:
         """A new table of the rows that are not marked, in their order, all path counts 0."""
-        made = Table()
+        made = BookTable()
         made.reserve(len(marked) - int(np.count_nonzero(marked)))
-        for start, end in slices(len(self), CHUNK_ROWS, "remove", going):
+        for start, end in slices(len(self), CHUNK_ROWS, "remove", progress):
             staying = ~marked[start:end]
             before = len(made)
             made.insert_records(without_counts(self.chunk(start >> CHUNK_BITS)[staying]))
@@ -116,7 +136,7 @@ class Table(TableMemory):
                 self.make_room(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
-        """Add canonical `RECORD`s without wide counts; answers how many were known, which keep what they had
+        """Add canonical `RECORD`s without wide counts; returns how many were known, which keep what they had
         unless ``overwrite``."""
         records = np.ascontiguousarray(records, RECORD)
         out = np.zeros(2, np.uint64)
@@ -135,7 +155,7 @@ class Table(TableMemory):
         return int(out[1])
 
     def remove(self, marked: Bytes) -> int:
-        """Remove the rows whose byte in ``marked`` (one for each row) is not 0; answers how many. Renumbers rows."""
+        """Remove the rows whose byte in ``marked`` (one for each row) is not 0; returns how many. Renumbers rows."""
         if len(marked) != len(self):
             raise ValueError(f"{len(marked)} marks for {len(self)} rows")
         self.check_all()
@@ -177,7 +197,7 @@ class Table(TableMemory):
         """All positions as an array of shape (n, 2), in order of rows."""
         return np.stack([self.column("player"), self.column("opponent")], axis=1)
 
-    def entry(self, row: int) -> Entry:
+    def entry(self, row: int) -> PositionEntry:
         """The position in a row."""
         if not 0 <= row < len(self):
             raise IndexError(f"no row {row} among {len(self)}")
@@ -186,8 +206,8 @@ class Table(TableMemory):
         values = chunk[place].item()
         if values[-1] & WIDE:
             counts = self._wide[values[2]].tolist() if values[2] < len(self._wide) else [0, 0, 0, 0]
-            return Entry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
-        return Entry(*values)
+            return PositionEntry._make((*values[:2], *counts, *values[6:-1], values[-1] & ~WIDE))
+        return PositionEntry(*values)
 
     def records(self, rows: Rows) -> Records:
         """The `RECORD`s in rows, in the order of ``rows``."""
@@ -231,7 +251,7 @@ class Table(TableMemory):
                 found[name][at] = getattr(entry, name)
         return found
 
-    def write(self, row: int, entry: Entry) -> None:
+    def write(self, row: int, entry: PositionEntry) -> None:
         """Replace everything but the key of a row."""
         with self.lock:
             chunk = self._chunks[row >> CHUNK_BITS]
@@ -267,21 +287,31 @@ class Table(TableMemory):
             count = int(self._kernels.list_parents(self._context_at, row, address(out), len(out)))
         return sorted(set(out[:count].tolist())) if count >= 0 else None
 
-    def kinds(self, going: Going = silent) -> Bytes:
+    def kinds(self, progress: ProgressCallback = no_progress) -> Bytes:
         """A byte for each row: `MUST_PASS`, `FINISHED`, `OTHER_PASSES` or 0."""
         kinds = np.empty(len(self), np.uint8)
-        for start, end in slices(len(self), CHUNK_ROWS, "passes", going):
+        for start, end in slices(len(self), CHUNK_ROWS, "passes", progress):
             self._kernels.list_kinds(self.context, start, end, address(kinds) + start)
         return kinds
 
-    def by_empties(self, going: Going = silent) -> Words:
-        """How many positions have 0..64 empty squares."""
-        counts: Words = np.zeros(65, np.uint64)
-        for start, end in slices(len(self), CHUNK_ROWS, "count", going):
+    def by_empties(self, progress: ProgressCallback = no_progress) -> Words:
+        """The number of positions with 0..64 empty squares."""
+        counts: Words = np.zeros(SQUARES, np.uint64)
+        for start, end in slices(len(self), CHUNK_ROWS, "count", progress):
             self._kernels.count_empties(self.context, start, end, address(counts))
         return counts
 
-    def insert_children(self, start: int, end: int, going: Going = silent) -> None:
+    def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
+        """Filters for a pass over the whole table, valid until a position is added or removed; ``counts``: see
+        `by_empties`."""
+        counts = self.by_empties(progress) if counts is None else counts
+        found = Filters.of_counts(counts)
+        if found.bits:
+            for start, end in slices(len(self), CHUNK_ROWS, "filter", progress):
+                self._kernels.fill_filters(self.context, start, end, found.at)
+        return found
+
+    def insert_children(self, start: int, end: int, progress: ProgressCallback = no_progress) -> None:
         """Add every position that one legal move, or a forced pass, from rows ``start..end`` leads to."""
         reason = np.zeros(1, np.int64)
         for first, last in self._turns(end - start, _STEP):
@@ -290,7 +320,7 @@ class Table(TableMemory):
                 at = int(self._kernels.insert_children(self.context, at, start + last, address(reason)))
                 if reason[0]:
                     self.make_room(int(reason[0]))
-            going("add", at, end)
+            progress("add", at, end)
 
     # ------------------------------------------------------------------------------------------------ rules
 

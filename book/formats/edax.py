@@ -16,35 +16,35 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book import layout
 from desdaemon.book.chunks import address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.options import Options
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import MAX_LEVEL
+from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.options import BookOptions
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage.files import content, replacing
-from desdaemon.book.table import Table
+from desdaemon.book.table import BookTable
 
 MAGIC = b"XADEKOOB"
 VERSION = 4
 RELEASE = 6
 HEADER = struct.Struct("<8sBBhBBBBBBiiiiii")
-RECORD_BYTES = 42
 
 _PROBLEMS = {
-    1: "the file ends in the middle of this record",
-    2: "a square holds discs of both sides",
-    3: "a centre square is empty",
-    4: "the board is not the canonical one of its eight images",
-    5: "the value or a bound is out of range",
-    6: f"the level is not 0..{MAX_LEVEL}",
-    7: "more links than legal moves",
-    8: "a link is not a legal move",
-    9: "two links have the same move",
-    10: "a link's score is out of range",
-    11: "the leaf is not a legal move",
-    12: "the leaf's score is not -64..64",
-    13: "the leaf is also a link",
+    layout.CUT: "the file ends in the middle of this record",
+    layout.OVERLAP: "a square holds discs of both sides",
+    layout.CENTRE_EMPTY: "a centre square is empty",
+    layout.NOT_CANONICAL: "the board is not the canonical one of its eight images",
+    layout.BAD_SCORE: "the value or a bound is out of range",
+    layout.BAD_LEVEL: f"the level is not 0..{MAX_LEVEL}",
+    layout.TOO_MANY_LINKS: "more links than legal moves",
+    layout.BAD_LINK: "a link is not a legal move",
+    layout.LINK_TWICE: "two links have the same move",
+    layout.BAD_LINK_SCORE: "a link's score is out of range",
+    layout.BAD_LEAF: "the leaf is not a legal move",
+    layout.BAD_LEAF_SCORE: "the leaf's score is not -64..64",
+    layout.LEAF_LINKED: "the leaf is also a link",
 }
 _NOTES = 4096
 _SLICE = 1 << 14
@@ -62,25 +62,25 @@ class Links(NamedTuple):
         """(row, address) pairs for the writer."""
         return np.stack([self.rows, self.offsets + np.uint64(address(self.data))], axis=1)
 
-    def true_to(self, table: Table) -> Links | None:
-        """Those that differ from what computing gives in their order alone; None without any."""
+    def true_to(self, table: BookTable) -> Links | None:
+        """The links that differ from the computed ones in their order alone; None where there are none."""
         same: npt.NDArray[np.uint8] = np.zeros(len(self.rows), np.uint8)
-        special, empties = self.addresses(), table.by_empties()
-        kernels().dat_same_links(table.context, address(special), len(special), address(same), address(empties))
+        special, filters = self.addresses(), table.filters()
+        kernels().dat_same_links(table.context, address(special), len(special), address(same), filters.at)
         kept = np.flatnonzero(same)
         return Links(self.rows[kept], self.offsets[kept], self.data) if len(kept) else None
 
 
-class Loaded(NamedTuple):
+class EdaxImport(NamedTuple):
     """A book.dat in memory; ``duplicates`` records of known positions were dropped, as Edax does."""
 
-    table: Table
-    options: Options
+    table: BookTable
+    options: BookOptions
     links: Links
     duplicates: int
 
 
-def _header(path: Path, data: bytes) -> tuple[Options, int]:
+def _header(path: Path, data: bytes) -> tuple[BookOptions, int]:
     if len(data) < HEADER.size:
         raise Unreadable(
             path, len(data), f"an Edax book has a header of {HEADER.size} bytes; the file ends before it does"
@@ -101,13 +101,13 @@ def _header(path: Path, data: bytes) -> tuple[Options, int]:
     ):
         if not low <= value <= high:
             raise Unreadable(path, offset, f"the {name} is {value}, not {low}..{high}")
-    return Options(level, min_empties, midgame_error, endcut_error, verbosity), count
+    return BookOptions(level, min_empties, midgame_error, endcut_error, verbosity), count
 
 
-def _note_links(table: Table, data: npt.NDArray[np.uint8], going: Going) -> Links:
+def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: ProgressCallback) -> Links:
     notes = np.empty((_NOTES, 2), np.uint64)
     stats = np.zeros(1, np.uint64)
-    empties = table.by_empties(going)
+    filters = table.filters(progress)
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
@@ -121,44 +121,45 @@ def _note_links(table: Table, data: npt.NDArray[np.uint8], going: Going) -> Link
                 address(notes),
                 _NOTES,
                 address(stats),
-                address(empties),
+                filters.at,
             )
         )
         found.append(notes[: int(stats[0])].copy())
-        going("links", at, len(data))
+        progress("links", at, len(data))
     noted = np.concatenate(found) if found else notes[:0]
     # A repeated record is dropped, so only the first one of a row counts.
     rows, first = np.unique(noted[:, 0], return_index=True)
     places = noted[first, 1].astype(np.int64)
-    lengths = 1 + 2 * data[places + 38].astype(np.int64)
+    lengths = 1 + layout.DAT_LINK_BYTES * data[places + layout.DAT_LINKS].astype(np.int64)
     offsets = np.cumsum(lengths) - lengths
-    kept = data[np.repeat(places + 39 - offsets, lengths) + np.arange(int(lengths.sum()))]
-    kept[offsets] = data[places + 38]
+    # After each count byte the links: the level, which lies between them in the file, is left out.
+    kept = data[np.repeat(places + layout.DAT_FIXED - 1 - offsets, lengths) + np.arange(int(lengths.sum()))]
+    kept[offsets] = data[places + layout.DAT_LINKS]
     return Links(rows, offsets.astype(np.uint64), kept)
 
 
-def read(path: Path, going: Going = silent) -> Loaded:
+def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
     """Read a book.dat. Raises Unreadable, naming the byte and what is wrong there."""
-    data = content(path, going)
+    data = content(path, progress)
     options, count = _header(path, bytes(data[: HEADER.size]))
     size = len(data)
-    table = Table()
-    table.reserve(min(count, size // RECORD_BYTES))
-    out = np.zeros(3, np.int64)
+    table = BookTable()
+    table.reserve(min(count, size // layout.DAT_LEAST))
+    out = np.zeros(layout.IMPORT_WORDS, np.int64)
     at = HEADER.size
     while at < size:
         at = int(kernels().dat_load(table.context, address(data), size, at, _SLICE, address(out)))
-        reason = int(out[0])
+        reason = int(out[layout.IMPORT_REASON])
         if reason > 0:
-            raise Unreadable(path, at + int(out[1]), f"the record at byte {at}: {_PROBLEMS[reason]}")
+            raise Unreadable(path, at + int(out[layout.IMPORT_BYTE]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:
             table.make_room(reason)
-        going("load", at, size)
-    records = len(table) + int(out[2])
+        progress("load", at, size)
+    records = len(table) + int(out[layout.IMPORT_REPEATED])
     if records != count:
         raise Unreadable(path, size, f"the header says {count} positions, the file ends after {records}")
-    links = _note_links(table, data, going)
-    return Loaded(table, options, links, int(out[2]))
+    links = _note_links(table, data, progress)
+    return EdaxImport(table, options, links, int(out[layout.IMPORT_REPEATED]))
 
 
 def _now() -> tuple[int, ...]:
@@ -168,12 +169,12 @@ def _now() -> tuple[int, ...]:
 
 def write(
     path: Path,
-    table: Table,
-    options: Options,
+    table: BookTable,
+    options: BookOptions,
     links: Links | None = None,
-    going: Going = silent,
+    progress: ProgressCallback = no_progress,
 ) -> int:
-    """Write a book.dat beside ``path`` and put it in its place; answers the bytes written.
+    """Write a book.dat beside ``path`` and put it in its place; returns the bytes written.
 
     Counts saturate at 2^32 - 1, a human's level becomes the leaf's or 60, unknown levels 0. ``links`` are written
     instead of the computed ones. Raises WriteFailed.
@@ -194,9 +195,9 @@ def write(
         len(table),
     )
     special = links.addresses() if links is not None else np.zeros((0, 2), np.uint64)
-    buffer: npt.NDArray[Any] = np.empty(_SLICE * 176, np.uint8)
+    buffer: npt.NDArray[Any] = np.empty(_SLICE * layout.DAT_MOST, np.uint8)
     stats = np.zeros(2, np.uint64)
-    empties = table.by_empties(going)
+    filters = table.filters(progress)
     written = len(header)
     with replacing(path) as stream:
         stream.write(header)
@@ -211,10 +212,10 @@ def write(
                     address(special),
                     len(special),
                     address(stats),
-                    address(empties),
+                    filters.at,
                 )
             )
             stream.write(buffer[:size].data)
             written += size
-            going("write", int(stats[1]), len(table))
+            progress("write", int(stats[1]), len(table))
     return written

@@ -17,34 +17,38 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.book import OPEN, Book
+from desdaemon.book import layout
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.negamax import Order
+from desdaemon.book.layout import FINISHED, HUMAN_LEVEL, MAX_LEVEL, MUST_PASS, NO_LEVEL, NO_MOVE, NO_SCORE, OPEN, PASS
+from desdaemon.book.negamax import LayerOrder
 from desdaemon.book.options import Rule, guessed_options
-from desdaemon.book.progress import Going, silent, slices
-from desdaemon.book.record import HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.storage.files import content, replacing
-from desdaemon.book.table import FINISHED, MUST_PASS, Table
+from desdaemon.book.table import BookTable
 
 MAGIC = b"DICUORAGE"
-UNDEFINED_SCORE = -126
-UNDEFINED_MOVE = 125
 MAX_LINES = 4_000_000_000
 
 _HEADER = struct.Struct("<9sBi")
 _RECORD3 = np.dtype(
-    [
-        ("player", "<u8"),
-        ("opponent", "<u8"),
-        ("score", "i1"),
-        ("level", "i1"),
-        ("lines", "<u4"),
-        ("leaf_score", "i1"),
-        ("leaf_move", "u1"),
-        ("leaf_level", "i1"),
-    ]
+    {
+        "names": ["player", "opponent", "score", "level", "lines", "leaf_score", "leaf_move", "leaf_level"],
+        "formats": ["<u8", "<u8", "i1", "i1", "<u4", "i1", "u1", "i1"],
+        "offsets": [
+            layout.PLAYER,
+            layout.OPPONENT,
+            layout.EGBK_SCORE,
+            layout.EGBK_LEVEL,
+            layout.EGBK_LINES,
+            layout.EGBK_LEAF_SCORE,
+            layout.EGBK_LEAF_MOVE,
+            layout.EGBK_LEAF_LEVEL,
+        ],
+        "itemsize": layout.EGBK_BYTES,
+    }
 )
 _RECORD1 = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("raw", "u1")])
 _BARE = np.dtype([("player", "<u8"), ("opponent", "<u8"), ("score", "i1"), ("level", "i1")])
@@ -52,7 +56,7 @@ _SLICE = 1 << 16
 _STEP = 1 << 12
 
 
-class Loaded(NamedTuple):
+class EgaroucidImport(NamedTuple):
     """A book from Egaroucid's file; ``passes`` positions with a forced pass were added, ``duplicates`` merged."""
 
     book: Book
@@ -61,31 +65,29 @@ class Loaded(NamedTuple):
 
 
 _PROBLEMS = {
-    1: "a square holds discs of both sides",
-    2: "a centre square is empty",
-    3: "the board is not the representative one of its eight images",
-    4: "the value is not -64..64",
-    5: f"the level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
-    6: "the leaf's move is not a move",
-    7: "the leaf's value is not -64..64",
-    8: f"the leaf's level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
+    layout.OVERLAP: "a square holds discs of both sides",
+    layout.CENTRE_EMPTY: "a centre square is empty",
+    layout.NOT_CANONICAL: "the board is not the representative one of its eight images",
+    layout.BAD_SCORE: "the value is not -64..64",
+    layout.BAD_LEVEL: f"the level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
+    layout.BAD_LEAF: "the leaf's move is not a move",
+    layout.BAD_LEAF_SCORE: "the leaf's value is not -64..64",
+    layout.BAD_LEAF_LEVEL: f"the leaf's level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
 }
-_LEVELS = MAX_LEVEL + 1
 _STAGE = 1 << 16
 
 
-class _Loader:
+class _RecordLoader:
     """Takes records of 25 bytes into a table, some thousand at a time."""
 
-    def __init__(self, path: Path, count: int, going: Going) -> None:
+    def __init__(self, path: Path, count: int, progress: ProgressCallback) -> None:
         self._path = path
         self._count = count
-        self._going = going
-        self.table = Table()
+        self._progress = progress
+        self.table = BookTable()
         self.table.reserve(count)
-        # As the kernel wants it: why it stopped, where, repeated positions, least empties, levels, passes by empties.
-        self._out: npt.NDArray[np.uint64] = np.zeros(4 + _LEVELS + 65, np.uint64)
-        self._out[3] = 60
+        self._out: npt.NDArray[np.uint64] = np.zeros(layout.IMPORT_WORDS, np.uint64)
+        self._out[layout.IMPORT_LEAST_EMPTIES] = 60
 
     def add(self, records: npt.NDArray[Any], first: int, place: Callable[[int], int], *, bare: bool = False) -> None:
         """Add records, the first of which is number ``first`` (0..) of the file and lies at byte ``place(first)``;
@@ -95,32 +97,34 @@ class _Loader:
             end = min(len(records), at + _STEP)
             places = address(records), at, end, int(bare), address(self._out)
             at = int(kernels().egbk_load(self.table.context, *places))
-            reason = int(self._out.view(np.int64)[0])
+            reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
             if reason < 0:
                 self.table.make_room(reason)
             elif reason:
-                where = place(first + at) + int(self._out[1])
+                where = place(first + at) + int(self._out[layout.IMPORT_BYTE])
                 raise Unreadable(self._path, where, f"position {first + at + 1}: {_PROBLEMS[reason]}")
-        self._going("load", first + len(records), self._count)
+        self._progress("load", first + len(records), self._count)
 
-    def finish(self, level: int | None = None) -> Loaded:
+    def finish(self, level: int | None = None) -> EgaroucidImport:
         """Add the forced passes; ``level`` is the book's where the file does not say more of it."""
-        table, passes = self.table, self._out[4 + _LEVELS :]
+        table, passes = self.table, self._out[layout.IMPORT_PASSES :]
         before = len(table)
         reason = np.zeros(1, np.int64)
         if passes.any():
-            for start, end in slices(before, _STEP, "passes", self._going):
+            for start, end in slices(before, _STEP, "passes", self._progress):
                 at = start
                 while at < end:
                     at = int(kernels().add_passes(table.context, at, end, address(passes), address(reason)))
                     if reason[0]:
                         table.make_room(int(reason[0]))
-        levels = self._out[4 : 4 + _LEVELS].astype(np.int64)
-        options = guessed_options(levels if level is None else level, int(self._out[3]), Rule.EGAROUCID)
-        return Loaded(Book(options, table), len(table) - before, int(self._out[2]))
+        levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES].astype(np.int64)
+        options = guessed_options(
+            levels if level is None else level, int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EGAROUCID
+        )
+        return EgaroucidImport(Book(options, table), len(table) - before, int(self._out[layout.IMPORT_REPEATED]))
 
 
-def _read3(path: Path, stream: BinaryIO, count: int, size: int, going: Going) -> Loaded:
+def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: ProgressCallback) -> EgaroucidImport:
     start = _HEADER.size
     expected = start + count * _RECORD3.itemsize
     if size != expected:
@@ -129,7 +133,7 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, going: Going) ->
             min(size, expected),
             f"the header says {count} positions, which take {expected} bytes; the file has {size}",
         )
-    loader = _Loader(path, count, going)
+    loader = _RecordLoader(path, count, progress)
     for first in range(0, count, _STAGE):
         records = np.frombuffer(stream.read(_STAGE * _RECORD3.itemsize), np.uint8).reshape(-1, _RECORD3.itemsize)
         loader.add(records, first, lambda number: start + number * _RECORD3.itemsize)
@@ -139,7 +143,8 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, going: Going) ->
 
 
 def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
-    """Where each record begins when the number of links has ``width`` bytes; None when that does not fit."""
+    """The byte at which each record begins if the number of links has ``width`` bytes; None if the file's size
+    disagrees."""
     at, places = _HEADER.size, []
     for _ in range(count):
         if at + 18 + width > len(data):
@@ -156,7 +161,7 @@ def _canonical(records: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return records
 
 
-def _read2(path: Path, data: bytes, count: int, going: Going) -> Loaded:
+def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> EgaroucidImport:
     places = _walk2(data, count, 1)
     if places is None:
         places = _walk2(data, count, 4)
@@ -166,18 +171,18 @@ def _read2(path: Path, data: bytes, count: int, going: Going) -> Loaded:
     records = np.zeros(count, _RECORD3)
     for name in _BARE.names or ():
         records[name] = found[name]
-    loader = _Loader(path, count, going)
+    loader = _RecordLoader(path, count, progress)
     for first in range(0, count, _STAGE):
         loader.add(_canonical(records[first : first + _STAGE]), first, places.__getitem__, bare=True)
     return loader.finish()
 
 
-def _read1(path: Path, data: Bytes, level: int, going: Going) -> Loaded:
+def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> EgaroucidImport:
     count = struct.unpack_from("<i", data.data)[0] if len(data) >= 4 else -1
     if count < 0 or len(data) != 4 + count * _RECORD1.itemsize:
         raise Unreadable(path, 0, "not a book of Egaroucid: no magic, and not a count with 17 bytes for each position")
-    loader = _Loader(path, count, going)
-    for first, last in slices(count, _STAGE, "check", going):
+    loader = _RecordLoader(path, count, progress)
+    for first, last in slices(count, _STAGE, "check", progress):
         found = np.frombuffer(data, _RECORD1, last - first, 4 + first * _RECORD1.itemsize)
         bad = np.flatnonzero(found["raw"] > 128)
         if len(bad):
@@ -193,7 +198,7 @@ def _read1(path: Path, data: Bytes, level: int, going: Going) -> Loaded:
     return loader.finish(level)
 
 
-def read(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
+def read(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> EgaroucidImport:
     """Read a book of any of Egaroucid's formats; ``level`` is given to the positions of the oldest, which has none.
 
     The book gets Egaroucid's `Rule`, and what the file does not say from its positions (`guessed_options`). A .egbk3
@@ -205,45 +210,45 @@ def read(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
             if head[: len(MAGIC)] == MAGIC and len(head) == _HEADER.size:
                 _, version, count = _HEADER.unpack(head)
                 if count >= 0 and version == 3:
-                    return _read3(path, stream, count, os.fstat(stream.fileno()).st_size, going)
+                    return _read3(path, stream, count, os.fstat(stream.fileno()).st_size, progress)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
-    data = content(path, going)
+    data = content(path, progress)
     if data[: len(MAGIC)].tobytes() != MAGIC:
-        return _read1(path, data, level, going)
+        return _read1(path, data, level, progress)
     if len(data) < _HEADER.size:
         raise Unreadable(path, len(data), f"the file ends inside the header of {_HEADER.size} bytes")
     _, version, count = _HEADER.unpack_from(data.data)
     if count < 0:
         raise Unreadable(path, 10, f"the number of positions is {count}")
     if version == 2:
-        return _read2(path, data.tobytes(), count, going)
+        return _read2(path, data.tobytes(), count, progress)
     raise Unreadable(path, 9, f"an Egaroucid book of version {version}; 2 and 3 can be read")
 
 
-def line_counts(book: Book, going: Going = silent) -> npt.NDArray[np.uint64]:
+def line_counts(book: Book, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint64]:
     """Egaroucid's line count of every row: 1 + the sum over the links, at most 4,000,000,000."""
-    order, empties = Order(book.table, going), book.table.by_empties(going)
+    order = LayerOrder(book.table, progress)
     counts = np.zeros(len(book), np.uint64)
     # All children of a position come before it.
-    for start, end in slices(len(order), _SLICE, "lines", going):
+    for start, end in slices(len(order), _SLICE, "lines", progress):
         kernels().count_positions(
-            book.table.context, address(order.rows), start, end, address(counts), address(empties)
+            book.table.context, address(order.rows), start, end, address(counts), order.filters.at
         )
     return np.minimum(counts, MAX_LINES)
 
 
-def _after_passes(table: Table, rows: list[int]) -> Iterator[tuple[int, ...]]:
+def _after_passes(table: BookTable, rows: list[int]) -> Iterator[tuple[int, ...]]:
     """Records for the positions after forced passes that are not in the book themselves."""
     for row in rows:
         entry = table.entry(row)
         p, o, _ = table.canonical(entry.opponent, entry.player)
         if table.find_canonical(p, o) < 0:
-            yield p, o, -entry.score, entry.level, 1, UNDEFINED_SCORE, UNDEFINED_MOVE, NO_LEVEL
+            yield p, o, -entry.score, entry.level, 1, layout.EGBK_UNDEFINED_SCORE, layout.EGBK_UNDEFINED_MOVE, NO_LEVEL
 
 
-def write(path: Path, book: Book, going: Going = silent) -> int:
-    """Write a .egbk3; answers the number of positions.
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
+    """Write a .egbk3; returns the number of positions.
 
     Positions with a forced pass are left out; where the one after the pass is missing it takes their place, with the
     sign changed. Finished games get level 60. Leaves and line counts of a book with Egaroucid's `Rule` are written
@@ -251,11 +256,11 @@ def write(path: Path, book: Book, going: Going = silent) -> int:
     """
     table = book.table
     own = book.options.rule is Rule.EGAROUCID
-    kinds = table.kinds(going)
-    counts = None if own else line_counts(book, going)
+    kinds = table.kinds(progress)
+    counts = None if own else line_counts(book, progress)
     # A position without a leaf has a move outside the book, unless all of them are links or the game is over.
     exits = np.zeros(len(book), bool)
-    for faults in book.scan_faults(going):
+    for faults in book.scan_faults(progress):
         exits[faults[faults[:, 1] == OPEN, 0]] = True
     exits &= kinds != FINISHED
     written = 0
@@ -275,15 +280,15 @@ def write(path: Path, book: Book, going: Going = silent) -> int:
                 made["lines"] = counts[here]
                 unset |= (chunk["leaf_move"] >= PASS) | (chunk["leaf_score"] < -64)
                 made["level"][kinds[here] == FINISHED] = np.maximum(made["level"][kinds[here] == FINISHED], MAX_LEVEL)
-            made["leaf_score"][unset] = UNDEFINED_SCORE
-            made["leaf_move"][unset] = np.where(exits[here], UNDEFINED_MOVE, NO_MOVE)[unset]
+            made["leaf_score"][unset] = layout.EGBK_UNDEFINED_SCORE
+            made["leaf_move"][unset] = np.where(exits[here], layout.EGBK_UNDEFINED_MOVE, NO_MOVE)[unset]
             made["leaf_level"][unset] = NO_LEVEL
             passing = kinds[here] == MUST_PASS
             after = np.array(list(_after_passes(table, (np.flatnonzero(passing) + here.start).tolist())), _RECORD3)
             for records in (made[~passing], after):
                 stream.write(records.data)
                 written += len(records)
-            going("write", here.stop, len(book))
+            progress("write", here.stop, len(book))
         stream.seek(0)
         stream.write(_HEADER.pack(MAGIC, 3, written))
     return written

@@ -1,4 +1,4 @@
-"""What is lost between books and files: what a format has no place for, and what a file does not say of its book."""
+"""The data that a conversion loses: fields that a format does not have, and options that a file does not hold."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from desdaemon.book.book import Book
-from desdaemon.book.options import Options, Rule
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import HUMAN, PASS
+from desdaemon.book.layout import HUMAN, PASS
+from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.progress import ProgressCallback, no_progress
 
 EDAX = "edax"
 EGAROUCID = "egaroucid"
@@ -30,14 +30,14 @@ def _by_hand(book: Book) -> int:
     return sum(int(np.count_nonzero(chunk["flags"] & HUMAN)) for chunk in book.table.chunks())
 
 
-def _own_levels(book: Book, going: Going) -> int:
+def _own_levels(book: Book, progress: ProgressCallback) -> int:
     """Leaves that were searched at another level than their position's."""
     found = done = 0
     for chunk in book.table.chunks():
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
         found += int(np.count_nonzero(leaf & (chunk["leaf_level"] != chunk["level"])))
         done += len(chunk)
-        going("losses", done, len(book))
+        progress("losses", done, len(book))
     return found
 
 
@@ -46,7 +46,7 @@ def _counted(number: int, what: str) -> Iterator[str]:
         yield f"{what} ({number})"
 
 
-def _lost(book: Book, kind: str, going: Going) -> Iterator[str]:
+def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
     if kind in (EGAROUCID, TEXT):
         yield "bounds"
         yield "wins, draws and losses of lines"
@@ -54,7 +54,7 @@ def _lost(book: Book, kind: str, going: Going) -> Iterator[str]:
     if kind == TEXT:
         yield "scores that do not follow from leaves"
     if kind in (EDAX, TEXT):
-        yield from _counted(_own_levels(book, going), "levels of leaves that are not their position's")
+        yield from _counted(_own_levels(book, progress), "levels of leaves that are not their position's")
         yield from _counted(_by_hand(book), "that scores were set by hand")
     if kind == EDAX:
         yield from _counted(len(book.table.state().wide), "path counts above 4294967295")
@@ -65,14 +65,15 @@ def _lost(book: Book, kind: str, going: Going) -> Iterator[str]:
         yield f"that {rule_text(book.options.rule)}"
 
 
-def lost_by_writing(book: Book, kind: str, going: Going = silent) -> str:
-    """What a file of format ``kind`` does not keep of this book, in a line's words; empty where it keeps everything."""
-    found = list(_lost(book, kind, going)) if kind in (EDAX, EGAROUCID, TEXT) else []
+def lost_by_writing(book: Book, kind: str, progress: ProgressCallback = no_progress) -> str:
+    """One line about the data of this book that a file of format ``kind`` does not keep; empty where it keeps all."""
+    found = list(_lost(book, kind, progress)) if kind in (EDAX, EGAROUCID, TEXT) else []
     return f"not kept: {'; '.join(found)}" if found else ""
 
 
-def assumed_by_reading(options: Options, kind: str) -> str:
-    """What a file of format ``kind`` did not say of its book, and what was taken for it; empty where it says all."""
+def assumed_by_reading(options: BookOptions, kind: str) -> str:
+    """One line about the options that a file of format ``kind`` does not hold, with the values assumed; empty where it
+    holds all."""
     if kind not in (EGAROUCID, TEXT):
         return ""
     return (

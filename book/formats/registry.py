@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from desdaemon.book.book import LINKED, OPEN, Book
+from desdaemon.book.book import Book
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.layout import FINISHED, LINKED, OPEN
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import Store, journal_path, open_store
-from desdaemon.book.table import FINISHED
 
 from . import edax, egaroucid, text
 from .losses import EDAX as EDAX
@@ -53,7 +53,7 @@ def format_by_content(path: Path) -> str:
     return by_name
 
 
-class Loaded(NamedTuple):
+class LoadedBook(NamedTuple):
     """A book in memory, its file's format, what its reader remarked, and what was assumed (see `losses`)."""
 
     book: Book
@@ -62,7 +62,7 @@ class Loaded(NamedTuple):
     assumed: str = ""
 
 
-def load(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
+def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> LoadedBook:
     """Read a book of any format into memory, without its journal and lock; ``level`` is for files without levels.
 
     To work on a book of our own use `store.open_store`. Raises Unreadable; nothing else is touched.
@@ -70,28 +70,28 @@ def load(path: Path, *, level: int = 1, going: Going = silent) -> Loaded:
     kind = format_by_content(path)
     notes: list[str] = []
     if kind == NATIVE:
-        return Loaded(snapshot.book_of(snapshot.read(path, going=going)), kind, notes)
+        return LoadedBook(snapshot.book_of(snapshot.read(path, progress=progress)), kind, notes)
     if kind == EDAX:
-        read = edax.read(path, going)
+        read = edax.read(path, progress)
         if read.duplicates:
             notes.append(f"{path}: {read.duplicates} repeated positions were dropped")
-        return Loaded(Book(read.options, read.table, read.links), kind, notes)
+        return LoadedBook(Book(read.options, read.table, read.links), kind, notes)
     if kind == EGAROUCID:
-        other = egaroucid.read(path, level=level, going=going)
+        other = egaroucid.read(path, level=level, progress=progress)
         if other.duplicates:
             notes.append(f"{path}: {other.duplicates} repeated positions were merged")
         if other.passes:
             notes.append(f"{path}: {other.passes} forced passes were made positions")
-        return Loaded(other.book, kind, notes, assumed_by_reading(other.book.options, kind))
-    imported = text.read(path, going)
+        return LoadedBook(other.book, kind, notes, assumed_by_reading(other.book.options, kind))
+    imported = text.read(path, progress)
     if imported.duplicates:
         notes.append(f"{path}: {imported.duplicates} repeated positions were dropped")
-    return Loaded(imported.book, kind, notes, assumed_by_reading(imported.book.options, kind))
+    return LoadedBook(imported.book, kind, notes, assumed_by_reading(imported.book.options, kind))
 
 
 class Opened(NamedTuple):
     """A book to work on: with a store when the file is our own, in memory alone otherwise. ``assumed`` is as in
-    `Loaded`."""
+    `LoadedBook`."""
 
     book: Book
     store: Store | None
@@ -100,15 +100,15 @@ class Opened(NamedTuple):
     assumed: str = ""
 
 
-def open_any(path: Path, *, level: int = 1, going: Going = silent) -> Opened:
+def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
     """Open a book of any format; our own for writing, or for reading when another process writes it.
 
     ``level`` is for files without levels. Raises Unreadable; nothing else is touched.
     """
     if format_by_content(path) != NATIVE:
-        loaded = load(path, level=level, going=going)
+        loaded = load(path, level=level, progress=progress)
         return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed)
-    store = open_store(path, read_only=None, going=going)
+    store = open_store(path, read_only=None, progress=progress)
     notes = list(store.notes)
     if store.read_only:
         notes.append(f"{path}: opened for reading: {store.reason}")
@@ -123,7 +123,7 @@ class Saved(NamedTuple):
     lost: str = ""
 
 
-def save(path: Path, book: Book, going: Going = silent, *, unnamed: str = NATIVE) -> Saved:
+def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
     """Write a book in the format of the file's name (``unnamed`` where that says none), replacing what is there only
     when it is whole.
 
@@ -133,23 +133,23 @@ def save(path: Path, book: Book, going: Going = silent, *, unnamed: str = NATIVE
     if kind == NATIVE:
         kind = unnamed
     # Counted first: what is written is not to be undone by a stop.
-    lost = lost_by_writing(book, kind, going)
+    lost = lost_by_writing(book, kind, progress)
     notes: list[str] = []
     if kind == EDAX:
-        rows = book.faults(going)
+        rows = book.faults(progress)
         rows = rows[rows[:, 1] == OPEN, 0]
-        missing = int(np.count_nonzero(book.table.kinds(going)[rows] != FINISHED)) if len(rows) else 0
-        edax.write(path, book.table, book.options, book.file_links, going)
+        missing = int(np.count_nonzero(book.table.kinds(progress)[rows] != FINISHED)) if len(rows) else 0
+        edax.write(path, book.table, book.options, book.file_links, progress)
         if missing:
             notes.append(f"{path}: {missing} positions have no leaf, which Edax reports as wrong: fix the book first")
     elif kind == EGAROUCID:
-        egaroucid.write(path, book, going)
+        egaroucid.write(path, book, progress)
     elif kind == TEXT:
-        text.write(path, book, going)
+        text.write(path, book, progress)
     else:
-        linked = np.empty(0, np.int64) if book.complete else book.faults(going)
+        linked = np.empty(0, np.int64) if book.complete else book.faults(progress)
         linked = linked[linked[:, 1] == LINKED, 0] if len(linked) else linked
-        write_native(path, book, going)
+        write_native(path, book, progress)
         if len(linked):
             entry = book.table.entry(int(linked[0]))
             board = text.board_text(entry.player, entry.opponent)
@@ -160,9 +160,9 @@ def save(path: Path, book: Book, going: Going = silent, *, unnamed: str = NATIVE
     return Saved(kind, notes, lost)
 
 
-def write_native(path: Path, book: Book, going: Going = silent) -> None:
+def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
     """Write our own file for a book that has none of its own, with a new identity. Raises WriteFailed, also when
-    a journal lies there: then it is somebody's open or opened book."""
+    a journal lies there: then it belongs to another book, perhaps an open one."""
     if journal_path(path).exists():
         raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
-    snapshot.write(path, book, secrets.randbits(64), 0, backups=1, going=going)
+    snapshot.write(path, book, secrets.randbits(64), 0, backups=1, progress=progress)

@@ -15,13 +15,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.options import Options, Rule, guessed_options
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS, Entry, mirror_move
+from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.options import BookOptions, Rule, guessed_options
+from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.record import PositionEntry, mirror_move
 from desdaemon.book.storage.files import replacing
 from desdaemon.protocol.othello.rules import final_score
 
@@ -30,7 +32,6 @@ _SECOND = "Oo0Ww"
 _FREE = "-._"
 _PIECE = 1 << 23
 _LINE_BYTES = 76
-_CENTRE = 0x0000001818000000
 
 
 def move_name(move: int) -> str:
@@ -79,7 +80,7 @@ def parse_board(text: str, side: str) -> tuple[int, int]:
     raise ValueError(f"{side!r} is not a side")
 
 
-class Imported(NamedTuple):
+class TextImport(NamedTuple):
     """A book from text; ``duplicates`` lines repeated a position and were dropped."""
 
     book: Book
@@ -96,7 +97,7 @@ def _number(text: str, name: str, low: int, high: int) -> int:
     return value
 
 
-def _entry(book: Book, line: str) -> Entry:
+def _entry(book: Book, line: str) -> PositionEntry:
     fields = line.split(",")
     if len(fields) != 4:
         raise ValueError(f"{len(fields)} fields between commas, not 4: board side, level, move, score")
@@ -104,7 +105,7 @@ def _entry(book: Book, line: str) -> Entry:
     level = _number(fields[1], "level", 0, MAX_LEVEL)
     move = parse_move(fields[2])
     score = _number(fields[3], "score", -64, 64)
-    if (player | opponent) & _CENTRE != _CENTRE:
+    if (player | opponent) & layout.CENTRE != layout.CENTRE:
         raise ValueError("a centre square is empty")
     p, o, symmetry = book.table.canonical(player, opponent)
     legal = [known for known, _ in book.table.links(player, opponent)]
@@ -116,7 +117,7 @@ def _entry(book: Book, line: str) -> Entry:
     elif score == NO_SCORE:
         raise ValueError("a move without a score")
     known = score != NO_SCORE
-    return Entry(
+    return PositionEntry(
         p,
         o,
         level=level,
@@ -131,35 +132,35 @@ for _kind, _letters in enumerate((_FIRST, _SECOND, _FREE), 1):
     _DISCS[[ord(letter) for letter in _letters]] = _kind
 
 
-class _Loader:
+class _LineLoader:
     """Takes lines into a book, a piece of the file at a time: common ones at once, others one by one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.book = Book()
         self._lines = 0
-        # As the kernel wants it: why it stopped, repeated positions, least empties, levels.
-        self._out: npt.NDArray[np.uint64] = np.zeros(3 + MAX_LEVEL + 1, np.uint64)
-        self._out[2] = 60
+        self._out: npt.NDArray[np.uint64] = np.zeros(layout.IMPORT_WORDS, np.uint64)
+        self._out[layout.IMPORT_LEAST_EMPTIES] = 60
 
     @property
     def duplicates(self) -> int:
         """Positions that were there already."""
-        return int(self._out[1])
+        return int(self._out[layout.IMPORT_REPEATED])
 
-    def options(self) -> Options:
-        """What the positions say of the book."""
-        return guessed_options(self._out[3:].astype(np.int64), int(self._out[2]), Rule.EDAX)
+    def options(self) -> BookOptions:
+        """The options that follow from the positions."""
+        levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES]
+        return guessed_options(levels.astype(np.int64), int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EDAX)
 
     def add(self, piece: bytes, at: int, *, last: bool) -> int:
-        """Take in the whole lines of ``piece``, which lies at byte ``at`` of the file; answers how many bytes those
+        """Take in the whole lines of ``piece``, which lies at byte ``at`` of the file; returns how many bytes those
         are. Of the ``last`` piece every byte is. Raises Unreadable."""
         table, data, done = self.book.table, np.frombuffer(piece, np.uint8), 0
         while True:
             before = done
             places = address(_DISCS), address(self._out)
             done = int(kernels().text_load(table.context, address(data), done, len(piece), *places))
-            reason = int(self._out.view(np.int64)[0])
+            reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
             self._lines += piece.count(b"\n", before, done)
             if reason < 0:
                 table.make_room(reason)
@@ -187,21 +188,21 @@ class _Loader:
         table = self.book.table
         row, new = table.insert(entry.player, entry.opponent)
         if not new:
-            self._out[1] += np.uint64(1)
+            self._out[layout.IMPORT_REPEATED] += np.uint64(1)
             return
         table.write(row, entry)
-        self._out[2] = min(int(self._out[2]), entry.empties)
+        self._out[layout.IMPORT_LEAST_EMPTIES] = min(int(self._out[layout.IMPORT_LEAST_EMPTIES]), entry.empties)
         if table.moves(entry.player, entry.opponent) or table.moves(entry.opponent, entry.player):
-            self._out[3 + entry.level] += np.uint64(1)
+            self._out[layout.IMPORT_LEVELS + entry.level] += np.uint64(1)
 
 
-def read(path: Path, going: Going = silent) -> Imported:
+def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
     """Read Edax's text form, boards in any orientation; then negamax.
 
     What the file does not say of the book follows from its positions (`guessed_options`). Leaves given as ``--`` stay
     open. The file goes through memory piece by piece. Raises Unreadable, naming the line.
     """
-    loader = _Loader(path)
+    loader = _LineLoader(path)
     at, rest = 0, b""
     try:
         with path.open("rb") as stream:
@@ -216,7 +217,7 @@ def read(path: Path, going: Going = silent) -> Imported:
                     break
                 if len(rest) > _PIECE:
                     raise Unreadable(path, at, "a line of more than 8 MiB")
-                going("load", at, size)
+                progress("load", at, size)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     book = loader.book
@@ -224,14 +225,14 @@ def read(path: Path, going: Going = silent) -> Imported:
         raise Unreadable(path, 0, "no positions")
     book.options = loader.options()
     book.forget_state()
-    book.negamax(going=going)
-    return Imported(book, loader.duplicates)
+    book.negamax(progress=progress)
+    return TextImport(book, loader.duplicates)
 
 
-def lines(book: Book, going: Going = silent) -> Iterator[str]:
+def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]:
     """The text form, a line for each position in the order of rows, without line ends."""
     for number, chunk in enumerate(book.table.chunks()):
-        going("write", number * CHUNK_ROWS, len(book))
+        progress("write", number * CHUNK_ROWS, len(book))
         board = np.full((len(chunk), 64), ord("-"), np.uint8)
         for name, disc in (("player", "X"), ("opponent", "O")):
             discs = np.ascontiguousarray(chunk[name]).view(np.uint8).reshape(-1, 8)
@@ -245,9 +246,9 @@ def lines(book: Book, going: Going = silent) -> Iterator[str]:
             yield f"{text[64 * k : 64 * k + 64]} X,{level},{_NAMES[move]},{score}"
 
 
-def write(path: Path, book: Book, going: Going = silent) -> int:
-    """Write the text form; answers the number of positions. Raises WriteFailed."""
+def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
+    """Write the text form; returns the number of positions. Raises WriteFailed."""
     with replacing(path) as stream:
-        for line in lines(book, going):
+        for line in lines(book, progress):
             stream.write(line.encode() + b"\n")
     return len(book)

@@ -1,1 +1,1 @@
-"""What adds positions to a book or searches them again."""
+"""Commands that add positions to a book or search them again."""

@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.book import Book, Evaluate
-from desdaemon.book.chunks import CHUNK_ROWS, Words, address
+from desdaemon.book.chunks import CHUNK_ROWS, Words
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import within
-from desdaemon.book.options import Options
-from desdaemon.book.progress import Going, Stopped, silent, slices
-from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, PASS, RECORD, RESULT, START
+from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.options import BookOptions
+from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress, slices
+from desdaemon.book.record import RECORD, RESULT, START
 
 from .game_results import GROW, SHRINK
-from .rounds import Job, Outcome, Position, Worker
+from .rounds import CommandOutcome, GrowthCommand, Position, Worker
 
 _OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
@@ -33,24 +34,24 @@ def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Positi
             yield book.table.canonical(player, opponent)[:2]
 
 
-def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> Outcome:
+def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> CommandOutcome:
     """Add positions, in any orientation, down to the book's depth; search what is open; negamax.
 
     This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
     afterwards. Positions once added stay after a stop.
     """
-    job = Job(book, worker, command)
+    job = GrowthCommand(book, worker, command)
     return job.run(begin=lambda: job.add((position, NO_SCORE) for position in kept_positions(book, positions)))
 
 
-def new_book(options: Options, evaluate: Evaluate) -> Book:
+def new_book(options: BookOptions, evaluate: Evaluate) -> Book:
     """A book of the initial position, searched at the book's level."""
     book = Book(options)
     add_positions(book, [START], Worker(evaluate))
     return book
 
 
-class Game(NamedTuple):
+class BookGame(NamedTuple):
     """A game from the initial position: its moves (squares 0..63; passes may be left out), and the final score in discs
     for the first mover where it is known."""
 
@@ -60,13 +61,13 @@ class Game(NamedTuple):
 
 def add_games(
     book: Book,
-    games: Iterable[Game],
+    games: Iterable[BookGame],
     worker: Worker,
     *,
     keep_results: bool = False,
     adjusting: bool = False,
     search: bool = True,
-) -> tuple[Outcome, list[str]]:
+) -> tuple[CommandOutcome, list[str]]:
     """Add the positions of many games down to the book's depth, then search what is open (unless told not to) and
     negamax.
 
@@ -76,7 +77,7 @@ def add_games(
     counted, so that their order does not matter. The second answer names the games with an illegal move, which are
     used up to it.
     """
-    job = Job(book, worker, "add")
+    job = GrowthCommand(book, worker, "add")
     problems: list[str] = []
 
     def begin() -> None:
@@ -84,31 +85,31 @@ def add_games(
         for batch in _batches(games):
             _add_batch(job, batch, first, problems)
             first += len(batch)
-            job.going("add", first - 1, 0)
+            job.progress("add", first - 1, 0)
 
     outcome = job.run(begin=begin) if search else job.outcome(begin)
     if outcome.finished and keep_results:
         try:
             _count_results(job, games, adjusting=adjusting)
-        except Stopped:
+        except WorkCancelled:
             outcome = outcome._replace(finished=False)
     return outcome, problems
 
 
-def _batches(games: Iterable[Game]) -> Iterator[list[Game]]:
+def _batches(games: Iterable[BookGame]) -> Iterator[list[BookGame]]:
     waiting = iter(games)
     while batch := list(itertools.islice(waiting, _GAMES)):
         yield batch
 
 
-def _replayed(book: Book, games: list[Game]) -> tuple[list[Words], list[int | None]]:
+def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int | None]]:
     """The positions of games down to the book's depth, and the number (from 0) of an illegal move."""
     least = max(0, book.options.min_empties - 1)
     found = [book.table.replay(*START, game.moves, least) for game in games]
     return [positions for positions, _ in found], [illegal for _, illegal in found]
 
 
-def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> None:
+def _add_batch(job: GrowthCommand, batch: list[BookGame], first: int, problems: list[str]) -> None:
     book = job.book
     replayed, illegal = _replayed(book, batch)
     problems += [
@@ -127,7 +128,7 @@ def _add_batch(job: Job, batch: list[Game], first: int, problems: list[str]) -> 
     job.added += len(book) - before
 
 
-def _count_results(job: Job, games: Iterable[Game], *, adjusting: bool) -> None:
+def _count_results(job: GrowthCommand, games: Iterable[BookGame], *, adjusting: bool) -> None:
     """Count the results of games, and adjust them, all at once at the end."""
     book = job.book
     found = [np.empty(0, np.int64)]
@@ -143,7 +144,7 @@ def _count_results(job: Job, games: Iterable[Game], *, adjusting: bool) -> None:
         if adjusting:
             shares.append(_shares(rows, [len(played) for played in replayed])[known])
         counted += len(batch)
-        job.going("results", counted, 0)
+        job.progress("results", counted, 0)
     outcomes = np.concatenate(found)
     rows, places = np.unique(outcomes // 3, return_inverse=True)
     results = np.zeros(len(rows), RESULT)
@@ -159,7 +160,8 @@ def _count_results(job: Job, games: Iterable[Game], *, adjusting: bool) -> None:
 
 
 def _shares(rows: npt.NDArray[np.int64], lengths: list[int]) -> npt.NDArray[np.float64]:
-    """`game_results.weight` of every position of games of so many positions; ``rows`` -1 are not in the book."""
+    """`game_results.weight` of every position of games with these numbers of positions; ``rows`` -1 are not in the
+    book."""
     found = []
     for game in np.split(rows, np.cumsum(lengths)[:-1]):
         known = np.flatnonzero(game >= 0)
@@ -169,17 +171,17 @@ def _shares(rows: npt.NDArray[np.int64], lengths: list[int]) -> npt.NDArray[np.f
 
 
 def _signs(score: int | None, positions: int) -> npt.NDArray[np.int64]:
-    """For the side to move in so many positions of a game: 0 it won, 1 drew, 2 lost; `_UNKNOWN` without a score."""
+    """For the side to move in each of a game's positions: 0 it won, 1 drew, 2 lost; `_UNKNOWN` without a score."""
     first = _UNKNOWN if score is None else 1 - (score > 0) + (score < 0)
     return np.resize([first, _UNKNOWN if score is None else 2 - first], positions)
 
 
-def fix(book: Book, worker: Worker) -> Outcome:
+def fix(book: Book, worker: Worker) -> CommandOutcome:
     """Drop leaves that are links or illegal, search what is open, and bring all scores up to date."""
-    return Job(book, worker, "fix").run()
+    return GrowthCommand(book, worker, "fix").run()
 
 
-def enumerate_book(plies: int, options: Options, going: Going = silent) -> Book:
+def enumerate_book(plies: int, options: BookOptions, progress: ProgressCallback = no_progress) -> Book:
     """A new book of every position up to ``plies`` moves (a forced pass is one) after the initial one.
 
     Nothing is searched: the positions have no score and an open leaf. Raises OutOfRange above 12 plies; each ply has
@@ -191,29 +193,30 @@ def enumerate_book(plies: int, options: Options, going: Going = silent) -> Book:
     first = 0
     for _ in range(plies):
         last = len(book)
-        book.table.insert_children(first, last, going)
+        book.table.insert_children(first, last, progress)
         first = last
     return book
 
 
-def synthetic_book(rows: int, level: int, going: Going = silent) -> Book:
+def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progress) -> Book:
     """A new book of about ``rows`` positions, ply by ply after the initial one, whose leaves have made-up scores: for
     measurements. All scores follow from the leaves, and no leaf is missing."""
-    book = Book(Options(level=level, min_empties=0))
+    book = Book(BookOptions(level=level, min_empties=0))
     table = book.table
     table.insert(*START)
     first = 0
     while len(book) < rows and first < len(book):
         # A position has some ten children, of which at least one in three is new.
         last = min(len(book), first + max(1, (rows - len(book)) // 10))
-        table.insert_children(first, last, going)
+        table.insert_children(first, last, progress)
         first = last
-    empties = table.by_empties(going)
+    empties = table.by_empties(progress)
+    filters = table.filters(progress, empties)
     # Growing may add the next ply.
     book.options = book.options._replace(min_empties=max(1, int(np.flatnonzero(empties)[0])))
-    for start, end in slices(len(book), CHUNK_ROWS, "leaves", going):
-        kernels().make_up_leaves(table.context, start, end, level, address(empties))
-    book.negamax(going=going)
+    for start, end in slices(len(book), CHUNK_ROWS, "leaves", progress):
+        kernels().make_up_leaves(table.context, start, end, level, filters.at)
+    book.negamax(progress=progress)
     book.checked()
     return book
 

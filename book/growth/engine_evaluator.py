@@ -47,7 +47,7 @@ class Searches:
         return kept[bits]
 
     def stop(self) -> None:
-        """End every search under way, in milliseconds; they and all later ones answer None until `resume`."""
+        """Stop all running searches within milliseconds; they and all later ones answer None until `resume`."""
         with self._lock:
             self._stopped = True
             for control in self._running:

@@ -46,7 +46,7 @@ def results_of(book: Book, row: int) -> Results:
 
 
 def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> int:
-    """Count a game for every position of it that is in the book; answers how many those are.
+    """Count a game for every position of it that is in the book; returns how many those are.
 
     ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
     ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.
@@ -65,7 +65,7 @@ def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> 
 
 
 def weight(ply: int, last: int) -> float:
-    """How much of the blame for a lost game falls on the position after ``ply`` moves, ``last`` being the line's last
+    """The share of a lost game's penalty for the position after ``ply`` moves, ``last`` being the line's last
     position in the book: 0 at the start, 1 there, rising evenly, so that it is felt in the opening of any book."""
     return ply / last if last else 1.0
 
@@ -77,7 +77,7 @@ def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
-    """Make the line of a lost game less attractive to its loser; answers how many positions changed.
+    """Make the line of a lost game less attractive to its loser; returns how many positions changed.
 
     ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position in the
     book the loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight
@@ -103,7 +103,7 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 def learn_result(book: Book, positions: Sequence[tuple[int, int]], score: int, *, adjusting: bool) -> int:
     """Count a game (see `add_result`), and then, ``adjusting``, make its line less attractive to its loser, in one step
-    for the journal. Answers how many positions counted it."""
+    for the journal. Returns how many positions counted it."""
     with book.together():
         counted = add_result(book, positions, score)
         if adjusting and score:

@@ -7,33 +7,39 @@ deviation; the positions chosen in a round here are those that Edax chooses in i
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Rows, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import within
-from desdaemon.book.negamax import Order, margins_of
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import NO_SCORE
+from desdaemon.book.layout import EXPAND, NO_SCORE, WALK_STACK_WORDS
+from desdaemon.book.negamax import LayerOrder, margins_of
+from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.table import BookTable, Filters
 
-from .rounds import Job, Outcome, Position, Worker
+from .rounds import CommandOutcome, GrowthCommand, Position, Worker
 from .shrink import root_row
 
 _STEP = 1 << 6
-_EXPAND = 64
+_WALKED = 1 << 14
+"""Rows between two reports of a walk."""
+_PART = 16
+"""Where more than one row in this number is reached, a pass over all rows is faster than following links."""
 
 
 class Mode(enum.IntEnum):
-    """What `select` follows and chooses; see the kernel."""
+    """The rule by which `select` follows links and chooses leaves; see `kernels.walks.select_rows`."""
 
-    DEVIATE = 0
-    ENHANCE = 1
-    PLAY = 2
-    EXTEND = 3
+    DEVIATE = layout.DEVIATE
+    ENHANCE = layout.ENHANCE
+    PLAY = layout.PLAY
+    EXTEND = layout.EXTEND
 
 
 def select(
@@ -43,17 +49,18 @@ def select(
     tolerance: tuple[int, int] = (0, 0),
     window: tuple[int, int] = (-129, 129),
     *,
-    order: Order | None = None,
-    going: Going = silent,
+    orders: Callable[[], LayerOrder] | None = None,
+    progress: ProgressCallback = no_progress,
 ) -> Rows:
     """The rows whose leaf is to be added, ascending; nothing is changed.
 
     ``tolerance`` is what the side to move at ``root`` and the other side may lose with a move against the position's
-    score; ``window`` the lowest and highest score, seen by the side to move at ``root``; ``order`` is that of the
-    book, if there is one already. Raises NotInBook.
+    score; ``window`` the lowest and highest score, seen by the side to move at ``root``; ``orders`` gives the
+    order of the book's rows, which is asked for only where more than a part of the book is reached. Raises NotInBook.
     """
+    orders = orders or functools.partial(LayerOrder, book.table, progress)
     row = root_row(book, root)
-    order = order or Order(book.table, going)
+    table = book.table
     marks: npt.NDArray[np.uint8] = np.zeros(len(book), np.uint8)
     marks[row] = 1
     margins = margins_of(book.options)
@@ -62,56 +69,78 @@ def select(
         [mode, *tolerance, low, -high, high, -low, book.options.min_empties, address(margins)],
         np.int64,
     )
-    for start, end in order.downwards("select", going):
-        kernels().select_rows(book.table.context, address(order.rows), address(marks), start, end, address(rules))
-    return np.flatnonzero(marks & _EXPAND)
+    if not _select_below(table, row, marks, rules, progress):
+        order = orders()
+        places = address(rules), order.filters.at
+        for start, end in order.downwards("select", progress):
+            kernels().select_rows(table.context, address(order.rows), address(marks), start, end, *places)
+    return np.flatnonzero(marks & EXPAND)
+
+
+def _select_below(
+    table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
+) -> bool:
+    """Mark what is reached from a row, as long as that is a small part of the book; whether that was all of it."""
+    stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
+    stack[:2] = 1, row
+    filters = Filters()
+    places = address(marks), address(stack), _WALKED, address(rules), filters.at
+    for walked in range(0, len(marks) // _PART + _WALKED, _WALKED):
+        answer = int(kernels().select_below(table.context, *places))
+        progress("select", walked, 0)
+        if answer:
+            return answer > 0
+    return False
 
 
 def _leaf_children(book: Book, rows: Iterable[int]) -> Iterator[tuple[Position, int]]:
-    """Where the leaves of rows lead, with the leaf's score seen from there."""
+    """The positions that the leaves of rows lead to, with the leaf's score for the side to move there."""
     for row in rows:
         entry = book.table.entry(row)
         child = book.table.play(entry.player, entry.opponent, entry.leaf_move)
         yield book.table.canonical(*child)[:2], -entry.leaf_score
 
 
-def _grow(job: Job, choose: Callable[[], Iterable[int]]) -> Outcome:
+def _grow(job: GrowthCommand, choose: Callable[[], Iterable[int]]) -> CommandOutcome:
     return job.run(lambda: _leaf_children(job.book, choose()))
 
 
-def _select_and_grow(job: Job, root: Position, mode: Mode) -> Outcome:
-    return _grow(job, lambda: select(job.book, root, mode, going=job.going).tolist())
+def _select_and_grow(job: GrowthCommand, root: Position, mode: Mode) -> CommandOutcome:
+    return _grow(job, lambda: select(job.book, root, mode, progress=job.progress).tolist())
 
 
 def deviate_rows(
-    book: Book, root: Position, relative: int, absolute: int, going: Going = silent
+    book: Book, root: Position, relative: int, absolute: int, progress: ProgressCallback = no_progress
 ) -> tuple[list[int], list[int]]:
-    """What ``deviate`` chooses in its next round: with the side to move at ``root`` deviating, and the other."""
+    """The rows that ``deviate`` grows in its next round: with the side to move at ``root`` deviating, and with the
+    other."""
     score = book.table.entry(root_row(book, root)).score
     window = (score - absolute, score + absolute)
-    order = Order(book.table, going)
-    first = select(book, root, Mode.DEVIATE, (relative, 0), window, order=order, going=going)
-    second = select(book, root, Mode.DEVIATE, (0, relative), window, order=order, going=going)
+    orders = functools.cache(lambda: LayerOrder(book.table, progress))
+    first = select(book, root, Mode.DEVIATE, (relative, 0), window, orders=orders, progress=progress)
+    second = select(book, root, Mode.DEVIATE, (0, relative), window, orders=orders, progress=progress)
     return first.tolist(), second.tolist()
 
 
-def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> Outcome:
+def deviate(book: Book, root: Position, worker: Worker, relative: int = 2, absolute: int = 4) -> CommandOutcome:
     """Edax's main growth: one side may lose up to ``relative`` discs a move while the other plays its best, in
     either way round, within ``absolute`` discs of the root's score. Raises NotInBook and OutOfRange."""
     within("relative error", relative, -129, 129)
     within("absolute error", absolute, 0, 65)
     root_row(book, root)
 
-    job = Job(book, worker, f"deviate {relative} {absolute}")
+    job = GrowthCommand(book, worker, f"deviate {relative} {absolute}")
 
     def choose() -> list[int]:
-        first, second = deviate_rows(book, root, relative, absolute, job.going)
+        first, second = deviate_rows(book, root, relative, absolute, job.progress)
         return sorted({*first, *second})
 
     return _grow(job, choose)
 
 
-def enhance(book: Book, root: Position, worker: Worker, midgame_error: int = 2, endcut_error: int = 4) -> Outcome:
+def enhance(
+    book: Book, root: Position, worker: Worker, midgame_error: int = 2, endcut_error: int = 4
+) -> CommandOutcome:
     """Add, until there is none, every leaf that could be best within the error margins, which become the book's.
 
     Raises NotInBook and OutOfRange.
@@ -120,22 +149,22 @@ def enhance(book: Book, root: Position, worker: Worker, midgame_error: int = 2, 
     within("endcut error", endcut_error, 0, 129)
     root_row(book, root)
     book.options = book.options._replace(midgame_error=midgame_error, endcut_error=endcut_error)
-    return _select_and_grow(Job(book, worker, f"enhance {midgame_error} {endcut_error}"), root, Mode.ENHANCE)
+    return _select_and_grow(GrowthCommand(book, worker, f"enhance {midgame_error} {endcut_error}"), root, Mode.ENHANCE)
 
 
-def play_out(book: Book, root: Position, worker: Worker) -> Outcome:
+def play_out(book: Book, root: Position, worker: Worker) -> CommandOutcome:
     """Go on with the best move, down to the book's depth, wherever a line below ``root`` ends. Raises NotInBook."""
     root_row(book, root)
-    return _select_and_grow(Job(book, worker, "play"), root, Mode.PLAY)
+    return _select_and_grow(GrowthCommand(book, worker, "play"), root, Mode.PLAY)
 
 
-def extend(book: Book, root: Position, worker: Worker) -> Outcome:
+def extend(book: Book, root: Position, worker: Worker) -> CommandOutcome:
     """Add leaves until a best move of every position below ``root`` is in the book. Raises NotInBook."""
     root_row(book, root)
-    return _select_and_grow(Job(book, worker, "extend"), root, Mode.EXTEND)
+    return _select_and_grow(GrowthCommand(book, worker, "extend"), root, Mode.EXTEND)
 
 
-def _bridges(book: Book, player: int, opponent: int, plies: int, going: Callable[[], None]) -> set[Position]:
+def _bridges(book: Book, player: int, opponent: int, plies: int, progress: Callable[[], None]) -> set[Position]:
     """The positions on the ways of ``plies`` plies from a position to positions of the book, both ends left out."""
     table = book.table
     found: set[Position] = set()
@@ -143,9 +172,9 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, going: Callable
         if plies == 1:
             continue
         if plies > 2:
-            going()
+            progress()
         child = table.play(player, opponent, move)
-        beyond = _bridges(book, *child, plies - 1, going)
+        beyond = _bridges(book, *child, plies - 1, progress)
         ends = plies == 2 and any(last >= 0 for _, last in table.links(*child))
         if beyond or ends:
             found |= beyond
@@ -154,13 +183,14 @@ def _bridges(book: Book, player: int, opponent: int, plies: int, going: Callable
     return found
 
 
-def fill_positions(book: Book, depth: int, going: Going = silent) -> list[Position]:
-    """What ``fill`` adds in its next round: all positions between two positions of the book ``depth`` plies apart."""
+def fill_positions(book: Book, depth: int, progress: ProgressCallback = no_progress) -> list[Position]:
+    """The positions that ``fill`` adds in its next round: all positions between two positions of the book ``depth``
+    plies apart."""
     found: dict[Position, None] = {}
     for row in range(len(book)):
 
         def looking(row: int = row) -> None:
-            going("scan", row, len(book))
+            progress("scan", row, len(book))
 
         if row % _STEP == 0:
             looking()
@@ -172,15 +202,15 @@ def fill_positions(book: Book, depth: int, going: Going = silent) -> list[Positi
     ]
 
 
-def fill(book: Book, worker: Worker, depth: int = 1) -> Outcome:
+def fill(book: Book, worker: Worker, depth: int = 1) -> CommandOutcome:
     """Add the positions between any two positions of the book ``depth`` plies apart, until there are none.
 
     With 1 nothing is added: links are always found. Raises OutOfRange.
     """
     within("fill depth", depth, 1, 61)
-    job = Job(book, worker, f"fill {depth}")
+    job = GrowthCommand(book, worker, f"fill {depth}")
 
     def choose() -> list[tuple[Position, int]]:
-        return [(position, NO_SCORE) for position in fill_positions(book, depth, job.going)]
+        return [(position, NO_SCORE) for position in fill_positions(book, depth, job.progress)]
 
     return job.run(choose)

@@ -10,8 +10,8 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words, address
 from desdaemon.book.compiled import kernels
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import MAX_LEVEL
+from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import KnownScore
 
@@ -25,7 +25,9 @@ _GONE = (1 << 64) - 1
 _limits = cache(level_limits)
 
 
-def known_scores(book: Book, root: Position, most: int, going: Going = silent) -> Iterator[KnownScore]:
+def known_scores(
+    book: Book, root: Position, most: int, progress: ProgressCallback = no_progress
+) -> Iterator[KnownScore]:
     """The scores of ``root`` and of what it leads to, nearest first, ``most`` at most, as moves from ``root`` show the
     boards; each counts as a search of its level. Raises NotInBook."""
     root_row(book, root)
@@ -40,7 +42,7 @@ def known_scores(book: Book, root: Position, most: int, going: Going = silent) -
             for score in known[: most - given]:
                 yield score
                 given += 1
-            going("scores", given, most)
+            progress("scores", given, most)
             if given == most:
                 return
         boards = np.unique(np.concatenate(following), axis=0)

@@ -20,12 +20,13 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import within
+from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS
 from desdaemon.book.negamax import reach
-from desdaemon.book.progress import Going, Stopped, silent
-from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, NO_SCORE, PASS, Entry
+from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
+from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
 
-from .rounds import Course, Outcome, Position, Task, Worker
+from .rounds import CommandOutcome, LeafTask, LongCommand, Position, Worker
 from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
@@ -40,7 +41,7 @@ Answer = TypeVar("Answer")
 
 
 class Window(NamedTuple):
-    """How far to walk: ``depth`` moves from the initial position; at most ``per_move`` discs lost by any move and
+    """The limits of a walk: ``depth`` moves from the initial position; at most ``per_move`` discs lost by any move and
     ``cumulative`` discs by all moves of a line together (`NO_LIMIT`: any number)."""
 
     depth: int
@@ -64,12 +65,12 @@ class Visit(NamedTuple):
     """Whether the side to move is that of the root."""
 
 
-def _layer(book: Book, entry: Entry) -> int:
+def _layer(book: Book, entry: PositionEntry) -> int:
     """Falls along every link."""
     return 2 * entry.empties + (not book.table.moves(entry.player, entry.opponent))
 
 
-def _too_deep(entry: Entry, depth: int) -> bool:
+def _too_deep(entry: PositionEntry, depth: int) -> bool:
     return 64 - entry.empties >= depth + 4
 
 
@@ -103,7 +104,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
             budgets[key] = max(budgets.get(key, 0), left)
 
 
-class _Rounds(Course):
+class _Rounds(LongCommand):
     """Searches with a memory, spread over threads."""
 
     def __init__(self, book: Book, worker: Worker, command: str) -> None:
@@ -118,7 +119,7 @@ class _Rounds(Course):
         if answer is None:
             answer = None if self._stopping else self.worker.evaluate(*question)
             if answer is None:
-                raise Stopped
+                raise WorkCancelled
             with self._lock:
                 self.searches += 1
                 self.book.remember(question, answer)
@@ -132,9 +133,9 @@ class _Rounds(Course):
             try:
                 for future in running:
                     answers.append(future.result())
-                    self.going("search", len(answers), len(items))
+                    self.progress("search", len(answers), len(items))
             except BaseException:
-                # Lines under way end with the search that they are in.
+                # Lines that are being followed end with their running search.
                 self._stopping = True
                 self.worker.halt()
                 for future in running:
@@ -146,15 +147,15 @@ class _Rounds(Course):
         """The visits of a walk, with a report now and then. Raises Stopped."""
         for number, visit in enumerate(visits, 1):
             if number % _STEP == 0:
-                self.going("walk", number, 0)
+                self.progress("walk", number, 0)
             yield visit
 
-    def leaf(self, task: Task) -> tuple[int, int]:
+    def leaf(self, task: LeafTask) -> tuple[int, int]:
         """The answer to a leaf's task, seen from its own board."""
         move, score = self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
-    def finish_round(self, entries: Iterable[Entry]) -> None:
+    def finish_round(self, entries: Iterable[PositionEntry]) -> None:
         """Put entries into the book as one step, and negamax it; what was remembered has done its duty."""
         with self.book.together():
             for entry in entries:
@@ -165,15 +166,15 @@ class _Rounds(Course):
         self.negamax()
 
 
-def _leaf_task(book: Book, row: int, level: int) -> Task | Entry | None:
+def _leaf_task(book: Book, row: int, level: int) -> LeafTask | PositionEntry | None:
     """The search for a position's leaf, its entry when none is needed, None when that changes nothing."""
     entry = book.table.entry(row)
     links = book.table.links(entry.player, entry.opponent)
     if links and links[0][0] == PASS and links[0][1] < 0:
-        return Task(row, entry.opponent, entry.player, level, 0, True)
+        return LeafTask(row, entry.opponent, entry.player, level, 0, True)
     excluded = sum(1 << move for move, child in links if child >= 0 and move < PASS)
     if any(child < 0 for _, child in links):
-        return Task(row, entry.player, entry.opponent, level, excluded, False)
+        return LeafTask(row, entry.player, entry.opponent, level, excluded, False)
     bare = entry.without_leaf()
     if not links:
         bare = bare._replace(leaf_score=final_score(entry.player, entry.opponent), leaf_level=max(entry.level, 0))
@@ -184,9 +185,9 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     """Search the leaves of rows at ``level``; whether anything changed."""
     book = rounds.book
     tasks = [(row, _leaf_task(book, row, level)) for row in rows]
-    searched = [task for _, task in tasks if isinstance(task, Task)]
+    searched = [task for _, task in tasks if isinstance(task, LeafTask)]
     answers = rounds.each(rounds.leaf, searched)
-    changed = [task for _, task in tasks if isinstance(task, Entry)]
+    changed = [task for _, task in tasks if isinstance(task, PositionEntry)]
     for task, (move, score) in zip(searched, answers, strict=True):
         entry = book.table.entry(task.row)
         changed.append(entry._replace(leaf_move=move, leaf_score=score, leaf_level=level))
@@ -195,10 +196,10 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     return bool(changed)
 
 
-def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, going: Going) -> list[int]:
+def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: ProgressCallback) -> list[int]:
     """Rows of a walk, above its depth, whose leaf is missing, illegal or a link; ascending."""
     rows = {visit.row for visit in visits if not _too_deep(book.table.entry(visit.row), depth)}
-    found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), going)[:, 0].tolist()
+    found: list[int] = book.faults_among(np.array(sorted(rows), np.int64), progress)[:, 0].tolist()
     return found
 
 
@@ -223,8 +224,9 @@ def expansions(
     leaf_error: int,
     seen: Callable[[Iterable[Visit]], Iterable[Visit]] = iter,
 ) -> list[Expansion]:
-    """What a round of learning follows: leaves at most ``leaf_error`` below their position's score, in the walk where
-    one side plays only best moves or in that of the other; of the side that plays only best moves, best leaves alone.
+    """The leaves that a round of learning follows: those at most ``leaf_error`` below their position's score, in the
+    walk where one side plays only best moves or in that of the other; of the side that plays only best moves, best
+    leaves alone.
 
     Each position once, with its largest budget; ``seen`` passes the visits of the walks on. Raises NotInBook.
     """
@@ -246,10 +248,10 @@ def expansions(
     return [found[key] for key in sorted(found)]
 
 
-def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list[Entry]:
+def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list[PositionEntry]:
     """The best line from where a leaf leads, until it meets the book, its depth, or a score that changed too much."""
     table = rounds.book.table
-    entries: list[Entry] = []
+    entries: list[PositionEntry] = []
     player, opponent, expected, remaining = start
     while True:
         p, o, _ = table.canonical(player, opponent)
@@ -258,15 +260,15 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list
         if not table.moves(p, o):
             if not table.moves(o, p):
                 end = final_score(p, o)
-                done = Entry(p, o, level=MAX_LEVEL, leaf_score=end, leaf_level=MAX_LEVEL)
+                done = PositionEntry(p, o, level=MAX_LEVEL, leaf_score=end, leaf_level=MAX_LEVEL)
                 return [*entries, done._replace(score=end, lower=end, upper=end)]
             # The position after the pass follows; with no leaf of its own, this one gets its score from there.
-            passing = Entry(p, o, level=level, leaf_move=PASS, leaf_level=level)
+            passing = PositionEntry(p, o, level=level, leaf_move=PASS, leaf_level=level)
             entries.append(passing._replace(score=expected, lower=expected, upper=expected, leaf_score=expected))
             player, opponent, expected = o, p, -expected
             continue
         move, score = rounds.ask(p, o, level)
-        entry = Entry(p, o, level=level, leaf_move=move, leaf_score=score, leaf_level=level)
+        entry = PositionEntry(p, o, level=level, leaf_move=move, leaf_score=score, leaf_level=level)
         entries.append(entry._replace(score=score, lower=score, upper=score))
         change = abs(score - expected)
         if _too_deep(entry, window.depth) or change > window.per_move or change > remaining:
@@ -286,7 +288,7 @@ def learn(
     level: int,
     *,
     loops: int = 0,
-) -> Outcome:
+) -> CommandOutcome:
     """Learn from ``root`` on, in rounds, until a round finds nothing (or ``loops`` rounds are done).
 
     Each round first searches the leaves in the window that are missing, then follows every `expansions` leaf along its
@@ -308,7 +310,7 @@ def learn(
             while True:
                 walks = (walk(book, root, window, best_only) for best_only in (True, False))
                 visits = [visit for visits in walks for visit in rounds.seen(visits)]
-                bad = _bad_leaves(book, visits, window.depth, rounds.going)
+                bad = _bad_leaves(book, visits, window.depth, rounds.progress)
                 if not bad or not _search_leaves(rounds, bad, repair_level(level)):
                     break
             todo = expansions(book, root, window, leaf_error, rounds.seen)
@@ -322,7 +324,7 @@ def learn(
     return rounds.outcome(work)
 
 
-def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Window, level: int) -> Outcome:
+def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Window, level: int) -> CommandOutcome:
     """Search again, at ``level``, the leaves in a window that were searched at less, or are missing or illegal.
 
     Raises NotInBook and OutOfRange.
@@ -336,7 +338,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
         rounds.negamax()
         rounds.rounds = 1
         visited = list(rounds.seen(walk(book, root, window)))
-        rows = set(_bad_leaves(book, visited, window.depth, rounds.going))
+        rows = set(_bad_leaves(book, visited, window.depth, rounds.progress))
         for visit in visited:
             entry = book.table.entry(visit.row)
             if entry.has_leaf and NO_LEVEL <= entry.leaf_level < level and not _too_deep(entry, window.depth):
@@ -346,15 +348,15 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
     return rounds.outcome(work)
 
 
-def reduce(book: Book, root: Position, window: Window, going: Going = silent) -> Shrunk:
+def reduce(book: Book, root: Position, window: Window, progress: ProgressCallback = no_progress) -> Shrunk:
     """Remove what ``root`` leads to but the window does not reach; positions that it does not lead to stay.
 
     A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
     """
     window.checked()
-    keep = reach(book.table, {root_row(book, root): 1}, going=going) == 0
+    keep = reach(book.table, {root_row(book, root): 1}, progress=progress) == 0
     for number, visit in enumerate(walk(book, root, window)):
         keep[visit.row] = True
         if number % _STEP == 0:
-            going("walk", number, 0)
-    return keep_only(book, keep, going)
+            progress("walk", number, 0)
+    return keep_only(book, keep, progress)

@@ -10,19 +10,20 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import within
-from desdaemon.book.progress import Stopped
-from desdaemon.book.record import MAX_LEVEL, NO_LEVEL, PASS, Entry
+from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, PASS
+from desdaemon.book.progress import WorkCancelled
+from desdaemon.book.record import PositionEntry
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .rounds import Job, Outcome, Worker
+from .rounds import CommandOutcome, GrowthCommand, Worker
 
 
-def deepen(book: Book, worker: Worker, level: int) -> Outcome:
+def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
     """Search again, at ``level``, every leaf that would be searched deeper or surer so, and raise its position's
     level. Human scores stay. Raises OutOfRange."""
     within("level", level, 0, MAX_LEVEL)
-    job = Job(book, worker, f"deepen {level}")
+    job = GrowthCommand(book, worker, f"deepen {level}")
 
     def deeper(leaf_level: int, empties: int) -> bool:
         return leaf_level < level and level_limits(level, empties) != level_limits(max(leaf_level, 0), empties)
@@ -36,11 +37,11 @@ def deepen(book: Book, worker: Worker, level: int) -> Outcome:
     return job.outcome(work)
 
 
-def _leaves(job: Job, wanted: Callable[[int, int], bool]) -> Iterator[int]:
+def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[int]:
     """The rows whose leaf's level and empty squares are as ``wanted``."""
     table = np.array([[wanted(level, empties) for empties in range(61)] for level in range(NO_LEVEL, MAX_LEVEL + 1)])
     for number, chunk in enumerate(job.book.table.chunks()):
-        job.going("scan", number * CHUNK_ROWS, len(job.book))
+        job.progress("scan", number * CHUNK_ROWS, len(job.book))
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
         levels = np.clip(chunk["leaf_level"].astype(np.int64), NO_LEVEL, MAX_LEVEL) - NO_LEVEL
         empties = 64 - np.bitwise_count(chunk["player"] | chunk["opponent"]).astype(np.int64)
@@ -50,14 +51,14 @@ def _leaves(job: Job, wanted: Callable[[int, int], bool]) -> Iterator[int]:
 class Correction(NamedTuple):
     """A solved leaf that a new search sees otherwise."""
 
-    entry: Entry
+    entry: PositionEntry
     move: int
     score: int
 
 
-def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
-    """Solve every exactly solved leaf again; answers which scores were wrong, as they were before."""
-    job = Job(book, worker, "correct")
+def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
+    """Solve every exactly solved leaf again; returns which scores were wrong, as they were before."""
+    job = GrowthCommand(book, worker, "correct")
     wrong: list[Correction] = []
 
     def solved(level: int, empties: int) -> bool:
@@ -75,7 +76,7 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
         before = {task.row: entry for task, entry in tasks}
         for done, (task, answer) in enumerate(worker.run([task for task, _ in tasks])):
             if answer is None:
-                raise Stopped
+                raise WorkCancelled
             move, score = answer
             if task.passed:
                 move, score = PASS, -score
@@ -84,6 +85,6 @@ def correct(book: Book, worker: Worker) -> tuple[Outcome, list[Correction]]:
                 wrong.append(Correction(entry, move, score))
                 book.put(entry._replace(leaf_move=move, leaf_score=score))
             job.searches += 1
-            job.going("search", done + 1, len(tasks))
+            job.progress("search", done + 1, len(tasks))
 
     return job.outcome(work), wrong

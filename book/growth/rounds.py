@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.errors import within
-from desdaemon.book.progress import Stopped
-from desdaemon.book.record import HUMAN, NO_MOVE, NO_SCORE, PASS, Entry
+from desdaemon.book.layout import HUMAN, NO_MOVE, NO_SCORE, PASS
+from desdaemon.book.progress import WorkCancelled
+from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
 
 Position = tuple[int, int]
@@ -24,15 +25,15 @@ Position = tuple[int, int]
 _ADDED = 1 << 11
 
 SETTLE_S = 0.5
-"""After a stop the scores are brought up to date as far as that can be done in this time."""
+"""After a cancellation the update of the scores is ended after this time."""
 
 
-class Report(NamedTuple):
-    """How far a long command is: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
+class CommandProgress(NamedTuple):
+    """Progress of a long command: in this round's ``stage``, ``done`` of ``total``; ``added`` positions since it began.
 
     The stages: ``search`` (searches), ``add`` (positions or games given), ``results`` (games counted), ``walk``
-    (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others of `going.Going`
-    (positions of the whole book).
+    (positions of a window); ``scan``, ``leaves``, ``order``, ``negamax``, ``select`` and others (positions of the whole
+    book).
     """
 
     command: str
@@ -44,12 +45,13 @@ class Report(NamedTuple):
     positions: int
 
 
-Tell = Callable[[Report], bool]
-"""Told after every search, and between parts of the other stages; answers whether to go on."""
+Tell = Callable[[CommandProgress], bool]
+"""Told after every search, and between parts of the other stages; returns whether to go on."""
 
 
-class Outcome(NamedTuple):
-    """How a command ended: ``finished`` is False after a stop. ``searches`` were done, ``added`` positions are new."""
+class CommandOutcome(NamedTuple):
+    """Result of a command: ``finished`` is False after a cancellation. ``searches`` were done, ``added`` positions are
+    new."""
 
     finished: bool
     rounds: int
@@ -57,7 +59,7 @@ class Outcome(NamedTuple):
     added: int
 
 
-class Task(NamedTuple):
+class LeafTask(NamedTuple):
     """A search to be done for the position in ``row``; ``passed`` when the board is seen from after a forced pass."""
 
     row: int
@@ -79,16 +81,16 @@ class Worker:
         tell: Tell | None = None,
         halt: Callable[[], None] | None = None,
     ) -> None:
-        """``halt`` is called once ``tell`` has stopped a command: it should end the searches under way."""
+        """``halt`` is called once ``tell`` has stopped a command: it should stop the running searches."""
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
         self.tell = tell or (lambda report: True)
         self.halt = halt or (lambda: None)
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
+    def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
         """Each task with its (move, score), None when the search was stopped."""
 
-        def search(task: Task) -> tuple[int, int] | None:
+        def search(task: LeafTask) -> tuple[int, int] | None:
             return self.evaluate(task.player, task.opponent, task.level, task.excluded)
 
         if self.threads == 1:
@@ -97,7 +99,7 @@ class Worker:
             return
         waiting = iter(tasks)
         with ThreadPoolExecutor(self.threads) as pool:
-            running: list[tuple[Task, Future[tuple[int, int] | None]]] = []
+            running: list[tuple[LeafTask, Future[tuple[int, int] | None]]] = []
             try:
                 for task in itertools.islice(waiting, 2 * self.threads):
                     running.append((task, pool.submit(search, task)))
@@ -114,8 +116,8 @@ class Worker:
                     future.cancel()
 
 
-class Course:
-    """A long command under way on a book: its reports, its counts, and its end."""
+class LongCommand:
+    """A running command on a book: progress reports, counts, result. Used by the command's thread alone."""
 
     def __init__(self, book: Book, worker: Worker, command: str) -> None:
         self.book = book
@@ -125,34 +127,34 @@ class Course:
         self.searches = 0
         self.added = 0
 
-    def going(self, stage: str, done: int, total: int) -> None:
-        """Report, and leave when told to stop."""
-        report = Report(self.command, stage, self.rounds, done, total, self.added, len(self.book))
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Report progress. Raises `WorkCancelled` when the command was cancelled."""
+        report = CommandProgress(self.command, stage, self.rounds, done, total, self.added, len(self.book))
         if not self.worker.tell(report):
-            raise Stopped
+            raise WorkCancelled
 
     def negamax(self) -> None:
         """Bring all scores up to date."""
-        self.book.negamax(threads=self.worker.threads, going=self.going)
+        self.book.negamax(threads=self.worker.threads, progress=self.progress)
 
-    def outcome(self, work: Callable[[], None]) -> Outcome:
+    def outcome(self, work: Callable[[], None]) -> CommandOutcome:
         """Do the work of the command and bring the scores up to date. After a stop that is done as far as it does not
-        take long; what is left of it is due."""
+        take long; the rest of the scores stays stale."""
         try:
             work()
             self.negamax()
             finished = True
-        except Stopped:
+        except WorkCancelled:
             self.book.settle(self.worker.threads, SETTLE_S)
             finished = False
-        return Outcome(finished, self.rounds, self.searches, self.added)
+        return CommandOutcome(finished, self.rounds, self.searches, self.added)
 
 
-class Job(Course):
+class GrowthCommand(LongCommand):
     """A command that searches leaves, and adds positions, in rounds."""
 
-    def leaf_task(self, row: int, level: int | None = None) -> Task | None:
-        """What to search for the leaf of a position; None when no search is needed: its leaf is then set."""
+    def leaf_task(self, row: int, level: int | None = None) -> LeafTask | None:
+        """The search that the leaf of a position needs; None when no search is needed: its leaf is then set."""
         book = self.book
         entry = book.table.entry(row)
         if level is None:
@@ -166,12 +168,12 @@ class Job(Course):
             if links[0][1] >= 0:
                 self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
                 return None
-            return Task(row, entry.opponent, entry.player, level, 0, True)
+            return LeafTask(row, entry.opponent, entry.player, level, 0, True)
         excluded = sum(1 << move for move, child in links if child >= 0)
         if excluded.bit_count() == len(links):
             self._set_leaf(row, NO_MOVE, NO_SCORE, -1)
             return None
-        return Task(row, entry.player, entry.opponent, level, excluded, False)
+        return LeafTask(row, entry.player, entry.opponent, level, excluded, False)
 
     def _set_leaf(self, row: int, move: int, score: int, level: int, *, raise_level: bool = False) -> None:
         entry = self.book.table.entry(row)
@@ -184,53 +186,56 @@ class Job(Course):
         if changed != entry:
             self.book.put(changed)
 
-    def search(self, tasks: Iterable[Task], total: int, *, raise_level: bool = False) -> None:
+    def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
         """Do the tasks (at most ``total``) and store the leaves; ``raise_level``: the position gets their level."""
         for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
-                raise Stopped
+                raise WorkCancelled
             move, score = answer
             if task.passed:
                 move, score = PASS, -score
             self._set_leaf(task.row, move, score, task.level, raise_level=raise_level)
             self.searches += 1
-            self.going("search", done, total)
+            self.progress("search", done, total)
 
     def complete(self) -> None:
         """Search every open leaf; leaves that are links or illegal are dropped first."""
-        suspects = self.book.suspects()
-        found = self.book.faults(self.going) if suspects is None else self.book.faults_among(suspects, self.going)
+        if self.book.state_unknown:
+            # One pass brings the scores up to date and finds the leaves at fault.
+            self.negamax()
+        rows = self.book.unverified_rows()
+        found = self.book.faults(self.progress) if rows is None else self.book.faults_among(rows, self.progress)
         # What is to be searched depends on which positions there are, and none comes or goes meanwhile.
-        rows = found[:, 0].tolist()
-        self.search((task for row in rows if (task := self._open_task(row)) is not None), len(rows))
+        at_fault = found[:, 0].tolist()
+        self.search((task for row in at_fault if (task := self._open_task(row)) is not None), len(at_fault))
         self.book.checked()
 
-    def _open_task(self, row: int) -> Task | None:
+    def _open_task(self, row: int) -> LeafTask | None:
         entry = self.book.table.entry(row)
         if entry.leaf_move != NO_MOVE or entry.leaf_score != NO_SCORE:
             self.book.put(entry.without_leaf())
         return self.leaf_task(row)
 
     def add(self, positions: Iterable[tuple[Position, int]]) -> int:
-        """Add canonical positions with a provisional score (`NO_SCORE` if there is none); answers how many are new."""
+        """Add canonical positions with a provisional score (`NO_SCORE` if there is none); returns how many are new."""
         new = 0
         level = self.book.options.level
         for number, ((player, opponent), score) in enumerate(positions, 1):
             if self.book.table.find_canonical(player, opponent) < 0:
-                self.book.put(Entry(player, opponent, level=level, score=score, lower=score, upper=score))
+                self.book.put(PositionEntry(player, opponent, level=level, score=score, lower=score, upper=score))
                 new += 1
                 self.added += 1
             if number % _ADDED == 0:
-                self.going("add", number, 0)
+                self.progress("add", number, 0)
         return new
 
     def run(
         self,
         choose: Callable[[], Iterable[tuple[Position, int]]] = lambda: (),
         begin: Callable[[], object] = lambda: None,
-    ) -> Outcome:
-        """What ``begin`` does, then rounds of completing, negamaxing, and adding what ``choose`` gives, until it gives
-        nothing new."""
+    ) -> CommandOutcome:
+        """Call ``begin``, then repeat: search missing leaves, negamax, add the positions that ``choose`` returns; until
+        it returns no new one."""
 
         def work() -> None:
             begin()

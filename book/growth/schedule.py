@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import within
-from desdaemon.book.record import MAX_LEVEL
+from desdaemon.book.layout import MAX_LEVEL
 
 from .learn import MAX_LEARNING_DEPTH, NO_LIMIT, Window, learn
-from .rounds import Outcome, Position, Worker
+from .rounds import CommandOutcome, Position, Worker
 
 
-class Step(NamedTuple):
+class LearningStep(NamedTuple):
     """One run of `learn.learn`."""
 
     window: Window
@@ -31,7 +31,7 @@ class Step(NamedTuple):
         )
 
 
-def parse(text: str) -> list[Step]:
+def parse(text: str) -> list[LearningStep]:
     """The steps of a schedule. Raises ValueError and OutOfRange, naming the line."""
     steps = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -50,12 +50,12 @@ def parse(text: str) -> list[Step]:
         within(where + "cumulative error", cumulative, 0, NO_LIMIT)
         within(where + "leaf error", leaf, 0, NO_LIMIT)
         within(where + "level", level, 1, MAX_LEVEL)
-        steps.append(Step(Window(depth, per_move, cumulative), leaf, level))
+        steps.append(LearningStep(Window(depth, per_move, cumulative), leaf, level))
     return steps
 
 
-def run(book: Book, root: Position, steps: Iterable[Step], worker: Worker) -> list[Outcome]:
-    """Do steps in order from ``root``, as far as nothing stops them; how each one ended.
+def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worker) -> list[CommandOutcome]:
+    """Do steps in order from ``root`` until one is cancelled; returns the result of each.
 
     Given again after a stop, it goes on with the step that was stopped. Raises what `learn` raises.
     """
@@ -63,7 +63,7 @@ def run(book: Book, root: Position, steps: Iterable[Step], worker: Worker) -> li
     name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))
     number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
     done = book.steps.get(number, 0)
-    outcomes = [Outcome(True, 0, 0, 0)] * done
+    outcomes = [CommandOutcome(True, 0, 0, 0)] * done
     for step in steps[done:]:
         outcomes.append(learn(book, root, worker, step.window, step.leaf_error, step.level))
         if not outcomes[-1].finished:

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from desdaemon.book.book import Book
-from desdaemon.book.choose import Settings, choose
+from desdaemon.book.choose import MoveChoice, choose
 from desdaemon.book.errors import within
-from desdaemon.book.progress import Stopped
-from desdaemon.book.record import MAX_LEVEL, NO_SCORE
+from desdaemon.book.layout import MAX_LEVEL, NO_SCORE
+from desdaemon.book.progress import WorkCancelled
 from desdaemon.protocol.othello.rules import final_score
 
 from .add import kept_positions
 from .game_results import learn_result
-from .rounds import Job, Outcome, Position, Worker
+from .rounds import CommandOutcome, GrowthCommand, Position, Worker
 
 ROUND = 8
 """Games that are played with the book as it is before all of them, whatever the number of threads."""
@@ -23,17 +23,17 @@ ROUND = 8
 MAX_GAMES = 1_000_000
 
 
-class Terms(NamedTuple):
-    """How to play: ``level`` of the moves that the book does not know, how the book is followed, ``seed`` of the
-    choices (0: never the same twice), ``random_plies`` at the beginning of each game."""
+class SelfPlayTerms(NamedTuple):
+    """Options of self-play: ``level`` of the moves that the book does not know, how the book is followed, ``seed`` of
+    the choices (0: never the same twice), ``random_plies`` at the beginning of each game."""
 
     level: int
-    settings: Settings = Settings()
+    settings: MoveChoice = MoveChoice()
     seed: int = 0
     random_plies: int = 0
 
 
-class Tally(NamedTuple):
+class SelfPlayTally(NamedTuple):
     """Games won, drawn and lost by the side to move in the position where all of them began."""
 
     won: int = 0
@@ -41,7 +41,7 @@ class Tally(NamedTuple):
     lost: int = 0
 
 
-def _play(book: Book, root: Position, worker: Worker, terms: Terms, dice: random.Random) -> list[Position]:
+def _play(book: Book, root: Position, worker: Worker, terms: SelfPlayTerms, dice: random.Random) -> list[Position]:
     """The positions of a game, forced passes included. Raises Stopped."""
     table = book.table
     position = root
@@ -64,15 +64,15 @@ def _play(book: Book, root: Position, worker: Worker, terms: Terms, dice: random
             else:
                 answer = worker.evaluate(*position, terms.level, 0)
                 if answer is None:
-                    raise Stopped
+                    raise WorkCancelled
                 move = answer[0]
         position = table.play(*position, move)
         positions.append(position)
 
 
 def self_play(
-    book: Book, root: Position, worker: Worker, games: int, terms: Terms, *, adjusting: bool = False
-) -> tuple[Outcome, Tally]:
+    book: Book, root: Position, worker: Worker, games: int, terms: SelfPlayTerms, *, adjusting: bool = False
+) -> tuple[CommandOutcome, SelfPlayTally]:
     """Play games from ``root``; store their positions down to the book's depth, search what is open, count the results.
 
     ``adjusting``: see `game_results.adjust`, after each game. `ROUND` games are played at a time, on all threads; after
@@ -80,7 +80,7 @@ def self_play(
     """
     within("games", games, 1, MAX_GAMES)
     within("level", terms.level, 0, MAX_LEVEL)
-    job = Job(book, worker, f"self-play {games}")
+    job = GrowthCommand(book, worker, f"self-play {games}")
     seeds = random.Random(terms.seed or None)
     counts = [0, 0, 0]
 
@@ -92,8 +92,8 @@ def self_play(
                 played = []
                 for game in playing:
                     played.append(game.result())
-                    job.going("games", done + len(played), games)
-            except Stopped:
+                    job.progress("games", done + len(played), games)
+            except WorkCancelled:
                 worker.halt()
                 raise
         for positions in played:
@@ -111,4 +111,4 @@ def self_play(
             job.rounds += 1
             play_round(done)
 
-    return job.outcome(work), Tally(*counts)
+    return job.outcome(work), SelfPlayTally(*counts)

@@ -11,19 +11,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.book import OPEN, Book
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import NotInBook, within
+from desdaemon.book.layout import OPEN
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import MAX_DEPTH
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import START
 
 Marks = npt.NDArray[np.uint8]
 
 
 class Shrunk(NamedTuple):
-    """What a command did: ``removed`` positions are gone, ``leaves`` lost links became leaves.
+    """Result of a command: ``removed`` positions, ``leaves`` that were links before.
 
     ``open`` positions that lost a link have an unlinked move and no leaf.
     """
@@ -41,39 +42,39 @@ def root_row(book: Book, position: tuple[int, int]) -> int:
     return row
 
 
-def keep_only(book: Book, keep: npt.NDArray[np.bool_], going: Going = silent) -> Shrunk:
+def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> Shrunk:
     """Remove every row that is not to be kept, with the leaf rule of this module; then negamax."""
-    removed = book.remove(~keep, going)
-    book.negamax(going=going)
-    faults = book.faults_among(removed.rows, going)
+    removed = book.remove(~keep, progress)
+    book.negamax(progress=progress)
+    faults = book.faults_among(removed.rows, progress)
     return Shrunk(removed.positions, removed.leaves, int(np.count_nonzero(faults[:, 1] == OPEN)))
 
 
-def prune_marks(book: Book, root: tuple[int, int] = START, going: Going = silent) -> Marks:
+def prune_marks(book: Book, root: tuple[int, int] = START, progress: ProgressCallback = no_progress) -> Marks:
     """For each row: 1 reached with its side to move playing only best moves, 2 with the other side, 3 both, 0 neither.
 
     Raises NotInBook.
     """
     if root == START and book.table.find(*START) < 0:
         raise NotInBook("the initial position is not in the book")
-    return reach(book.table, {root_row(book, root): 3}, best_only=True, going=going)
+    return reach(book.table, {root_row(book, root): 3}, best_only=True, progress=progress)
 
 
-def prune(book: Book, root: tuple[int, int] = START, going: Going = silent) -> Shrunk:
+def prune(book: Book, root: tuple[int, int] = START, progress: ProgressCallback = no_progress) -> Shrunk:
     """Keep what can be reached while at least one side always plays a best move; remove the rest.
 
     Positions that the root does not reach at all go too, as with Edax. Raises NotInBook.
     """
-    return keep_only(book, prune_marks(book, root, going) != 0, going)
+    return keep_only(book, prune_marks(book, root, progress) != 0, progress)
 
 
-def subtree(book: Book, root: tuple[int, int], going: Going = silent) -> Shrunk:
+def subtree(book: Book, root: tuple[int, int], progress: ProgressCallback = no_progress) -> Shrunk:
     """Keep the positions that ``root`` leads to, and it. Raises NotInBook."""
-    marks = reach(book.table, {root_row(book, root): 1}, going=going)
-    return keep_only(book, marks != 0, going)
+    marks = reach(book.table, {root_row(book, root): 1}, progress=progress)
+    return keep_only(book, marks != 0, progress)
 
 
-def cut(book: Book, depth: int, going: Going = silent) -> Shrunk:
+def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shrunk:
     """Remove every position deeper than ``depth`` moves and make it the book's depth.
 
     Scores stay: what a removed position was worth becomes the leaf where it was the best. Raises OutOfRange.
@@ -83,13 +84,15 @@ def cut(book: Book, depth: int, going: Going = silent) -> Shrunk:
     for number, chunk in enumerate(book.table.chunks()):
         discs = np.bitwise_count(chunk["player"] | chunk["opponent"])
         keep[number * CHUNK_ROWS :][: len(chunk)] = discs <= 4 + depth
-        going("scan", number * CHUNK_ROWS, len(book))
-    shrunk = keep_only(book, keep, going)
+        progress("scan", number * CHUNK_ROWS, len(book))
+    shrunk = keep_only(book, keep, progress)
     book.options = book.options.at_depth(depth)
     return shrunk
 
 
-def delete(book: Book, position: tuple[int, int], move: int | None = None, going: Going = silent) -> Shrunk:
+def delete(
+    book: Book, position: tuple[int, int], move: int | None = None, progress: ProgressCallback = no_progress
+) -> Shrunk:
     """Remove ``position``, or the one that ``move`` leads to from it.
 
     Positions that only it leads to stay. Where the lost link was better than the leaf it becomes the leaf. Raises
@@ -99,4 +102,4 @@ def delete(book: Book, position: tuple[int, int], move: int | None = None, going
         position = book.table.play(*position, move)
     keep = np.ones(len(book), bool)
     keep[root_row(book, position)] = False
-    return keep_only(book, keep, going)
+    return keep_only(book, keep, progress)

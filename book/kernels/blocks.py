@@ -1,25 +1,25 @@
 """Blocks of a mapped file, each compared with its checksum before it is used or written to for the first time.
 
-A guard is nine words, described in `storage/blocks.py`; the names below are byte offsets in it. A block that does not
-match is filled with zeros, which are no position and no index entry, and noted in DAMAGED.
+`layout` has the words of a guard. A block that does not match is filled with zeros, which are no position and no index
+entry, and noted in GUARD_DAMAGED.
 """
 
+from desdaemon.book.layout import (
+    CHECKED,
+    DAMAGED,
+    GUARD_DAMAGED,
+    GUARD_END,
+    GUARD_FIRST,
+    GUARD_NEXT,
+    GUARD_SERVED,
+    GUARD_SHIFT,
+    GUARD_STATES,
+    GUARD_SUMS,
+    GUARD_TABLES,
+    UNCHECKED,
+)
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, atomic_add64, ld64, ldu8, ldu32, poll64, st8, st64
-
-FIRST = U(0)
-END = U(8)
-SHIFT = U(16)
-STATES = U(24)
-SUMS = U(32)
-TABLES = U(40)
-NEXT = U(48)
-SERVED = U(56)
-DAMAGED = U(64)
-
-UNCHECKED = U(0)
-MATCHES = 1
-SPOILT = 2
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -54,44 +54,44 @@ def crc32_of(tables, at, size):
 
 @kernel("void(u64,u64)")
 def check_block(guard, block):
-    """Compare a block, unless another thread has done so: one thread at a time, before anybody writes to it."""
-    ticket = atomic_add64(guard + NEXT, U(1))
-    while poll64(guard + SERVED) != ticket:
+    """Compare a block, unless another thread has done so: one thread at a time, before the first write to it."""
+    ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
+    while poll64(guard + U(GUARD_SERVED)) != ticket:
         pass
-    state = ld64(guard + STATES) + block
-    if ldu8(state) == UNCHECKED:
-        shift = ld64(guard + SHIFT)
-        at = ld64(guard + FIRST) + (block << shift)
+    state = ld64(guard + U(GUARD_STATES)) + block
+    if ldu8(state) == U(UNCHECKED):
+        shift = ld64(guard + U(GUARD_SHIFT))
+        at = ld64(guard + U(GUARD_FIRST)) + (block << shift)
         size = U(1) << shift
-        if at + size > ld64(guard + END):
-            size = ld64(guard + END) - at
-        if crc32_of(ld64(guard + TABLES), at, size) == ldu32(ld64(guard + SUMS) + (block << U(2))):
-            st8(state, MATCHES)
+        if at + size > ld64(guard + U(GUARD_END)):
+            size = ld64(guard + U(GUARD_END)) - at
+        if crc32_of(ld64(guard + U(GUARD_TABLES)), at, size) == ldu32(ld64(guard + U(GUARD_SUMS)) + (block << U(2))):
+            st8(state, CHECKED)
         else:
             end = at + size
             while at < end:
                 st8(at, 0)
                 at += U(1)
-            if ld64(guard + DAMAGED) == U(0):
-                st64(guard + DAMAGED, block + U(1))
-            st8(state, SPOILT)
-    atomic_add64(guard + SERVED, U(1))
+            if ld64(guard + U(GUARD_DAMAGED)) == U(0):
+                st64(guard + U(GUARD_DAMAGED), block + U(1))
+            st8(state, DAMAGED)
+    atomic_add64(guard + U(GUARD_SERVED), U(1))
 
 
 @kernel("void(u64,u64,u64)")
 def check_range(guard, at, size):
-    """Compare the blocks that hold ``size`` (at least 1) bytes from ``at`` on, as far as they lie in the file."""
-    first = ld64(guard + FIRST)
-    end = ld64(guard + END)
+    """Compare the blocks that hold ``size`` (at least 1) bytes from ``at`` on, within the file."""
+    first = ld64(guard + U(GUARD_FIRST))
+    end = ld64(guard + U(GUARD_END))
     if at >= first and at < end:
-        shift = ld64(guard + SHIFT)
+        shift = ld64(guard + U(GUARD_SHIFT))
         last = at + size - U(1)
         if last >= end:
             last = end - U(1)
         block = (at - first) >> shift
         last = (last - first) >> shift
-        states = ld64(guard + STATES)
+        states = ld64(guard + U(GUARD_STATES))
         while block <= last:
-            if ldu8(states + block) == UNCHECKED:
+            if ldu8(states + block) == U(UNCHECKED):
                 check_block(guard, block)
             block += U(1)

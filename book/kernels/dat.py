@@ -1,14 +1,53 @@
 """Edax's book.dat (version 4) records: reading with every check, comparing and writing their links."""
 
+from desdaemon.book.layout import (
+    BAD_LEAF,
+    BAD_LEAF_SCORE,
+    BAD_LEVEL,
+    BAD_LINK,
+    BAD_LINK_SCORE,
+    BAD_SCORE,
+    CENTRE,
+    CENTRE_EMPTY,
+    COUNTS,
+    CUT,
+    DAT_BOUND,
+    DAT_COUNTS,
+    DAT_FIXED,
+    DAT_LEAST,
+    DAT_LEVEL,
+    DAT_LINK_BYTES,
+    DAT_LINKS,
+    DAT_MOST,
+    DAT_SCORE,
+    IMPORT_BYTE,
+    IMPORT_REASON,
+    IMPORT_REPEATED,
+    LEAF_LINKED,
+    LINK_TWICE,
+    MAX_BOUND,
+    MAX_LEVEL,
+    MAX_SCORE,
+    NO_LEVEL,
+    NO_MOVE,
+    NO_SCORE,
+    NOT_CANONICAL,
+    OVERLAP,
+    PASS,
+    TOO_MANY_LINKS,
+)
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,
+    blsr,
+    ctz,
     i2u,
     ld64,
     ldi8,
     ldu8,
     ldu16,
+    ldu32,
     moves,
     popc,
     st8,
@@ -20,28 +59,47 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import barren, list_links, prefetch_key
-from .negamax import NARROW, clamp, count_of
-from .table import canonical, find_row, insert_row, row_at
+from .graph import (
+    BATCH,
+    FAMILIES,
+    FAMILY,
+    child_count,
+    child_row,
+    family_of,
+    find_rows,
+    gather_children,
+    is_finished,
+    legal_of,
+    prefetch_key,
+)
+from .negamax import MOST_NARROW, count_of
+from .records import (
+    clamped,
+    leaf_level_of,
+    leaf_move_of,
+    leaf_score_of,
+    level_of,
+    lower_of,
+    opponent_of,
+    player_of,
+    score_of,
+    set_leaf,
+    set_level,
+    set_score,
+    upper_of,
+)
+from .table import canonical, insert_row, row_at
 
-FIXED = U(40)
-CENTRE = U(0x0000001818000000)
-NO_SCORE = -127
+ROWS_BYTES = 4 * BATCH
+WORDS_BYTES = 8 * BATCH
+KEYS_BYTES = 16 * BATCH
 AHEAD = 12
-
-CUT = 1
-OVERLAP = 2
-CENTRE_EMPTY = 3
-NOT_CANONICAL = 4
-BAD_VALUE = 5
-BAD_LEVEL = 6
-TOO_MANY_LINKS = 7
-BAD_LINK = 8
-LINK_TWICE = 9
-BAD_LINK_SCORE = 10
-BAD_LEAF = 11
-BAD_LEAF_SCORE = 12
-LEAF_LINKED = 13
+"""So many records ahead the index is fetched."""
+LINKS_BYTES = 64 * DAT_LINK_BYTES
+SPECIAL = 16
+"""Bytes of an entry of `dat_write`'s ``special``: row and address, 64 bits each."""
+NOTE = 16
+"""Bytes of what `dat_compare` notes: row and byte in the file, 64 bits each."""
 
 
 @kernel("u64(u64)", inline=True)
@@ -67,223 +125,291 @@ def short_at(at):
     return (u2i(ldu8(at + U(1)) ^ U(0x80)) - 128) * 256 + u2i(ldu8(at))
 
 
+@kernel("void(u64,i64,u64)", inline=True)
+def set_word(out, number, value):
+    """Store the word ``number`` (IMPORT_) of what an importing kernel tells."""
+    st64(out + (i2u(number) << U(3)), value)
+
+
+@kernel("u64(u64,i64)", inline=True)
+def word_of(out, number):
+    return ld64(out + (i2u(number) << U(3)))
+
+
+@kernel("i64(u64,i64,i64)", inline=True)
+def at_fault(out, byte, fault):
+    """Store the byte of a fault in ``out`` and return the fault."""
+    sts64(out + U(8 * IMPORT_BYTE), byte)
+    return fault
+
+
 @kernel("i64(u64,u64)")
-def dat_check(at, out):
-    """What is wrong with the whole record at ``at`` (0: nothing); the byte in the record at ``out``."""
+def check_board(p, o):
+    """The fault of a record's board (0: none): OVERLAP, CENTRE_EMPTY, NOT_CANONICAL."""
     key = stack_buf(16)
-    p = word_at(at)
-    o = word_at(at + U(8))
-    st64(out, U(0))
     if p & o:
         return OVERLAP
-    if (p | o) & CENTRE != CENTRE:
+    if (p | o) & U(CENTRE) != U(CENTRE):
         return CENTRE_EMPTY
     canonical(p, o, key)
-    if ld64(key) != p or ld64(key + U(8)) != o:
+    if player_of(key) != p or opponent_of(key) != o:
         return NOT_CANONICAL
-    k = U(32)
-    while k < U(38):
-        value = short_at(at + k)
-        most = 127 if k == U(32) else 512
+    return 0
+
+
+@kernel("u64(u64)", inline=True)
+def dat_link_count(at):
+    return ldu8(at + U(DAT_LINKS))
+
+
+@kernel("u64(u64)", inline=True)
+def dat_links_end(at):
+    """The address of the leaf of the record at ``at``, behind its links."""
+    return at + U(DAT_FIXED) + dat_link_count(at) * U(DAT_LINK_BYTES)
+
+
+@kernel("i64(u64)", inline=True)
+def dat_link_score(link):
+    """The score of a link, or of the leaf."""
+    return ldi8(link)
+
+
+@kernel("u64(u64)", inline=True)
+def dat_link_move(link):
+    return ldu8(link + U(1))
+
+
+@kernel("i64(u64,u64)")
+def dat_check(at, out):
+    """The fault of the whole record at ``at`` (0: none); its byte in the record is stored in ``out``."""
+    p = word_at(at)
+    o = word_at(at + U(8))
+    fault = check_board(p, o)
+    if fault:
+        return at_fault(out, 0, fault)
+    k = 0
+    while k < 3:
+        value = short_at(at + i2u(DAT_SCORE + 2 * k))
+        most = MAX_BOUND if k == 0 else DAT_BOUND
         if value < -most or value > most:
-            st64(out, k)
-            return BAD_VALUE
-        k += U(2)
-    st64(out, U(39))
-    if ldu8(at + U(39)) > U(60):
-        return BAD_LEVEL
+            return at_fault(out, DAT_SCORE + 2 * k, BAD_SCORE)
+        k += 1
+    if ldu8(at + U(DAT_LEVEL)) > U(MAX_LEVEL):
+        return at_fault(out, DAT_LEVEL, BAD_LEVEL)
     legal = moves(p, o)
     stuck = legal == U(0)
     can_pass = stuck and moves(o, p) != U(0)
     linked = U(0)
     passed = False
-    count = ldu8(at + U(38))
-    st64(out, U(38))
+    count = dat_link_count(at)
     if u2i(count) > popc(legal) and not (can_pass and count == U(1)):
-        return TOO_MANY_LINKS
-    k = U(0)
-    while k < count:
-        here = FIXED + (k << U(1))
-        move = ldu8(at + here + U(1))
-        st64(out, here)
+        return at_fault(out, DAT_LINKS, TOO_MANY_LINKS)
+    leaf = dat_links_end(at)
+    link = at + U(DAT_FIXED)
+    while link < leaf:
+        move = dat_link_move(link)
+        here = u2i(link - at)
         if can_pass:
-            if move != U(64):
-                return BAD_LINK
+            if move != U(PASS):
+                return at_fault(out, here, BAD_LINK)
             passed = True
         else:
-            if move > U(63) or legal & bit(move & U(63)) == U(0):
-                return BAD_LINK
+            if move >= U(PASS) or legal & bit(move & U(63)) == U(0):
+                return at_fault(out, here, BAD_LINK)
             if linked & bit(move):
-                return LINK_TWICE
+                return at_fault(out, here, LINK_TWICE)
             linked |= bit(move)
-        if ldi8(at + here) == -128:
-            return BAD_LINK_SCORE
-        k += U(1)
-    here = FIXED + (count << U(1))
-    st64(out, here)
-    move = ldu8(at + here + U(1))
-    score = ldi8(at + here)
-    if move == U(65):
+        if dat_link_score(link) == -128:
+            return at_fault(out, here, BAD_LINK_SCORE)
+        link += U(DAT_LINK_BYTES)
+    here = u2i(leaf - at)
+    move = dat_link_move(leaf)
+    score = dat_link_score(leaf)
+    if move == U(NO_MOVE):
         if score == NO_SCORE:
             return 0
         if not stuck or can_pass:
-            return BAD_LEAF
-    elif move == U(64):
+            return at_fault(out, here, BAD_LEAF)
+    elif move == U(PASS):
         if not can_pass:
-            return BAD_LEAF
+            return at_fault(out, here, BAD_LEAF)
         if passed:
-            return LEAF_LINKED
+            return at_fault(out, here, LEAF_LINKED)
     else:
         if move > U(63) or legal & bit(move & U(63)) == U(0):
-            return BAD_LEAF
+            return at_fault(out, here, BAD_LEAF)
         if linked & bit(move):
-            return LEAF_LINKED
-    if score < -64 or score > 64:
-        return BAD_LEAF_SCORE
+            return at_fault(out, here, LEAF_LINKED)
+    if score < -MAX_SCORE or score > MAX_SCORE:
+        return at_fault(out, here, BAD_LEAF_SCORE)
     return 0
 
 
-@kernel("u64(u64,u64,u64)", inline=True)
-def prefetch_record(ctx, data, here):
-    """Ask for the tags that looking up the record at byte ``here`` will read; where the next record begins."""
-    at = data + here
+@kernel("u64(u64,u64)", inline=True)
+def prefetch_record(ctx, at):
+    """Fetch the tags that looking up the record at ``at`` will read; where the next record begins."""
     prefetch_key(ctx, word_at(at), word_at(at + U(8)))
-    return here + U(42) + (ldu8(at + U(38)) << U(1))
+    return dat_links_end(at) + U(DAT_LINK_BYTES)
 
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def dat_load(ctx, data, size, start, most, out):
-    """Insert ``most`` records of ``data`` at most, from byte ``start``; answers where it stopped.
+    """Insert ``most`` records of ``data`` at most, from byte ``start``; returns where it stopped.
 
-    ``out``: + 0 why (0: the end, or so many; -1, -2: see `insert_row`; else what is wrong, in the record that begins
-    where it stopped), + 8 at which byte of the record, + 16 known positions met.
+    ``out``: IMPORT_REASON (also CUT), IMPORT_BYTE of the record that begins where it stopped, IMPORT_REPEATED.
     """
-    here = i2u(start)
-    end = i2u(size)
-    ahead = here
+    at = data + i2u(start)
+    end = data + i2u(size)
+    ahead = at
     lead = 0
-    st64(out, U(0))
-    while here < end and most > 0:
+    set_word(out, IMPORT_REASON, U(0))
+    while at < end and most > 0:
         most -= 1
-        while lead < AHEAD and ahead + U(42) <= end:
-            ahead = prefetch_record(ctx, data, ahead)
+        while lead < AHEAD and ahead + U(DAT_LEAST) <= end:
+            ahead = prefetch_record(ctx, ahead)
             lead += 1
         lead -= 1
-        at = data + here
-        if here + U(42) > end or here + U(42) + (ldu8(at + U(38)) << U(1)) > end:
-            sts64(out, CUT)
-            sts64(out + U(8), 0)
-            return u2i(here)
-        wrong = dat_check(at, out + U(8))
-        if wrong:
-            sts64(out, wrong)
-            return u2i(here)
-        answer = insert_row(ctx, word_at(at), word_at(at + U(8)))
-        if answer < 0:
-            sts64(out, answer)
-            return u2i(here)
-        leaf = at + FIXED + (ldu8(at + U(38)) << U(1))
+        fault = 0
+        answer = 0
+        if at + U(DAT_LEAST) > end or dat_links_end(at) + U(DAT_LINK_BYTES) > end:
+            fault = at_fault(out, 0, CUT)
+        else:
+            fault = dat_check(at, out)
+        if fault == 0:
+            answer = insert_row(ctx, word_at(at), word_at(at + U(8)))
+            if answer < 0:
+                fault = answer
+        if fault:
+            set_word(out, IMPORT_REASON, i2u(fault))
+            return u2i(at - data)
+        leaf = dat_links_end(at)
         if answer & 1:
             to = row_at(ctx, i2u(answer >> 1))
-            k = U(16)
-            while k < U(32):
-                st32(to + k, u2i(half_at(at + k)))
+            k = U(0)
+            while k < U(16):
+                st32(to + U(COUNTS) + k, u2i(half_at(at + U(DAT_COUNTS) + k)))
                 k += U(4)
-            st8(to + U(32), clamp(short_at(at + U(32))))
-            st8(to + U(33), clamp(short_at(at + U(34))))
-            st8(to + U(34), clamp(short_at(at + U(36))))
-            st8(to + U(35), u2i(ldu8(at + U(39))))
-            st8(to + U(36), u2i(ldu8(leaf + U(1))))
-            st8(to + U(37), ldi8(leaf))
-            st8(to + U(38), -1 if ldi8(leaf) == NO_SCORE else u2i(ldu8(at + U(39))))
+            level = u2i(ldu8(at + U(DAT_LEVEL)))
+            set_score(
+                to,
+                clamped(short_at(at + U(DAT_SCORE))),
+                clamped(short_at(at + U(DAT_SCORE + 2))),
+                clamped(short_at(at + U(DAT_SCORE + 4))),
+            )
+            set_level(to, level)
+            score = dat_link_score(leaf)
+            set_leaf(to, u2i(dat_link_move(leaf)), score, NO_LEVEL if score == NO_SCORE else level)
         else:
-            st64(out + U(16), ld64(out + U(16)) + U(1))
-        here = here + U(42) + (ldu8(at + U(38)) << U(1))
-    return u2i(here)
+            set_word(out, IMPORT_REPEATED, word_of(out, IMPORT_REPEATED) + U(1))
+        at = leaf + U(DAT_LINK_BYTES)
+    return u2i(at - data)
 
 
-@kernel("i64(u64,u64,u64,u64)")
-def sorted_links(ctx, at, out, empties):
-    """The links of the record at ``at`` as Edax stores them (score, move), best first, then by move.
-
-    ``empties``: see `barren`.
-    """
-    found = stack_buf(1024)
-    count = u2i(U(0))
-    if barren(ld64(at), ld64(at + U(8)), empties):
-        return 0
-    total = list_links(ctx, ld64(at), ld64(at + U(8)), found)
+@kernel("i64(u64,u64,u64)")
+def sorted_links(ctx, family, out):
+    """The links of a row with this family as Edax stores them (score, move) at ``out``, best first, then by move; how
+    many they are."""
+    count = U(0)
+    legal = legal_of(family)
     k = U(0)
-    while k < i2u(total):
-        row = ld64(found + (k << U(4)) + U(8))
-        if u2i(row) >= 0:
-            score = -ldi8(row_at(ctx, row) + U(32))
-            j = i2u(count)
-            while j > U(0) and ldi8(out + ((j - U(1)) << U(1))) < score:
-                st16(out + (j << U(1)), u2i(ldu16(out + ((j - U(1)) << U(1)))))
-                j -= U(1)
-            st8(out + (j << U(1)), score)
-            st8(out + (j << U(1)) + U(1), u2i(ld64(found + (k << U(4)))))
-            count += 1
+    while k < child_count(family):
+        move = U(PASS)
+        if legal:
+            move = ctz(legal)
+            legal = blsr(legal)
+        row = child_row(family, k)
         k += U(1)
-    return count
+        if row < 0:
+            continue
+        score = -score_of(row_at(ctx, i2u(row)))
+        link = out + count * U(DAT_LINK_BYTES)
+        while link > out and dat_link_score(link - U(DAT_LINK_BYTES)) < score:
+            st16(link, u2i(ldu16(link - U(DAT_LINK_BYTES))))
+            link -= U(DAT_LINK_BYTES)
+        st8(link, score)
+        st8(link + U(1), u2i(move))
+        count += U(1)
+    return u2i(count)
+
+
+@kernel("i64(u64,u64,u64)", inline=True)
+def same_bytes(a, b, size):
+    k = U(0)
+    while k < size:
+        if ldu8(a + k) != ldu8(b + k):
+            return 0
+        k += U(1)
+    return 1
 
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)")
-def dat_compare(ctx, data, size, start, done, out, room, stats, empties):
-    """Look for records whose links differ from what the table says (another order, stale scores, missing ones).
+def dat_compare(ctx, data, size, start, most, out, room, stats, filters):
+    """Look for records, all of them in the table, whose links differ from what the table says (another order, stale
+    scores, missing ones).
 
-    From byte ``start`` on, at most ``done`` records; each that differs is noted at ``out`` as (row, byte in
-    ``data``); stops when ``room`` are noted. Answers where it stopped; ``stats`` + 0 how many were noted.
-    ``empties``: see `sorted_links`.
+    From byte ``start`` on, about ``most`` records; each that differs is noted at ``out`` as (row, byte in ``data``);
+    stops when there is not ``room`` for `BATCH` more. Returns where it stopped; ``stats``: how many were noted.
+    ``filters``: see `gather_children`.
     """
-    links = stack_buf(256)
-    here = i2u(start)
+    families = stack_buf(FAMILIES)
+    links = stack_buf(LINKS_BYTES)
+    places = stack_buf(WORDS_BYTES)
+    keys = stack_buf(KEYS_BYTES)
+    found = stack_buf(WORDS_BYTES)
+    rows = stack_buf(ROWS_BYTES)
+    at = data + i2u(start)
+    end = data + i2u(size)
     noted = U(0)
-    ahead = here
-    lead = 0
-    while here < i2u(size) and done > 0 and noted < i2u(room):
-        while lead < AHEAD and ahead < i2u(size):
-            ahead = prefetch_record(ctx, data, ahead)
-            lead += 1
-        lead -= 1
-        at = data + here
-        count = ldu8(at + U(38))
-        row = find_row(ctx, word_at(at), word_at(at + U(8)))
-        mine = sorted_links(ctx, row_at(ctx, i2u(row)), links, empties)
-        same = mine == u2i(count)
+    while at < end and most > 0 and u2i(noted) + BATCH <= room:
+        batch = U(0)
+        while batch < U(BATCH) and at < end:
+            st64(keys + (batch << U(4)), word_at(at))
+            st64(keys + (batch << U(4)) + U(8), word_at(at + U(8)))
+            st64(places + (batch << U(3)), at)
+            at = dat_links_end(at) + U(DAT_LINK_BYTES)
+            batch += U(1)
+        find_rows(ctx, keys, u2i(batch), found)
         k = U(0)
-        while same and k < (count << U(1)):
-            same = ldu8(links + k) == ldu8(at + FIXED + k)
+        while k < batch:
+            st32(rows + (k << U(2)), u2i(ld64(found + (k << U(3)))))
             k += U(1)
-        if not same:
-            sts64(out + (noted << U(4)), row)
-            st64(out + (noted << U(4)) + U(8), here)
-            noted += U(1)
-        here = here + U(42) + (count << U(1))
-        done -= 1
+        gather_children(ctx, rows, U(0), batch, filters, families)
+        k = U(0)
+        while k < batch:
+            record = ld64(places + (k << U(3)))
+            mine = sorted_links(ctx, families + k * U(FAMILY), links)
+            count = dat_link_count(record)
+            same = mine == u2i(count) and same_bytes(links, record + U(DAT_FIXED), count * U(DAT_LINK_BYTES))
+            if not same:
+                st64(out + noted * U(NOTE), ldu32(rows + (k << U(2))))
+                st64(out + noted * U(NOTE) + U(8), record - data)
+                noted += U(1)
+            k += U(1)
+        most -= BATCH
     st64(stats, noted)
-    return u2i(here)
+    return u2i(at - data)
 
 
 @kernel("void(u64,u64,i64,u64,u64)")
-def dat_same_links(ctx, special, specials, out, empties):
+def dat_same_links(ctx, special, specials, out, filters):
     """For each (row, address of a count byte and links) of `dat_write`'s ``special`` a byte at ``out``: 1 where the
-    links are the table's, with its scores, in whatever order. ``empties``: see `sorted_links`."""
-    links = stack_buf(256)
+    links are the table's, with its scores, in whatever order. ``filters``: see `gather_children`."""
+    families = stack_buf(FAMILIES)
+    links = stack_buf(LINKS_BYTES)
+    rows = stack_buf(ROWS_BYTES)
     k = U(0)
     while k < i2u(specials):
-        source = ld64(special + (k << U(4)) + U(8))
+        source = ld64(special + k * U(SPECIAL) + U(8))
         count = ldu8(source)
-        mine = sorted_links(ctx, row_at(ctx, ld64(special + (k << U(4)))), links, empties)
-        same = mine == u2i(count)
+        st32(rows, u2i(ld64(special + k * U(SPECIAL))))
+        gather_children(ctx, rows, U(0), U(1), filters, families)
+        same = sorted_links(ctx, families, links) == u2i(count)
         j = U(0)
         while same and j < count:
             # No move is there twice, so it is enough that each link of the file is one of the table's.
+            link = source + U(1) + j * U(DAT_LINK_BYTES)
             i = U(0)
-            while i < count and ldu16(links + (i << U(1))) != ldu8(source + U(1) + (j << U(1))) | (
-                ldu8(source + U(2) + (j << U(1))) << U(8)
-            ):
+            while i < count and same_bytes(links + i * U(DAT_LINK_BYTES), link, U(DAT_LINK_BYTES)) == 0:
                 i += U(1)
             same = i < count
             j += U(1)
@@ -300,70 +426,75 @@ def put_word(at, word):
         k += U(1)
 
 
+@kernel("void(u64,i64)", inline=True)
+def put_short(at, value):
+    """Store 16 bits at an address that may be odd."""
+    st8(at, value)
+    st8(at + U(1), -1 if value < 0 else 0)
+
+
 @kernel("i64(u64,i64,i64,u64,i64,u64,i64,u64,u64)")
-def dat_write(ctx, start, end, out, size, special, specials, stats, empties):
-    """Write rows ``start..end`` as records at ``out`` while at least 170 bytes are left; answers the bytes written.
+def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
+    """Write rows ``start..end`` as records at ``out`` while `DAT_MOST` bytes are left; returns the bytes written.
 
     ``special`` lists, by ascending row, (row, address of a count byte and links) to be written instead of the
-    table's links; ``stats``: + 0 in and out, the next special; + 8 out, the next row. ``empties``:
-    see `sorted_links`.
+    table's links; ``stats``: + 0 in and out, the next special; + 8 out, the next row. ``filters``: see
+    `gather_children`.
     """
-    links = stack_buf(256)
-    row = i2u(start)
+    families = stack_buf(FAMILIES)
+    first = i2u(start)
+    row = first
     here = out
-    last = out + i2u(size) - U(170)
+    last = out + i2u(size) - U(DAT_MOST)
     while row < i2u(end) and here <= last:
+        family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
-        put_word(here, ld64(at))
-        put_word(here + U(8), ld64(at + U(8)))
+        put_word(here, player_of(at))
+        put_word(here + U(8), opponent_of(at))
         k = U(0)
         while k < U(4):
             total = count_of(ctx, at, k)
-            put_word(here + U(16) + (k << U(2)), NARROW if total > NARROW else total)
+            put_word(here + U(DAT_COUNTS) + (k << U(2)), U(MOST_NARROW) if total > U(MOST_NARROW) else total)
             k += U(1)
-        k = U(0)
-        while k < U(3):
-            score = ldi8(at + U(32) + k)
-            st8(here + U(32) + (k << U(1)), score)
-            st8(here + U(33) + (k << U(1)), -1 if score < 0 else 0)
-            k += U(1)
+        put_short(here + U(DAT_SCORE), score_of(at))
+        put_short(here + U(DAT_SCORE + 2), lower_of(at))
+        put_short(here + U(DAT_SCORE + 4), upper_of(at))
+        leaf_move = leaf_move_of(at)
+        leaf_score = leaf_score_of(at)
+        level = level_of(at)
+        if level > MAX_LEVEL and leaf_move < U(NO_MOVE) and leaf_score >= -MAX_SCORE:
+            # A human's score: Edax would take the leaf for one that was searched to the end.
+            level = leaf_level_of(at)
+        st8(here + U(DAT_LEVEL), 0 if level < 0 else MAX_LEVEL if level > MAX_LEVEL else level)
+        link = here + U(DAT_FIXED)
         next_special = ld64(stats)
-        entry = special + (next_special << U(4))
+        entry = special + next_special * U(SPECIAL)
         if u2i(next_special) < specials and ld64(entry) == row:
             source = ld64(entry + U(8))
             count = ldu8(source)
             k = U(0)
-            while k < (count << U(1)):
-                st8(links + k, u2i(ldu8(source + U(1) + k)))
+            while k < count * U(DAT_LINK_BYTES):
+                st8(link + k, u2i(ldu8(source + U(1) + k)))
                 k += U(1)
             st64(stats, next_special + U(1))
         else:
-            count = i2u(sorted_links(ctx, at, links, empties))
-        st8(here + U(38), u2i(count))
-        leaf_move = ldu8(at + U(36))
-        leaf_score = ldi8(at + U(37))
-        level = ldi8(at + U(35))
-        if level > 60 and leaf_move < U(65) and leaf_score >= -64:
-            # A human's score: Edax would take the leaf for one that was searched to the end.
-            level = ldi8(at + U(38))
-        st8(here + U(39), 0 if level < 0 else 60 if level > 60 else level)
-        k = U(0)
-        while k < (count << U(1)):
-            st8(here + U(40) + k, u2i(ldu8(links + k)))
-            if k & U(1) and ldu8(links + k) == leaf_move:
-                leaf_move = U(65)
+            count = i2u(sorted_links(ctx, family, link))
+        st8(here + U(DAT_LINKS), u2i(count))
+        leaf = dat_links_end(here)
+        while link < leaf:
+            if dat_link_move(link) == leaf_move:
+                leaf_move = U(NO_MOVE)
                 leaf_score = NO_SCORE
-            k += U(1)
-        if leaf_move > U(65) or leaf_score < -64:
-            leaf_move = U(65)
+            link += U(DAT_LINK_BYTES)
+        if leaf_move > U(NO_MOVE) or leaf_score < -MAX_SCORE:
+            leaf_move = U(NO_MOVE)
             leaf_score = NO_SCORE
-            if moves(ld64(at), ld64(at + U(8))) == U(0) and moves(ld64(at + U(8)), ld64(at)) == U(0):
+            if is_finished(family):
                 # A finished game: its score is its leaf there.
-                leaf_score = ldi8(at + U(32))
-        here = here + U(40) + (count << U(1))
-        st8(here, leaf_score)
-        st8(here + U(1), u2i(leaf_move))
-        here += U(2)
+                leaf_score = score_of(at)
+        st8(leaf, leaf_score)
+        st8(leaf + U(1), u2i(leaf_move))
+        here = leaf + U(DAT_LINK_BYTES)
         row += U(1)
     st64(stats + U(8), row)
     return u2i(here - out)

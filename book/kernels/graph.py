@@ -1,5 +1,10 @@
-"""Walking the book: children, links, and the order from the end of the game backwards."""
+"""Walking the book: children, links, and the order of rows from the end of the game to the opening.
 
+In passes over many rows the children of `BATCH` of them are looked up together (`gather_children`), so that what
+one look-up waits for is fetched in the others' time.
+"""
+
+from desdaemon.book.layout import FILTER_BITS, FILTER_BYTES, FILTER_MASK, GUARD, PASS
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
@@ -9,11 +14,13 @@ from desdaemon.engine.kernels.bits import (
     flip,
     i2u,
     ld64,
+    lds64,
     ldu8,
     ldu32,
     moves,
     popc,
     prefetch,
+    st8,
     st32,
     st64,
     stack_buf,
@@ -21,9 +28,10 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
+from .records import empties_of, opponent_of, player_of
 from .table import (
-    GUARD,
     canonical,
+    capacity_of,
     find_row,
     found_at,
     hash_of,
@@ -32,17 +40,84 @@ from .table import (
     prefetch_row,
     probe,
     row_at,
+    row_place,
     segment_of,
+    tags_of,
 )
 
-PASS = U(64)
+BATCH = 8
+"""Rows whose children are looked up together."""
+
+# A family: what `gather_children` finds of a row. Words: number of children; the squares where the side to move may
+# play (0: it has to pass, which is its one child, or, without any, the game is over); the squares of those moves that
+# are links. Then the children, `CHILD` bytes each, by rising move: board, hash or index slot, row.
+CHILDREN = 32
+CHILD = 32
+CHILD_ROW = 24
+NOT_THERE = 1
+"""In place of a hash or an index slot: the child is known not to be in the book."""
+FILTER_SHIFT = 20
+"""The bits of a hash from here on choose a filter's bit."""
+FAMILY = CHILDREN + 64 * CHILD
+FAMILIES = BATCH * FAMILY
+
+LINK = 16
+"""Bytes of a link in a list: move and row, 64 bits each."""
+BOARD = 16
+"""Bytes of a board in a list."""
+MOST_LINKS = 64 * LINK
+
+
+@kernel("u64(u64)", inline=True)
+def child_count(family):
+    return ld64(family)
+
+
+@kernel("u64(u64)", inline=True)
+def legal_of(family):
+    """The squares where the side to move may play."""
+    return ld64(family + U(8))
+
+
+@kernel("u64(u64)", inline=True)
+def linked_of(family):
+    """The squares of the moves that are links."""
+    return ld64(family + U(16))
+
+
+@kernel("i64(u64,u64)", inline=True)
+def child_row(family, number):
+    """The row of child ``number`` (0..), -1 where it is not in the book."""
+    return lds64(family + U(CHILDREN + CHILD_ROW) + number * U(CHILD))
+
+
+@kernel("i64(u64)", inline=True)
+def is_finished(family):
+    """Whether the game is over in the position of a family."""
+    return 1 if legal_of(family) == U(0) and child_count(family) == U(0) else 0
+
+
+@kernel("u64(u64,u64)", inline=True)
+def link_move(links, number):
+    return ld64(links + number * U(LINK))
+
+
+@kernel("i64(u64,u64)", inline=True)
+def link_row(links, number):
+    return lds64(links + number * U(LINK) + U(8))
+
+
+@kernel("void(u64,u64,u64,i64)", inline=True)
+def set_link(links, number, move, row):
+    st64(links + number * U(LINK), move)
+    sts64(links + number * U(LINK) + U(8), row)
 
 
 @kernel("void(u64,u64)", inline=True)
 def prefetch_hash(ctx, h):
     """Ask for the tags that a look-up of a position of hash ``h`` will read."""
     segment = segment_of(ctx, h)
-    prefetch(ld64(segment) + place_of(h, ld64(segment + U(16))))
+    prefetch(tags_of(segment) + place_of(h, capacity_of(segment)))
 
 
 @kernel("void(u64,u64,u64)", inline=True)
@@ -58,7 +133,7 @@ def find_rows(ctx, keys, count, out):
     slots = stack_buf(256)
     total = i2u(count)
     hits = 0
-    guarded = ld64(ctx + GUARD) != U(0)
+    guarded = ld64(ctx + U(GUARD)) != U(0)
     first = U(0)
     while first < total:
         # What one look-up waits for, tags, row number and record, is asked for in the others' time.
@@ -68,8 +143,8 @@ def find_rows(ctx, keys, count, out):
         if not guarded:
             k = U(0)
             while k < batch:
-                at = keys + ((first + k) << U(4))
-                h = hash_of(ld64(at), ld64(at + U(8)))
+                at = keys + (first + k) * U(BOARD)
+                h = hash_of(player_of(at), opponent_of(at))
                 st64(hashes + (k << U(3)), h)
                 prefetch_hash(ctx, h)
                 k += U(1)
@@ -87,12 +162,12 @@ def find_rows(ctx, keys, count, out):
                 k += U(1)
         k = U(0)
         while k < batch:
-            at = keys + ((first + k) << U(4))
+            at = keys + (first + k) * U(BOARD)
             row = -1
             if guarded:
-                row = find_row(ctx, ld64(at), ld64(at + U(8)))
+                row = find_row(ctx, player_of(at), opponent_of(at))
             else:
-                row = found_at(ctx, ld64(slots + (k << U(3))), ld64(at), ld64(at + U(8)))
+                row = found_at(ctx, ld64(slots + (k << U(3))), player_of(at), opponent_of(at))
             sts64(out + ((first + k) << U(3)), row)
             if row >= 0:
                 hits += 1
@@ -110,48 +185,179 @@ def list_children(ctx, p, o, out):
         if moves(o, p) == U(0):
             return 0
         canonical(o, p, out)
-        prefetch_key(ctx, ld64(out), ld64(out + U(8)))
+        prefetch_key(ctx, player_of(out), opponent_of(out))
         return -1
     count = U(0)
     while legal != U(0):
         x = ctz(legal)
         legal = blsr(legal)
         f = flip(x, p, o)
-        at = out + (count << U(4))
+        at = out + count * U(BOARD)
         canonical(o ^ f, p | f | bit(x), at)
-        prefetch_key(ctx, ld64(at), ld64(at + U(8)))
+        prefetch_key(ctx, player_of(at), opponent_of(at))
         count += U(1)
     return u2i(count)
-
-
-@kernel("i64(u64,u64,u64)", inline=True)
-def barren(p, o, empties):
-    """Whether nothing can follow (p, o) in the book: it has moves, and no row one empty square less.
-
-    ``empties``: how many rows have 0.. empty squares, see `count_empties`.
-    """
-    free = U(64) - i2u(popc(p | o))
-    return 1 if moves(p, o) != U(0) and ld64(empties + ((free - U(1)) << U(3))) == U(0) else 0
 
 
 @kernel("i64(u64,u64,u64,u64)")
 def list_links(ctx, p, o, out):
     """Every legal move (or the pass) of (p, o) with the row of its child (-1: not in the book), 16 bytes each."""
-    children = stack_buf(1024)
+    children = stack_buf(MOST_LINKS)
     count = list_children(ctx, p, o, children)
     if count == -1:
-        st64(out, PASS)
-        sts64(out + U(8), find_row(ctx, ld64(children), ld64(children + U(8))))
+        set_link(out, U(0), U(PASS), find_row(ctx, player_of(children), opponent_of(children)))
         return 1
     legal = moves(p, o)
     k = U(0)
     while legal != U(0):
-        at = children + (k << U(4))
-        st64(out + (k << U(4)), ctz(legal))
-        sts64(out + (k << U(4)) + U(8), find_row(ctx, ld64(at), ld64(at + U(8))))
+        at = children + k * U(BOARD)
+        set_link(out, k, ctz(legal), find_row(ctx, player_of(at), opponent_of(at)))
         legal = blsr(legal)
         k += U(1)
     return count
+
+
+@kernel("u64(u64,i64)", inline=True)
+def filter_of(filters, empties):
+    return filters + i2u(empties * FILTER_BYTES)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def filter_bit(layer, h):
+    """The number of the bit in a filter for positions of hash ``h``."""
+    return (h >> U(FILTER_SHIFT)) & ld64(layer + U(FILTER_MASK))
+
+
+@kernel("i64(u64,u64)", inline=True)
+def may_be_there(layer, h):
+    """Whether a position of hash ``h`` may be among the rows of a filter; without bits every one may."""
+    if ld64(layer + U(FILTER_MASK)) == U(0):
+        return 1
+    number = filter_bit(layer, h)
+    return 1 if (ldu8(ld64(layer + U(FILTER_BITS)) + (number >> U(3))) >> (number & U(7))) & U(1) else 0
+
+
+@kernel("void(u64,i64,i64,u64)")
+def fill_filters(ctx, start, end, filters):
+    """Set the bits of rows ``start..end`` in the filters that have any."""
+    row = i2u(start)
+    while row < i2u(end):
+        at = row_at(ctx, row)
+        layer = filter_of(filters, empties_of(at))
+        if ld64(layer + U(FILTER_MASK)):
+            number = filter_bit(layer, hash_of(player_of(at), opponent_of(at)))
+            slot = ld64(layer + U(FILTER_BITS)) + (number >> U(3))
+            st8(slot, u2i(ldu8(slot) | (U(1) << (number & U(7)))))
+        row += U(1)
+
+
+@kernel("void(u64,u64,u64,u64,u64,u64)")
+def gather_children(ctx, order, start, end, filters, out):
+    """The children of the first `BATCH` rows of ``order[start..end]`` (``order`` 0: of the rows ``start..end``), looked
+    up together: a family for each at ``out``.
+
+    ``filters``: FILTER_ words for every number of empty squares. Where no row has one less than a row, its children
+    are not looked up and the family has none; where few have, most children that are not there are known by a bit.
+    """
+    guarded = ld64(ctx + U(GUARD)) != U(0)
+    family = out
+    t = start
+    stop = end
+    if stop - start > U(BATCH):
+        stop = start + U(BATCH)
+    while t < stop:
+        row = t
+        if order:
+            row = ldu32(order + (t << U(2)))
+        at = row_at(ctx, row)
+        p = player_of(at)
+        o = opponent_of(at)
+        legal = moves(p, o)
+        count = U(0)
+        child = family + U(CHILDREN)
+        st64(family + U(8), legal)
+        if legal == U(0):
+            if moves(o, p):
+                canonical(o, p, child)
+                h = hash_of(ld64(child), ld64(child + U(8)))
+                st64(child + U(16), h)
+                prefetch_hash(ctx, h)
+                count = U(1)
+        elif ld64(filter_of(filters, 63 - popc(p | o)) + U(FILTER_BITS)):
+            layer = filter_of(filters, 63 - popc(p | o))
+            while legal != U(0):
+                x = ctz(legal)
+                legal = blsr(legal)
+                f = flip(x, p, o)
+                canonical(o ^ f, p | f | bit(x), child)
+                h = hash_of(ld64(child), ld64(child + U(8)))
+                if may_be_there(layer, h):
+                    prefetch_hash(ctx, h)
+                else:
+                    h = U(NOT_THERE)
+                st64(child + U(16), h)
+                child += U(CHILD)
+                count += U(1)
+        st64(family, count)
+        family += U(FAMILY)
+        t += U(1)
+    if order:
+        # Rows of an order lie anywhere: those of the next batch are fetched meanwhile.
+        while t < end and t < start + U(2 * BATCH):
+            prefetch(row_place(ctx, ldu32(order + (t << U(2)))))
+            t += U(1)
+    last = family
+    family = out
+    while family < last and not guarded:
+        child = family + U(CHILDREN)
+        over = child + child_count(family) * U(CHILD)
+        while child < over:
+            if ld64(child + U(16)) != U(NOT_THERE):
+                slot = probe(ctx, ld64(child + U(16)))
+                st64(child + U(16), slot if slot else U(NOT_THERE))
+                prefetch(slot)
+            child += U(CHILD)
+        family += U(FAMILY)
+    family = out
+    while family < last and not guarded:
+        child = family + U(CHILDREN)
+        over = child + child_count(family) * U(CHILD)
+        while child < over:
+            if ld64(child + U(16)) != U(NOT_THERE):
+                prefetch_row(ctx, ldu32(ld64(child + U(16))))
+            child += U(CHILD)
+        family += U(FAMILY)
+    family = out
+    while family < last:
+        child = family + U(CHILDREN)
+        over = child + child_count(family) * U(CHILD)
+        legal = legal_of(family)
+        linked = U(0)
+        while child < over:
+            p = ld64(child)
+            o = ld64(child + U(8))
+            row = -1
+            if ld64(child + U(16)) != U(NOT_THERE):
+                row = find_row(ctx, p, o) if guarded else found_at(ctx, ld64(child + U(16)), p, o)
+            sts64(child + U(CHILD_ROW), row)
+            if row >= 0:
+                linked |= legal & (U(0) - legal)
+            legal = blsr(legal)
+            child += U(CHILD)
+        st64(family + U(16), linked)
+        family += U(FAMILY)
+
+
+@kernel("u64(u64,u64,u64,u64,u64,u64,u64)", inline=True)
+def family_of(ctx, order, start, t, end, filters, families):
+    """The family of place ``t`` on a way through ``order`` from ``start`` up to ``end``; see `gather_children`.
+
+    ``families``: a buffer of `FAMILIES` bytes. The places have to be asked for one after another.
+    """
+    number = (t - start) & U(BATCH - 1)
+    if number == U(0):
+        gather_children(ctx, order, t, end, filters, families)
+    return families + number * U(FAMILY)
 
 
 @kernel("i64(u64,u64)", inline=True)
@@ -165,11 +371,11 @@ def layer_of(p, o):
 
 @kernel("void(u64,i64,i64,u64)")
 def count_layers(ctx, start, end, layers):
-    """Count rows ``start..end`` by layer 0..129: the word at ``layers`` after the layer's own goes up."""
+    """Count rows ``start..end`` by layer below LAYERS: the word at ``layers`` after the layer's own goes up."""
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
-        slot = layers + (i2u(layer_of(ld64(at), ld64(at + U(8)))) << U(3))
+        slot = layers + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
         st64(slot + U(8), ld64(slot + U(8)) + U(1))
         row += U(1)
 
@@ -181,7 +387,7 @@ def place_rows(ctx, start, end, out, places):
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
-        slot = places + (i2u(layer_of(ld64(at), ld64(at + U(8)))) << U(3))
+        slot = places + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
         st32(out + (ld64(slot) << U(2)), u2i(row))
         st64(slot, ld64(slot) + U(1))
         row += U(1)
@@ -189,18 +395,19 @@ def place_rows(ctx, start, end, out, places):
 
 @kernel("i64(u64,i64,i64,u64)")
 def insert_children(ctx, start, end, out):
-    """Add every child of rows ``start..end``; answers where it stopped, and why at ``out`` (see `insert_row`)."""
-    children = stack_buf(1024)
+    """Add every child of rows ``start..end``; returns where it stopped, and why at ``out`` (see `insert_row`)."""
+    children = stack_buf(MOST_LINKS)
     row = i2u(start)
     st64(out, U(0))
     while row < i2u(end):
         at = row_at(ctx, row)
-        count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
+        count = list_children(ctx, player_of(at), opponent_of(at), children)
         if count < 0:
             count = 1
         k = U(0)
         while k < i2u(count):
-            answer = insert_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
+            child = children + k * U(BOARD)
+            answer = insert_row(ctx, player_of(child), opponent_of(child))
             if answer < 0:
                 sts64(out, answer)
                 return u2i(row)
@@ -214,7 +421,7 @@ def replay_game(p, o, played, count, out, least, stats):
     """The canonical positions of a game from (p, o) on, 16 bytes each at ``out``, the first one included.
 
     ``played`` holds ``count`` squares, a byte each (64: a pass); forced passes that are left out are put in. It ends
-    before positions of fewer than ``least`` empty squares. ``stats``: + 0 the number of positions. Answers the number
+    before positions of fewer than ``least`` empty squares. ``stats``: + 0 the number of positions. Returns the number
     (from 0) of an illegal move, before which it ends, or -1.
     """
     at = out
@@ -227,9 +434,9 @@ def replay_game(p, o, played, count, out, least, stats):
         if legal == U(0) and moves(o, p):
             p, o = o, p
             legal = moves(p, o)
-            at += U(16)
+            at += U(BOARD)
             canonical(p, o, at)
-            if move == PASS:
+            if move == U(PASS):
                 k += U(1)
                 continue
         if move > U(63) or (legal >> (move & U(63))) & U(1) == U(0):
@@ -239,8 +446,8 @@ def replay_game(p, o, played, count, out, least, stats):
             break
         f = flip(move, p, o)
         p, o = o ^ f, p | f | bit(move)
-        at += U(16)
+        at += U(BOARD)
         canonical(p, o, at)
         k += U(1)
-    st64(stats, ((at - out) >> U(4)) + U(1))
+    st64(stats, (at - out) // U(BOARD) + U(1))
     return illegal

@@ -1,9 +1,10 @@
 """The kernels that Python calls: those of the other modules here, and a few that stand for inlined ones."""
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, ld64, moves
+from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, moves
 
 from . import dat, graph, imports, leaves, negamax, reports, retro, table, walks
+from .records import opponent_of, player_of
 from .table import canonical
 
 
@@ -33,10 +34,10 @@ def canonicalise(keys, count, stride):
     k = U(0)
     while k < i2u(count):
         at = keys + k * stride
-        p = ld64(at)
-        o = ld64(at + U(8))
+        p = player_of(at)
+        o = opponent_of(at)
         canonical(p, o, at)
-        if ld64(at) != p or ld64(at + U(8)) != o:
+        if player_of(at) != p or opponent_of(at) != o:
             changed += 1
         k += U(1)
     return changed

@@ -1,5 +1,25 @@
 """Leaves that are not as they should be, and counts of what there is."""
 
+from desdaemon.book.layout import (
+    FINISHED,
+    ILLEGAL,
+    LINKED,
+    MAX_SCORE,
+    MUST_PASS,
+    NO_MOVE,
+    OPEN,
+    OTHER_PASSES,
+    PASS,
+    SQUARES,
+    SURPLUS,
+    TALLY_BIAS,
+    TALLY_FINISHED,
+    TALLY_LEAVES,
+    TALLY_LEVELS,
+    TALLY_LINKS,
+    TALLY_POSITIONS,
+    TALLY_SCORES,
+)
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
@@ -8,10 +28,8 @@ from desdaemon.engine.kernels.bits import (
     final_score,
     i2u,
     ld64,
-    ldi8,
-    ldu8,
+    ldu32,
     moves,
-    popc,
     st8,
     st64,
     stack_buf,
@@ -19,68 +37,70 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import barren, list_links
+from .graph import FAMILIES, child_count, child_row, family_of, is_finished, legal_of, linked_of
+from .records import (
+    empties_of,
+    has_leaf,
+    leaf_move_of,
+    leaf_score_of,
+    level_of,
+    opponent_of,
+    player_of,
+    score_of,
+    set_leaf,
+    set_level,
+)
 from .table import hash_of, row_at
 
-OPEN = 1
-LINKED = 2
-ILLEGAL = 3
-SURPLUS = 4
 NO_LIMIT = 1 << 62
+FAULT = 16
+"""Bytes of a noted fault: row and kind, 64 bits each."""
 
 
-@kernel("i64(u64,u64,u64)")
-def leaf_fault(ctx, at, empties):
-    """What is wrong with the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
-    move is a link), ILLEGAL (no legal move), SURPLUS (none or a final score is due). ``empties``: see `barren`."""
-    links = stack_buf(1024)
-    p = ld64(at)
-    o = ld64(at + U(8))
-    leaf_move = ldu8(at + U(36))
-    score = ldi8(at + U(37))
-    if barren(p, o, empties):
-        if leaf_move > U(64):
-            return SURPLUS if score >= -64 else OPEN
-        if leaf_move > U(63) or moves(p, o) & bit(leaf_move & U(63)) == U(0):
+@kernel("i64(u64,u64)")
+def leaf_fault(at, family):
+    """The fault of the leaf of the record at ``at``: 0, OPEN (none, though a move is not linked), LINKED (its
+    move is a link), ILLEGAL (no legal move), SURPLUS (a score without a move)."""
+    leaf_move = leaf_move_of(at)
+    scored = leaf_score_of(at) >= -MAX_SCORE
+    legal = legal_of(family)
+    if is_finished(family):
+        if leaf_move < U(NO_MOVE):
             return ILLEGAL
-        return OPEN if score < -64 else 0
-    total = i2u(list_links(ctx, p, o, links))
-    if total == U(0):
-        if leaf_move < U(65):
-            return ILLEGAL
-        return OPEN if score < -64 else 0
-    legal = False
-    free = False
-    k = U(0)
-    while k < total:
-        row = u2i(ld64(links + (k << U(4)) + U(8)))
-        if ld64(links + (k << U(4))) == leaf_move:
-            legal = True
-            if row >= 0:
-                return LINKED
-        if row < 0:
-            free = True
-        k += U(1)
-    if leaf_move > U(64):
-        if score >= -64:
+        return 0 if scored else OPEN
+    passing = legal == U(0)
+    pass_linked = passing and child_row(family, U(0)) >= 0
+    if leaf_move > U(PASS):
+        if scored:
             return SURPLUS
+        free = not pass_linked if passing else legal != linked_of(family)
         return OPEN if free else 0
-    if not legal:
+    if leaf_move == U(PASS):
+        if not passing:
+            return ILLEGAL
+        if pass_linked:
+            return LINKED
+    elif legal & bit(leaf_move) == U(0):
         return ILLEGAL
-    return OPEN if score < -64 else 0
+    elif linked_of(family) & bit(leaf_move):
+        return LINKED
+    return 0 if scored else OPEN
 
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,u64)")
-def list_faults(ctx, start, end, out, room, stats, empties):
-    """Note (row, fault) of rows ``start..end`` with a `leaf_fault`, 16 bytes each at ``out``, until ``room`` are
-    noted; answers where it stopped, ``stats`` + 0 how many were noted. ``empties``: see `barren`."""
-    row = i2u(start)
+def list_faults(ctx, start, end, out, room, stats, filters):
+    """Note (row, fault) of rows ``start..end`` with a `leaf_fault` at ``out``, until ``room`` are noted; returns where
+    it stopped, ``stats``: how many were noted. ``filters``: see `gather_children`."""
+    families = stack_buf(FAMILIES)
+    first = i2u(start)
+    row = first
     noted = U(0)
     while row < i2u(end) and noted < i2u(room):
-        fault = leaf_fault(ctx, row_at(ctx, row), empties)
+        family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
+        fault = leaf_fault(row_at(ctx, row), family)
         if fault:
-            st64(out + (noted << U(4)), row)
-            sts64(out + (noted << U(4)) + U(8), fault)
+            st64(out + noted * U(FAULT), row)
+            sts64(out + noted * U(FAULT) + U(8), fault)
             noted += U(1)
         row += U(1)
     st64(stats, noted)
@@ -88,49 +108,43 @@ def list_faults(ctx, start, end, out, room, stats, empties):
 
 
 @kernel("void(u64,i64,i64,i64,u64)")
-def make_up_leaves(ctx, start, end, level, empties):
+def make_up_leaves(ctx, start, end, level, filters):
     """Give rows ``start..end`` that wait for a search a leaf of ``level``, -12..12, that follows from the board: for
-    measurements. ``empties``: see `barren`."""
-    links = stack_buf(1024)
-    row = i2u(start)
+    measurements. ``filters``: see `gather_children`."""
+    families = stack_buf(FAMILIES)
+    first = i2u(start)
+    row = first
     while row < i2u(end):
+        family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
-        st8(at + U(35), level)
-        if leaf_fault(ctx, at, empties) == OPEN:
-            p = ld64(at)
-            o = ld64(at + U(8))
-            move = U(65)
-            if barren(p, o, empties):
-                move = ctz(moves(p, o))
-            else:
-                k = i2u(list_links(ctx, p, o, links))
-                while k > U(0):
-                    k -= U(1)
-                    if u2i(ld64(links + (k << U(4)) + U(8))) < 0:
-                        move = ld64(links + (k << U(4)))
+        set_level(at, level)
+        if leaf_fault(at, family) == OPEN:
+            p = player_of(at)
+            o = opponent_of(at)
+            move = U(PASS)
+            if legal_of(family):
+                move = ctz(legal_of(family) & ~linked_of(family))
             score = u2i((hash_of(p, o) >> U(20)) % U(25)) - 12
-            if move == U(65):
-                score = final_score(p, 64 - popc(p | o))
-            st8(at + U(36), u2i(move))
-            st8(at + U(37), score)
-            st8(at + U(38), level)
+            if is_finished(family):
+                move = U(NO_MOVE)
+                score = final_score(p, empties_of(at))
+            set_leaf(at, u2i(move), score, level)
         row += U(1)
 
 
 @kernel("void(u64,i64,i64,u64)")
 def list_kinds(ctx, start, end, out):
-    """A byte for each of the rows ``start..end``: 1 the side to move has to pass, 2 the game is over, 4 the other side
-    would have to pass, 0 both have moves."""
+    """A byte for each of the rows ``start..end``: MUST_PASS, FINISHED, OTHER_PASSES, or 0 where both have moves."""
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
-        own = moves(ld64(at), ld64(at + U(8)))
-        other = moves(ld64(at + U(8)), ld64(at))
+        own = moves(player_of(at), opponent_of(at))
+        other = moves(opponent_of(at), player_of(at))
         kind = 0
         if own == U(0):
-            kind = 2 if other == U(0) else 1
+            kind = FINISHED if other == U(0) else MUST_PASS
         elif other == U(0):
-            kind = 4
+            kind = OTHER_PASSES
         st8(out + row - i2u(start), kind)
         row += U(1)
 
@@ -140,50 +154,71 @@ def count_empties(ctx, start, end, out):
     """Count rows ``start..end`` by their 0..64 empty squares, 64 bits each at ``out``."""
     row = i2u(start)
     while row < i2u(end):
-        at = row_at(ctx, row)
-        slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+        slot = out + (i2u(empties_of(row_at(ctx, row))) << U(3))
         st64(slot, ld64(slot) + U(1))
         row += U(1)
 
 
+@kernel("void(u64,i64,u64)", inline=True)
+def add_to(tally, word, count):
+    """Add to a word of a tally."""
+    slot = tally + (i2u(word) << U(3))
+    st64(slot, ld64(slot) + count)
+
+
 @kernel("void(u64,u64,i64,u64,i64)", inline=True)
-def tally_row(ctx, at, nowhere, out, limit):
-    """Count the record at ``at`` by its 0..64 empty squares: at ``out`` four times 65 words, the positions, their links
-    to rows below ``limit``, those with a leaf, and finished games. ``nowhere``: nothing can follow it, see `barren`."""
-    links = stack_buf(1024)
-    slot = out + (i2u(64 - popc(ld64(at) | ld64(at + U(8)))) << U(3))
+def tally_kinds(tally, at, empties, links, finished):
+    """Count a record and its number of links in a tally's words by empty squares."""
+    add_to(tally, TALLY_POSITIONS * SQUARES + empties, U(1))
+    add_to(tally, TALLY_LINKS * SQUARES + empties, links)
+    if has_leaf(at):
+        add_to(tally, TALLY_LEAVES * SQUARES + empties, U(1))
+    if finished:
+        add_to(tally, TALLY_FINISHED * SQUARES + empties, U(1))
+
+
+@kernel("void(u64,u64)", inline=True)
+def tally_values(tally, at):
+    """Count a record in the words by level and score of a tally."""
+    add_to(tally, TALLY_LEVELS + TALLY_BIAS + level_of(at), U(1))
+    add_to(tally, TALLY_SCORES + TALLY_BIAS + score_of(at), U(1))
+
+
+@kernel("u64(u64,i64)", inline=True)
+def links_below(family, limit):
+    """The number of a family's children in rows below ``limit``."""
     linked = U(0)
-    total = U(0)
-    if nowhere == 0:
-        total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
     k = U(0)
-    while k < total:
-        found = u2i(ld64(links + (k << U(4)) + U(8)))
-        if found >= 0 and found < limit:
+    while k < child_count(family):
+        row = child_row(family, k)
+        if row >= 0 and row < limit:
             linked += U(1)
         k += U(1)
-    st64(slot, ld64(slot) + U(1))
-    st64(slot + U(520), ld64(slot + U(520)) + linked)
-    if ldu8(at + U(36)) <= U(64) and ldi8(at + U(37)) >= -64:
-        st64(slot + U(1040), ld64(slot + U(1040)) + U(1))
-    if total == U(0) and nowhere == 0:
-        st64(slot + U(1560), ld64(slot + U(1560)) + U(1))
+    return linked
 
 
 @kernel("void(u64,i64,i64,u64,u64)")
-def tally_rows(ctx, start, end, out, empties):
-    """`tally_row` of rows ``start..end``. ``empties``: see `barren`."""
-    row = i2u(start)
+def tally_rows(ctx, start, end, tally, filters):
+    """Count rows ``start..end`` in a tally (`layout.TALLY_WORDS`). ``filters``: see `gather_children`."""
+    families = stack_buf(FAMILIES)
+    first = i2u(start)
+    row = first
     while row < i2u(end):
+        family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
-        tally_row(ctx, at, barren(ld64(at), ld64(at + U(8)), empties), out, NO_LIMIT)
+        tally_kinds(tally, at, empties_of(at), links_below(family, NO_LIMIT), is_finished(family))
+        tally_values(tally, at)
         row += U(1)
 
 
-@kernel("void(u64,u64,i64,i64,u64)")
-def tally_listed(ctx, rows, count, limit, out):
-    """`tally_row` of ``count`` rows, 64 bits each at ``rows``, with links to rows below ``limit`` only."""
-    k = U(0)
-    while k < i2u(count):
-        tally_row(ctx, row_at(ctx, ld64(rows + (k << U(3)))), 0, out, limit)
-        k += U(1)
+@kernel("void(u64,u64,i64,i64,u64,u64)")
+def tally_listed(ctx, order, count, limit, tally, filters):
+    """Count the first ``count`` rows of ``order`` by empty squares, with links to rows below ``limit`` only, in the
+    words of a tally before those of levels and scores. ``filters``: see `gather_children`."""
+    families = stack_buf(FAMILIES)
+    t = U(0)
+    while t < i2u(count):
+        family = family_of(ctx, order, U(0), t, i2u(count), filters, families)
+        at = row_at(ctx, ldu32(order + (t << U(2))))
+        tally_kinds(tally, at, empties_of(at), links_below(family, limit), is_finished(family))
+        t += U(1)

@@ -1,5 +1,19 @@
-"""What reports ask: how well scores are founded, moves of games compared with the book, scores with their boards."""
+"""Grades of scores, moves of games compared with the book, scores of boards, faults of records."""
 
+from desdaemon.book.layout import (
+    BAD_BOARD,
+    BAD_NUMBERS,
+    HUMAN,
+    HUMAN_LEVEL,
+    LEVELS,
+    MAX_LEVEL,
+    MAX_SCORE,
+    NO_LEVEL,
+    NO_SCORE,
+    NOT_FOUND,
+    PASS,
+    SQUARES,
+)
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
@@ -10,44 +24,105 @@ from desdaemon.engine.kernels.bits import (
     flip,
     i2u,
     ld64,
-    ldi8,
     ldu8,
     moves,
-    popc,
     st8,
     st64,
     stack_buf,
     u2i,
 )
 
-from .graph import list_children, list_links, prefetch_key
+from .dat import check_board
+from .graph import BOARD, MOST_LINKS, find_rows, link_move, link_row, list_children, list_links, prefetch_key
 from .imports import mirrored
+from .records import (
+    by_level,
+    empties_of,
+    flags_of,
+    has_leaf,
+    leaf_level_of,
+    leaf_move_of,
+    leaf_score_of,
+    level_of,
+    opponent_of,
+    player_of,
+    score_of,
+    set_board,
+)
 from .table import canonical, find_row, row_at
 
-HUMAN = U(1)
+INSPECTED = 32
+"""Rows that `inspect_rows` looks up together."""
+INSPECTED_KEYS = INSPECTED * BOARD
+INSPECTED_ROWS = 8 * INSPECTED
 SOLVED = 1
 NONE = -128
-PASS = U(64)
-GONE = U(0xFFFFFFFFFFFFFFFF)
+GONE = 0xFFFFFFFFFFFFFFFF
+PAIR = 2 * BOARD
+"""Bytes of a move to be judged: the position, and the one it leads to."""
+PAIRS_AHEAD = 8
+LEAVES = LEVELS * SQUARES
+"""Where the readings of leaves begin."""
 
 
-@kernel("i64(i64,i64)", inline=True)
-def place_in(level, empties):
-    """Where a table of readings holds ``level`` (from -1; a lower one counts as that) with 0..64 empty squares."""
-    if level < -1:
-        level = -1
-    return (level + 1) * 65 + empties
-
-
-@kernel("i64(u64,u64)", inline=True)
+@kernel("i64(u64,i64)", inline=True)
 def link_score(ctx, row):
     """The score of a link to ``row`` for the side that follows it, NONE where the child has none (or ``row`` is -1)."""
-    if u2i(row) < 0:
+    if row < 0:
         return NONE
-    score = -ldi8(row_at(ctx, row) + U(32))
-    if score < -64 or score > 64:
+    score = -score_of(row_at(ctx, i2u(row)))
+    if score < -MAX_SCORE or score > MAX_SCORE:
         return NONE
     return score
+
+
+@kernel("i64(u64)", inline=True)
+def bad_numbers(at):
+    """Whether the score or the level of a record is out of range, or does not agree with the human mark."""
+    score = score_of(at)
+    level = level_of(at)
+    if (score < -MAX_SCORE or score > MAX_SCORE) and score != NO_SCORE:
+        return 1
+    by_hand = level == HUMAN_LEVEL
+    if by_hand != (flags_of(at) & U(HUMAN) != U(0)):
+        return 1
+    return 1 if (level < NO_LEVEL or level > MAX_LEVEL) and not by_hand else 0
+
+
+@kernel("i64(u64,i64,i64,u64)")
+def inspect_rows(ctx, start, end, out):
+    """A byte for each of the rows ``start..end``: BAD_BOARD, NOT_FOUND, BAD_NUMBERS, or 0 where nothing is wrong with
+    what the record itself says; returns how many are wrong."""
+    keys = stack_buf(INSPECTED_KEYS)
+    found = stack_buf(INSPECTED_ROWS)
+    row = i2u(start)
+    wrong = 0
+    while row < i2u(end):
+        batch = i2u(end) - row
+        if batch > U(INSPECTED):
+            batch = U(INSPECTED)
+        k = U(0)
+        while k < batch:
+            at = row_at(ctx, row + k)
+            set_board(keys + k * U(BOARD), player_of(at), opponent_of(at))
+            k += U(1)
+        find_rows(ctx, keys, u2i(batch), found)
+        k = U(0)
+        while k < batch:
+            at = row_at(ctx, row + k)
+            what = 0
+            if check_board(player_of(at), opponent_of(at)):
+                what |= BAD_BOARD
+            if ld64(found + (k << U(3))) != row + k:
+                what |= NOT_FOUND
+            if bad_numbers(at):
+                what |= BAD_NUMBERS
+            st8(out + row + k - i2u(start), what)
+            if what:
+                wrong += 1
+            k += U(1)
+        row += batch
+    return wrong
 
 
 @kernel("i64(u64,u64,i64,u64,i64,u64,i64)")
@@ -56,11 +131,11 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
 
     ``marks`` is a byte for each of ``count`` rows, 0 where it is not known yet; ``stack`` the number of rows on it,
     then the rows (there is room for 8,191). Lines are followed that lose at most ``loss`` discs at each step.
-    ``readings`` holds a byte for every level and number of empties (`place_in`), of positions first, of leaves
-    129 * 65 bytes later.
-    Answers 1 when the stack is empty, 0 when ``most`` positions were looked at, -1 when a row has no mark.
+    ``readings`` holds a byte for every level and number of empties (`by_level`), of positions first, of leaves
+    LEAVES bytes later.
+    Returns 1 when the stack is empty, 0 when ``most`` positions were looked at, -1 when a row has no mark.
     """
-    links = stack_buf(1024)
+    links = stack_buf(MOST_LINKS)
     depth = ld64(stack)
     while depth > U(0):
         if most <= 0:
@@ -74,21 +149,17 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
             depth -= U(1)
             continue
         at = row_at(ctx, row)
-        p = ld64(at)
-        o = ld64(at + U(8))
-        empties = 64 - popc(p | o)
-        human = ldu8(at + U(39)) & HUMAN
-        leaf_move = ldu8(at + U(36))
-        leaf = ldi8(at + U(37))
-        leaf_level = ldi8(at + U(38))
-        total = i2u(list_links(ctx, p, o, links))
-        if leaf_move > U(64) or leaf < -64:
-            leaf = NONE
+        empties = empties_of(at)
+        human = flags_of(at) & U(HUMAN)
+        leaf_move = leaf_move_of(at)
+        leaf = leaf_score_of(at) if has_leaf(at) else NONE
+        leaf_level = leaf_level_of(at)
+        total = i2u(list_links(ctx, player_of(at), opponent_of(at), links))
         best = NONE
         k = U(0)
         while k < total:
-            child = ld64(links + (k << U(4)) + U(8))
-            if u2i(child) >= 0 and ld64(links + (k << U(4))) == leaf_move:
+            child = link_row(links, k)
+            if child >= 0 and link_move(links, k) == leaf_move:
                 leaf = NONE
             score = link_score(ctx, child)
             if score > best:
@@ -98,31 +169,31 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
         if total == U(0):
             found = SOLVED
         elif best == NONE or human:
-            level = ldi8(at + U(35))
+            level = level_of(at)
             if leaf != NONE and human == U(0) and leaf_level >= 0:
                 level = leaf_level
-            found = u2i(ldu8(readings + i2u(place_in(level, empties))))
+            found = u2i(ldu8(readings + i2u(by_level(level, empties))))
         else:
             if leaf > best:
                 best = leaf
             pushed = depth
             k = U(0)
             while k < total:
-                child = ld64(links + (k << U(4)) + U(8))
+                child = link_row(links, k)
                 score = link_score(ctx, child)
                 if score != NONE and score >= best - loss:
-                    if child >= i2u(count):
+                    if child >= count:
                         return -1
-                    mark = ldu8(marks + child)
+                    mark = ldu8(marks + i2u(child))
                     found |= u2i(mark)
                     if mark == U(0):
                         depth += U(1)
-                        st64(stack + (depth << U(3)), child)
+                        st64(stack + (depth << U(3)), i2u(child))
                 k += U(1)
             if depth > pushed:
                 continue
             if leaf != NONE and leaf >= best - loss:
-                found |= u2i(ldu8(readings + i2u(129 * 65 + place_in(leaf_level, empties))))
+                found |= u2i(ldu8(readings + i2u(LEAVES + by_level(leaf_level, empties))))
         st8(marks + row, found)
         depth -= U(1)
     st64(stack, depth)
@@ -136,38 +207,40 @@ def judge_moves(ctx, pairs, count, out):
     ``out`` counts: + 0 positions that it does not know, + 8 moves that it finds as good as the position's score, + 16
     all others.
     """
-    children = stack_buf(1024)
+    children = stack_buf(MOST_LINKS)
     k = U(0)
     while k < i2u(count):
-        pair = pairs + (k << U(5))
-        if k + U(8) < i2u(count):
-            prefetch_key(ctx, ld64(pair + U(256)), ld64(pair + U(264)))
+        pair = pairs + k * U(PAIR)
+        after = pair + U(BOARD)
+        if k + U(PAIRS_AHEAD) < i2u(count):
+            ahead = pair + U(PAIRS_AHEAD * PAIR)
+            prefetch_key(ctx, player_of(ahead), opponent_of(ahead))
         k += U(1)
-        row = find_row(ctx, ld64(pair), ld64(pair + U(8)))
+        row = find_row(ctx, player_of(pair), opponent_of(pair))
         if row < 0:
             st64(out, ld64(out) + U(1))
             continue
         at = row_at(ctx, i2u(row))
-        total = list_children(ctx, ld64(at), ld64(at + U(8)), children)
-        legal = moves(ld64(at), ld64(at + U(8)))
+        total = list_children(ctx, player_of(at), opponent_of(at), children)
+        legal = moves(player_of(at), opponent_of(at))
         good = False
         # A forced pass is one child.
         count_here = i2u(total) if total >= 0 else U(1)
         j = U(0)
         while j < count_here:
-            child = children + (j << U(4))
+            child = children + j * U(BOARD)
             j += U(1)
-            move = PASS
+            move = U(PASS)
             if total > 0:
                 move = ctz(legal)
                 legal = blsr(legal)
-            if ld64(child) != ld64(pair + U(16)) or ld64(child + U(8)) != ld64(pair + U(24)):
+            if player_of(child) != player_of(after) or opponent_of(child) != opponent_of(after):
                 continue
-            found = find_row(ctx, ld64(child), ld64(child + U(8)))
-            score = link_score(ctx, i2u(found))
-            if found < 0 and move == ldu8(at + U(36)) and ldi8(at + U(37)) >= -64:
-                score = ldi8(at + U(37))
-            if score != NONE and score >= ldi8(at + U(32)):
+            found = find_row(ctx, player_of(child), opponent_of(child))
+            score = link_score(ctx, found)
+            if found < 0 and move == leaf_move_of(at) and leaf_score_of(at) >= -MAX_SCORE:
+                score = leaf_score_of(at)
+            if score != NONE and score >= score_of(at):
                 good = True
         slot = out + U(8) if good else out + U(16)
         st64(slot, ld64(slot) + U(1))
@@ -175,22 +248,22 @@ def judge_moves(ctx, pairs, count, out):
 
 @kernel("i64(u64,u64,i64,u64,u64)")
 def list_scores(ctx, boards, count, found, children):
-    """What the book says of ``count`` boards in any orientation, 16 bytes each.
+    """Look up ``count`` boards in any orientation, 16 bytes each.
 
     ``found``: 8 bytes each, GONE outside the book: the row, from bit 32 on the best move on that board (64: none), bit
     40 where the side to move has a move at all. ``children`` gets the boards, in that orientation, that the links lead
-    to; answers how many.
+    to; returns how many.
     """
     key = stack_buf(16)
     linked = children
     k = U(0)
     while k < i2u(count):
-        p = ld64(boards + (k << U(4)))
-        o = ld64(boards + (k << U(4)) + U(8))
+        p = player_of(boards + k * U(BOARD))
+        o = opponent_of(boards + k * U(BOARD))
         canonical(p, o, key)
-        place = find_row(ctx, ld64(key), ld64(key + U(8)))
+        place = find_row(ctx, player_of(key), opponent_of(key))
         if place < 0:
-            st64(found + (k << U(3)), GONE)
+            st64(found + (k << U(3)), U(GONE))
             k += U(1)
             continue
         row = i2u(place)
@@ -199,10 +272,10 @@ def list_scores(ctx, boards, count, found, children):
         legal = moves(p, o)
         passing = legal == U(0)
         best = NONE
-        best_move = PASS
-        going = not passing or moves(o, p) != U(0)
-        while going:
-            move = PASS
+        best_move = U(PASS)
+        more = not passing or moves(o, p) != U(0)
+        while more:
+            move = U(PASS)
             other = o
             own = p
             if not passing:
@@ -211,19 +284,19 @@ def list_scores(ctx, boards, count, found, children):
                 f = flip(move, p, o)
                 other = o ^ f
                 own = p | f | bit(move)
-            going = legal != U(0)
+            more = legal != U(0)
             canonical(other, own, key)
-            child = find_row(ctx, ld64(key), ld64(key + U(8)))
-            score = link_score(ctx, i2u(child))
+            child = find_row(ctx, player_of(key), opponent_of(key))
+            score = link_score(ctx, child)
             if child >= 0:
                 st64(linked, other)
                 st64(linked + U(8), own)
-                linked += U(16)
-            elif mirrored(move, symmetry) == ldu8(at + U(36)) and ldi8(at + U(37)) >= -64:
-                score = ldi8(at + U(37))
+                linked += U(BOARD)
+            elif mirrored(move, symmetry) == leaf_move_of(at) and leaf_score_of(at) >= -MAX_SCORE:
+                score = leaf_score_of(at)
             if score > best:
                 best = score
                 best_move = move
         st64(found + (k << U(3)), row | (best_move << U(32)) | ((U(0) if passing else U(1)) << U(40)))
         k += U(1)
-    return u2i((linked - children) >> U(4))
+    return u2i((linked - children) // U(BOARD))

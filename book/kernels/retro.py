@@ -3,6 +3,7 @@
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, i2u, ld64, lds64, moves, st64, stack_buf, sts64, u2i
 
+from .records import opponent_of, player_of
 from .table import canonical, find_row, row_at
 
 
@@ -62,19 +63,19 @@ def list_runs(square, own, other, lengths, masks):
 def list_parents(ctx, row, out, room):
     """The rows from which a legal move or a forced pass leads to ``row``, 64 bits each at ``out``, some repeatedly.
 
-    Answers how many, -1 when there is no ``room`` for all.
+    Returns how many, -1 when there is no ``room`` for all.
     """
     key = stack_buf(64)
     lengths = stack_buf(64)
     turned = stack_buf(64)
     masks = stack_buf(512)
     at = row_at(ctx, i2u(row))
-    p = ld64(at)
-    o = ld64(at + U(8))
+    p = player_of(at)
+    o = opponent_of(at)
     count = 0
     if moves(o, p) == U(0) and moves(p, o):
         canonical(o, p, key)
-        found = find_row(ctx, ld64(key), ld64(key + U(8)))
+        found = find_row(ctx, player_of(key), opponent_of(key))
         if found >= 0:
             sts64(out, found)
             count = 1
@@ -88,8 +89,8 @@ def list_parents(ctx, row, out, room):
         while k < U(8):
             st64(turned + (k << U(3)), U(0))
             k += U(1)
-        going = True
-        while going:
+        more = True
+        while more:
             # The next choice of how many discs were turned in each direction; the first one, none at all, is no move.
             k = U(0)
             while k < U(8):
@@ -99,8 +100,8 @@ def list_parents(ctx, row, out, room):
                     break
                 st64(here, U(0))
                 k += U(1)
-            going = k < U(8)
-            if not going:
+            more = k < U(8)
+            if not more:
                 continue
             flips = U(0)
             k = U(0)
@@ -112,7 +113,7 @@ def list_parents(ctx, row, out, room):
             if flip(square, mover, waiting) != flips:
                 continue
             canonical(mover, waiting, key)
-            found = find_row(ctx, ld64(key), ld64(key + U(8)))
+            found = find_row(ctx, player_of(key), opponent_of(key))
             if found >= 0:
                 if count >= room:
                     return -1

@@ -1,195 +1,313 @@
-"""What is reached from some positions, and what is to be grown or loses a link."""
+"""Walks from positions along links: rows that are reached, leaves to be grown, links that a removal loses."""
 
+from desdaemon.book.layout import (
+    DEVIATE,
+    ENHANCE,
+    EXPAND,
+    KEEPS_LEAF,
+    MAX_SCORE,
+    NO_SCORE,
+    PASS,
+    PLAY,
+    SELECT_HIGH,
+    SELECT_LEAST,
+    SELECT_LOW,
+    SELECT_MARGINS,
+    SELECT_MODE,
+    SELECT_TOLERANCE,
+    WALK_STACK_WORDS,
+)
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,
+    blsr,
+    ctz,
     i2u,
     ld64,
-    ldi8,
-    ldi16,
     lds64,
     ldu8,
     ldu32,
-    popc,
     st8,
+    st32,
     st64,
     stack_buf,
     sts64,
     u2i,
 )
 
-from .graph import barren, list_children, list_links
-from .negamax import margin_at
-from .table import find_row, row_at
+from .graph import BATCH, FAMILIES, FAMILY, child_count, child_row, family_of, gather_children, legal_of
+from .records import (
+    empties_of,
+    has_leaf,
+    leaf_level_of,
+    leaf_move_of,
+    leaf_score_of,
+    level_of,
+    lower_of,
+    margin_at,
+    margin_lower,
+    margin_upper,
+    score_of,
+    upper_of,
+)
+from .table import row_at
 
-NO_SCORE = -127
-PASS = U(64)
-EXPAND = U(64)
+BOTH = 3
+"""The marks of `reach_rows` and `select_rows`: 1 and 2, one for each side."""
+WALKED_SHIFT = 2
+"""The marks that `select_below` has followed are kept this number of bits higher."""
+ROWS_BYTES = 4 * BATCH
+NOTE = 32
+"""Bytes of what `list_lost` notes of a row."""
+
+
+@kernel("u64(u64,u64)", inline=True)
+def batch_below(start, t):
+    """The first place of the batch that ends before place ``t`` on a walk down to ``start``."""
+    if t < start + U(BATCH):
+        return start
+    return t - U(BATCH)
+
+
+@kernel("i64(u64,u64,u64,u64)", inline=True)
+def any_marked(order, marks, start, end):
+    """Whether one of the rows ``order[start..end]`` is marked."""
+    while start < end:
+        if ldu8(marks + ldu32(order + (start << U(2)))):
+            return 1
+        start += U(1)
+    return 0
+
+
+@kernel("void(u64,u64,u64)", inline=True)
+def add_mark(marks, row, given):
+    st8(marks + row, u2i(ldu8(marks + row) | given))
 
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64)")
-def reach_rows(ctx, order, marks, start, end, best_only, empties):
+def reach_rows(ctx, order, marks, start, end, best_only, filters):
     """Hand the marks (a byte a row) of rows ``order[end - 1]`` down to ``order[start]`` on to their children.
 
     Otherwise (``best_only`` 0) a child gets every mark of its parent. With ``best_only``, mark 1 says that the side
-    to move plays only best moves and mark 2 that the other side does. Answers how many rows of the range are
-    marked. Children have a smaller layer, so one pass from the opening on reaches everything. ``empties``: see
-    `barren`.
+    to move plays only best moves and mark 2 that the other side does. Returns how many rows of the range are
+    marked. Children have a smaller layer, so one pass from the opening on reaches everything. ``filters``: see
+    `gather_children`.
     """
-    children = stack_buf(1024)
+    families = stack_buf(FAMILIES)
     t = i2u(end)
     stop = i2u(start)
     marked = 0
     while t > stop:
-        t -= U(1)
-        row = u2i(ldu32(order + (t << U(2))))
-        mark = ldu8(marks + i2u(row))
-        if mark == U(0):
+        first = batch_below(stop, t)
+        if any_marked(order, marks, first, t) == 0:
+            t = first
             continue
-        marked += 1
-        at = row_at(ctx, i2u(row))
-        if barren(ld64(at), ld64(at + U(8)), empties):
-            continue
-        count = list_children(ctx, ld64(at), ld64(at + U(8)), children)
-        if count < 0:
-            count = 1
-        k = U(0)
-        while k < i2u(count):
-            found = find_row(ctx, ld64(children + (k << U(4))), ld64(children + (k << U(4)) + U(8)))
-            k += U(1)
-            if found < 0:
+        gather_children(ctx, order, first, t, filters, families)
+        while t > first:
+            t -= U(1)
+            row = ldu32(order + (t << U(2)))
+            mark = ldu8(marks + row)
+            if mark == U(0):
                 continue
-            given = mark
-            if best_only:
-                given = (mark & U(2)) >> U(1)
-                if mark & U(1) and -ldi8(row_at(ctx, i2u(found)) + U(32)) >= ldi8(at + U(32)):
-                    given |= U(2)
-            st8(marks + i2u(found), u2i(ldu8(marks + i2u(found)) | given))
+            marked += 1
+            at = row_at(ctx, row)
+            family = families + (t - first) * U(FAMILY)
+            k = U(0)
+            while k < child_count(family):
+                found = child_row(family, k)
+                k += U(1)
+                if found < 0:
+                    continue
+                given = mark
+                if best_only:
+                    given = (mark & U(2)) >> U(1)
+                    if mark & U(1) and -score_of(row_at(ctx, i2u(found))) >= score_of(at):
+                        given |= U(2)
+                add_mark(marks, i2u(found), given)
     return marked
 
 
-@kernel("i64(u64,u64,u64,i64,i64,u64)")
-def select_rows(ctx, order, marks, start, end, rules):
+@kernel("i64(u64,u64,u64,u64,u64,u64,u64)")
+def select_row(ctx, row, sides, family, rules, marks, stack):
+    """Follow a row's links for each of the marks ``sides`` with which it was reached; whether its leaf is to be grown.
+
+    A child that is followed gets the other mark; where it is new, the child's row goes on the ``stack`` (its first word
+    is how many there are), unless that is 0. ``rules``: SELECT_ words, see `select_rows`.
+    """
+    at = row_at(ctx, row)
+    mode = lds64(rules + U(SELECT_MODE))
+    value = score_of(at)
+    leaf = leaf_score_of(at)
+    leaf_move = leaf_move_of(at)
+    empties = empties_of(at)
+    total = child_count(family)
+    if empties < lds64(rules + U(SELECT_LEAST)):
+        return 0
+    if total == U(0) and legal_of(family) == U(0):
+        return 0
+    growing = False
+    linked = 0
+    side = U(0)
+    while side < U(2):
+        tolerance = lds64(rules + U(SELECT_TOLERANCE) + (side << U(3)))
+        low = lds64(rules + U(SELECT_LOW) + (side << U(3)))
+        high = lds64(rules + U(SELECT_HIGH) + (side << U(3)))
+        other = i2u(2 - u2i(side))
+        if sides & bit(side) == U(0) or (mode == DEVIATE and (value < low or value > high)):
+            side += U(1)
+            continue
+        legal = legal_of(family)
+        k = U(0)
+        while k < total:
+            move = U(PASS)
+            if legal:
+                move = ctz(legal)
+                legal = blsr(legal)
+            found = child_row(family, k)
+            k += U(1)
+            if found < 0:
+                continue
+            linked += 1
+            if move == leaf_move:
+                leaf = NO_SCORE
+            child = row_at(ctx, i2u(found))
+            score = -score_of(child)
+            follow = True
+            if mode == DEVIATE:
+                follow = value - score <= tolerance and low <= score and score <= high
+            elif mode == ENHANCE:
+                follow = -upper_of(child) >= lower_of(at) or -lower_of(child) >= upper_of(at)
+            if not follow:
+                continue
+            known = ldu8(marks + i2u(found))
+            if known & other == U(0):
+                st8(marks + i2u(found), u2i(known | other))
+                if stack:
+                    st64(stack, ld64(stack) + U(1))
+                    sts64(stack + (ld64(stack) << U(3)), found)
+        if leaf >= -MAX_SCORE and leaf_move <= U(PASS):
+            if mode == DEVIATE:
+                growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
+            elif mode == ENHANCE:
+                margin = margin_at(ld64(rules + U(SELECT_MARGINS)), leaf_level_of(at), empties)
+                growing = (
+                    growing
+                    or leaf + margin_lower(margin) >= lower_of(at)
+                    or leaf + margin_upper(margin) >= upper_of(at)
+                )
+            elif mode == PLAY:
+                growing = linked == 0
+            else:
+                growing = leaf >= value
+        side += U(1)
+    return 1 if growing else 0
+
+
+@kernel("i64(u64,u64,u64,i64,i64,u64,u64)")
+def select_rows(ctx, order, marks, start, end, rules, filters):
     """Walk rows ``order[end - 1]`` down to ``order[start]`` from the marked ones and mark with EXPAND what to grow.
 
-    Mark 1: reached with the first side to move, mark 2: with the other. ``rules`` (64-bit words): the mode; the
-    tolerance, the lowest and the highest score for either side to move (six words); the least empties; the address
-    of `negamax_rows`' margins. DEVIATE follows and grows what is within the tolerance of the position's score and
-    inside the window; ENHANCE what may be best given the bounds; PLAY follows everything and grows positions
-    without links; EXTEND grows leaves that are as good as the score. Answers how many are to grow.
+    Mark 1: reached with the first side to move, mark 2: with the other. DEVIATE follows and grows what is within the
+    tolerance of the position's score and inside the window (from SELECT_LOW to SELECT_HIGH); ENHANCE what may be best
+    given the bounds; PLAY follows everything and grows positions without links; EXTEND follows everything and grows
+    leaves that are as good as the score. Returns how many are to grow. ``filters``: see `gather_children`.
     """
-    links = stack_buf(1024)
-    mode = lds64(rules)
-    least = lds64(rules + U(56))
-    margins = ld64(rules + U(64))
+    families = stack_buf(FAMILIES)
     chosen = 0
     t = i2u(end)
     stop = i2u(start)
     while t > stop:
-        t -= U(1)
-        row = u2i(ldu32(order + (t << U(2))))
-        mark = ldu8(marks + i2u(row))
-        if mark == U(0):
+        first = batch_below(stop, t)
+        if any_marked(order, marks, first, t) == 0:
+            t = first
             continue
-        at = row_at(ctx, i2u(row))
-        p = ld64(at)
-        o = ld64(at + U(8))
-        empties = 64 - popc(p | o)
-        value = ldi8(at + U(32))
-        leaf = ldi8(at + U(37))
-        leaf_move = ldu8(at + U(36))
-        if empties < least:
-            continue
-        total = i2u(list_links(ctx, p, o, links))
-        if total == U(0):
-            continue
-        growing = False
-        linked = 0
-        side = U(0)
-        while side < U(2):
-            if mark & bit(side) == U(0):
-                side += U(1)
-                continue
-            tolerance = lds64(rules + U(8) + (side << U(3)))
-            low = lds64(rules + U(24) + (side << U(3)))
-            high = lds64(rules + U(40) + (side << U(3)))
-            other = i2u(2 - u2i(side))
-            if mode == 0 and (value < low or value > high):
-                side += U(1)
-                continue
-            k = U(0)
-            while k < total:
-                found = u2i(ld64(links + (k << U(4)) + U(8)))
-                if found >= 0:
-                    linked += 1
-                    if ld64(links + (k << U(4))) == leaf_move:
-                        leaf = NO_SCORE
-                    child = row_at(ctx, i2u(found))
-                    score = -ldi8(child + U(32))
-                    follow = True
-                    if mode == 0:
-                        follow = value - score <= tolerance and low <= score and score <= high
-                    elif mode == 1:
-                        follow = -ldi8(child + U(34)) >= ldi8(at + U(33)) or -ldi8(child + U(33)) >= ldi8(at + U(34))
-                    if follow:
-                        st8(marks + i2u(found), u2i(ldu8(marks + i2u(found)) | other))
-                k += U(1)
-            if leaf >= -64 and leaf_move <= PASS:
-                if mode == 0:
-                    growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
-                elif mode == 1:
-                    margin = margin_at(margins, ldi8(at + U(38)), empties)
-                    lower = leaf + ldi16(margin)
-                    upper = leaf + ldi16(margin + U(2))
-                    growing = growing or lower >= ldi8(at + U(33)) or upper >= ldi8(at + U(34))
-                elif mode == 2:
-                    growing = linked == 0
-                else:
-                    growing = leaf >= value
-            side += U(1)
-        if growing:
-            st8(marks + i2u(row), u2i(mark | EXPAND))
-            chosen += 1
+        gather_children(ctx, order, first, t, filters, families)
+        while t > first:
+            t -= U(1)
+            row = ldu32(order + (t << U(2)))
+            mark = ldu8(marks + row)
+            family = families + (t - first) * U(FAMILY)
+            if mark & U(BOTH) and select_row(ctx, row, mark & U(BOTH), family, rules, marks, U(0)):
+                add_mark(marks, row, U(EXPAND))
+                chosen += 1
     return chosen
 
 
+@kernel("i64(u64,u64,u64,i64,u64,u64)")
+def select_below(ctx, marks, stack, most, rules, filters):
+    """`select_rows` without an order: a depth-first walk from the rows on the ``stack`` (their number, then the rows,
+    which are marked), for a walk that reaches a small part of the book.
+
+    Returns 1 when nothing is left, 0 after ``most`` rows, -1 when the stack has no room for more: every row not
+    followed then is marked, so that `select_rows` can continue.
+    """
+    families = stack_buf(FAMILIES)
+    rows = stack_buf(ROWS_BYTES)
+    while most > 0 and ld64(stack):
+        taken = U(0)
+        while taken < U(BATCH) and ld64(stack):
+            row = ld64(stack + (ld64(stack) << U(3)))
+            st64(stack, ld64(stack) - U(1))
+            st32(rows + (taken << U(2)), u2i(row))
+            taken += U(1)
+        gather_children(ctx, rows, U(0), taken, filters, families)
+        if ld64(stack) + U(64 * BATCH) >= U(WALK_STACK_WORDS):
+            return -1
+        k = U(0)
+        while k < taken:
+            row = ldu32(rows + (k << U(2)))
+            mark = ldu8(marks + row)
+            sides = mark & U(BOTH) & ~(mark >> U(WALKED_SHIFT))
+            add_mark(marks, row, sides << U(WALKED_SHIFT))
+            if sides and select_row(ctx, row, sides, families + k * U(FAMILY), rules, marks, stack):
+                add_mark(marks, row, U(EXPAND))
+            k += U(1)
+            most -= 1
+    return 1 if ld64(stack) == U(0) else 0
+
+
 @kernel("i64(u64,i64,i64,u64,u64,u64)")
-def list_lost(ctx, start, end, keep, out, empties):
+def list_lost(ctx, start, end, keep, out, filters):
     """Note each row of ``start..end`` that is kept (its byte at ``keep`` is not 0) and has a link to one that is not,
-    32 bytes at ``out``: the row, and move, score and level of the best of the links it loses (a move of 255 where
-    that is not better than its leaf). Answers how many. ``empties``: see `barren`."""
-    links = stack_buf(1024)
-    row = i2u(start)
+    `NOTE` bytes at ``out``: the row, and move, score and level of the best of the links it loses (KEEPS_LEAF for the
+    move where that is not better than its leaf). Returns how many. ``filters``: see `gather_children`."""
+    families = stack_buf(FAMILIES)
+    first = i2u(start)
+    row = first
     noted = U(0)
     while row < i2u(end):
+        family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
-        total = U(0)
-        if ldu8(keep + row) and barren(ld64(at), ld64(at + U(8)), empties) == 0:
-            total = i2u(list_links(ctx, ld64(at), ld64(at + U(8)), links))
+        legal = legal_of(family)
         lost = False
         best = NO_SCORE
-        move = U(255)
+        best_move = U(KEEPS_LEAF)
         level = 0
         k = U(0)
-        while k < total:
-            found = u2i(ld64(links + (k << U(4)) + U(8)))
-            if found >= 0 and ldu8(keep + i2u(found)) == U(0):
-                lost = True
-                child = row_at(ctx, i2u(found))
-                score = -ldi8(child + U(32))
-                if score > best and score >= -64 and score <= 64:
-                    best = score
-                    move = ld64(links + (k << U(4)))
-                    level = ldi8(child + U(35))
+        while k < child_count(family):
+            move = U(PASS)
+            if legal:
+                move = ctz(legal)
+                legal = blsr(legal)
+            found = child_row(family, k)
             k += U(1)
-        if lost:
-            if ldu8(at + U(36)) <= PASS and ldi8(at + U(37)) >= -64 and ldi8(at + U(37)) >= best:
-                move = U(255)
-            own = ldi8(at + U(35))
-            note = out + (noted << U(5))
+            if found < 0 or ldu8(keep + i2u(found)):
+                continue
+            lost = True
+            child = row_at(ctx, i2u(found))
+            score = -score_of(child)
+            if score > best and score >= -MAX_SCORE and score <= MAX_SCORE:
+                best = score
+                best_move = move
+                level = level_of(child)
+        if lost and ldu8(keep + row):
+            if has_leaf(at) and leaf_score_of(at) >= best:
+                best_move = U(KEEPS_LEAF)
+            own = level_of(at)
+            note = out + noted * U(NOTE)
             st64(note, row)
-            st64(note + U(8), move)
+            st64(note + U(8), best_move)
             sts64(note + U(16), best)
             sts64(note + U(24), own if own < level else level)
             noted += U(1)

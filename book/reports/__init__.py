@@ -1,1 +1,1 @@
-"""What is told of a book: summaries, verification, comparison, grades, measurements."""
+"""Reports on a book: summaries, verification, comparison, grades, measurements."""

@@ -27,8 +27,9 @@ from desdaemon.book.chunks import Words
 from desdaemon.book.errors import within
 from desdaemon.book.formats import edax, egaroucid, text
 from desdaemon.book.growth.add import enumerate_book
-from desdaemon.book.options import Options
-from desdaemon.book.record import NO_LEVEL, NO_MOVE, NO_SCORE, RECORD, START
+from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import RECORD, START
 from desdaemon.book.storage import snapshot
 from desdaemon.protocol.command_line import Parser
 
@@ -72,11 +73,11 @@ _GAMES = 3000
 Clock = Callable[[], float]
 
 
-class _Bench:
+class _BookBench:
     def __init__(self, plies: int, repeat: int) -> None:
         self._repeat = repeat
         begun = time.thread_time()
-        self.book = enumerate_book(plies, Options(level=10, min_empties=60 - plies))
+        self.book = enumerate_book(plies, BookOptions(level=10, min_empties=60 - plies))
         self.enumerated = time.thread_time() - begun
         self.count = len(self.book)
         self._rng = np.random.default_rng(1)
@@ -116,7 +117,7 @@ class _Bench:
 
 def _played(games: int) -> Book:
     """A book of whole games of random moves, with finished positions and forced passes; all scores are 0."""
-    book = Book(Options(level=10, min_empties=1))
+    book = Book(BookOptions(level=10, min_empties=1))
     dice = random.Random(1)
     found = []
     for _ in range(games):
@@ -153,7 +154,7 @@ def _peak(work: Callable[[], object]) -> int:
 def run(plies: int, folder: Path, *, repeat: int = 1) -> Iterator[Measure]:
     """Measure with the book of all positions up to ``plies`` (1..12); files are written to ``folder``."""
     within("plies", plies, 1, 12)
-    bench = _Bench(plies, repeat)
+    bench = _BookBench(plies, repeat)
     book, thread, wall = bench.book, time.thread_time, time.perf_counter
     yield Measure("enumerate", bench.count, bench.enumerated)
     yield Measure("memory", bench.count, None, book.table.memory / bench.count)
@@ -214,7 +215,7 @@ def command_line() -> Parser:
     parser.add_argument("--ply", type=int, default=10, choices=range(1, 13), help="last ply of the book (10)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which the median counts (3)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--rows", type=int, help="measure a synthetic book of so many positions instead")
+    parser.add_argument("--rows", type=int, help="measure a synthetic book of this number of positions instead")
     parser.add_argument("--memory", type=_bytes, default=0, help="what its tables may take of it, such as 8G (any)")
     parser.add_argument("--folder", type=Path, help="where its files are written and removed")
     return parser

@@ -1,6 +1,6 @@
 """`desdaemon bench book --rows N`: what every operation takes on a large book, and how much memory.
 
-The book is synthetic: all positions ply by ply until there are so many, with made-up leaves. It is saved, opened as a
+The book is synthetic: all positions ply by ply up to a number, with made-up leaves. It is saved, opened as a
 start of the program does, and worked on like any other. What a step takes grows with the positions, so the last column
 says what it would take with the 660 million of the largest book known.
 """
@@ -25,7 +25,8 @@ from desdaemon.book.growth.add import fix, synthetic_book
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.record import PASS, START
+from desdaemon.book.layout import PASS
+from desdaemon.book.record import START
 from desdaemon.book.storage.arena import ARENA
 from desdaemon.book.storage.store import create_store, open_store
 
@@ -38,12 +39,13 @@ _KEYS = 4_000_000
 _LEVEL = 1
 
 
-class Step(NamedTuple):
-    """An operation: its ``seconds``, the most ``memory`` (bytes that are no file's) the process held meanwhile, and how
-    many positions it worked on; ``whole`` where that is all of them."""
+class BenchStep(NamedTuple):
+    """An operation: its ``seconds`` on the clock and of ``processor`` time (of all threads), the most ``memory`` (bytes
+    that are no file's) that the process held, and how many positions it worked on; ``whole`` where that is all."""
 
     name: str
     seconds: float
+    processor: float
     memory: int
     positions: int
     whole: bool = True
@@ -55,7 +57,9 @@ class Step(NamedTuple):
 
     def __str__(self) -> str:
         rate = f"{self.positions / self.seconds / 1e6:8.2f} M/s" if self.positions > 1 else " " * 12
-        shown = f"{self.name:<34} {self.seconds:9.3f} s {rate}  {self.memory / (1 << 30):6.2f} GiB"
+        shown = (
+            f"{self.name:<32} {self.seconds:8.3f} s {self.processor:8.3f} s {rate}  {self.memory / (1 << 30):6.2f} GiB"
+        )
         return f"{shown}  {self.extrapolated:9.1f} s" if self.whole else shown
 
     def data(self) -> dict[str, str | int | float | None]:
@@ -63,6 +67,7 @@ class Step(NamedTuple):
         return {
             "name": self.name,
             "seconds": round(self.seconds, 6),
+            "processor_s": round(self.processor, 6),
             "positions": self.positions,
             "memory_bytes": self.memory,
             "largest_s": round(self.extrapolated, 3) if self.whole else None,
@@ -98,7 +103,7 @@ def highest() -> Iterator[list[int]]:
 
 
 def _forget(path: Path) -> None:
-    """Have the system drop what it keeps of a file, as far as it can be told to."""
+    """Have the system drop its cached pages of a file, where it has a call for that."""
     if hasattr(os, "posix_fadvise"):
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
@@ -112,15 +117,15 @@ class _Large:
         self.native, self.dat, self.back = (folder / name for name in ("large.book", "large.dat", "back.book"))
         self.count = 0
 
-    def timed(self, name: str, work: Callable[[], object], positions: int = 0, *, whole: bool = True) -> Step:
+    def timed(self, name: str, work: Callable[[], object], positions: int = 0, *, whole: bool = True) -> BenchStep:
         """Do a step; 0 ``positions`` are all."""
         with highest() as memory:
-            begun = time.perf_counter()
+            begun, used = time.perf_counter(), time.process_time()
             work()
-            seconds = max(time.perf_counter() - begun, 1e-9)
-        return Step(name, seconds, memory[0], positions or self.count, whole)
+            seconds, used = max(time.perf_counter() - begun, 1e-9), time.process_time() - used
+        return BenchStep(name, seconds, used, memory[0], positions or self.count, whole)
 
-    def made(self) -> Iterator[Step]:
+    def made(self) -> Iterator[BenchStep]:
         """Make the book and save it."""
         kept: list[Book] = []
         step = self.timed("make up", lambda: kept.append(synthetic_book(self.rows, _LEVEL)), 1)
@@ -134,7 +139,7 @@ class _Large:
         book.checked()
         yield self.timed("save", lambda: create_store(self.native, book).close())
 
-    def opened(self) -> Iterator[Step]:
+    def opened(self) -> Iterator[BenchStep]:
         """Open it and work on it."""
         _forget(self.native)
         found: list[int] = []
@@ -177,9 +182,9 @@ class _Large:
         if not np.array_equal(book.table.rows_of(records), rows):
             raise BookError(f"{self.native}: a position was not found in its row")
 
-    def converted(self) -> Iterator[Step]:
+    def converted(self) -> Iterator[BenchStep]:
         """Read the export and save it again."""
-        kept: list[edax.Loaded] = []
+        kept: list[edax.EdaxImport] = []
         yield self.timed("import .dat", lambda: kept.append(edax.read(self.dat)))
         loaded = kept.pop()
         if len(loaded.table) != self.count:
@@ -189,7 +194,7 @@ class _Large:
         yield self.timed("save what was imported", lambda: create_store(self.back, book).close())
 
 
-def run(rows: int, folder: Path, *, memory: int = 0, threads: int = 2) -> Iterator[Step]:
+def run(rows: int, folder: Path, *, memory: int = 0, threads: int = 2) -> Iterator[BenchStep]:
     """Measure with a book of ``rows`` positions; files are written to ``folder``. ``memory`` (0: any) is what
     tables may take of it (`arena.Arena.limit`)."""
     limit, place = ARENA.limit, ARENA.folder

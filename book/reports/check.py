@@ -8,14 +8,29 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.book.book import ILLEGAL, LINKED, OPEN, SURPLUS, Book
-from desdaemon.book.chunks import CHUNK_ROWS, Records, address
+from desdaemon.book.book import Book
+from desdaemon.book.chunks import CHUNK_ROWS, Bytes, Records, address
 from desdaemon.book.compiled import kernels
-from desdaemon.book.negamax import negamax
+from desdaemon.book.layout import (
+    BAD_BOARD,
+    BAD_NUMBERS,
+    CENTRE,
+    HUMAN,
+    HUMAN_LEVEL,
+    ILLEGAL,
+    LINKED,
+    MAX_LEVEL,
+    NO_LEVEL,
+    NO_SCORE,
+    NOT_FOUND,
+    OPEN,
+    SURPLUS,
+)
+from desdaemon.book.negamax import check
 from desdaemon.book.options import Rule
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import HUMAN, HUMAN_LEVEL, MAX_LEVEL, NO_LEVEL, NO_SCORE, RECORD, Entry
-from desdaemon.book.table import Table
+from desdaemon.book.progress import ProgressCallback, no_progress, slices
+from desdaemon.book.record import RECORD, PositionEntry
+from desdaemon.book.table import BookTable
 
 EXAMPLES = 5
 """How many positions of each kind of problem are named."""
@@ -27,7 +42,7 @@ _LEAVES = {
 }
 
 
-class Problem(NamedTuple):
+class BookProblem(NamedTuple):
     """One kind of thing that is wrong: in how many positions, and some of them (rows)."""
 
     what: str
@@ -35,14 +50,14 @@ class Problem(NamedTuple):
     examples: tuple[int, ...]
 
 
-class Verdict(NamedTuple):
-    """``problems`` break a rule of the format. ``open`` leaves only wait for a search, and ``due`` scores for a negamax
-    (that of a file whose format has no place for what they follow from), which is no problem."""
+class Verification(NamedTuple):
+    """``problems`` break a rule of the format. ``open`` leaves only wait for a search, and ``stale`` scores for a
+    negamax (those of a file whose format has no place for what they follow from), which is no problem."""
 
     positions: int
-    problems: list[Problem]
+    problems: list[BookProblem]
     open: int
-    due: int
+    stale: int
 
     @property
     def clean(self) -> bool:
@@ -63,8 +78,8 @@ class _Found:
             kept = self._rows.setdefault(what, [])
             kept += rows[: EXAMPLES - len(kept)].tolist()
 
-    def problems(self) -> list[Problem]:
-        return [Problem(what, count, tuple(self._rows[what])) for what, count in self._counts.items()]
+    def problems(self) -> list[BookProblem]:
+        return [BookProblem(what, count, tuple(self._rows[what])) for what, count in self._counts.items()]
 
 
 def possible(records: Records) -> npt.NDArray[np.bool_]:
@@ -73,7 +88,7 @@ def possible(records: Records) -> npt.NDArray[np.bool_]:
     made = records.copy()
     if len(made):
         kernels().canonicalise(address(made), len(made), RECORD.itemsize)
-    centre = np.uint64(0x0000001818000000)
+    centre = np.uint64(CENTRE)
     fitting: npt.NDArray[np.bool_] = (
         ((player & opponent) == 0)
         & (((player | opponent) & centre) == centre)
@@ -83,34 +98,23 @@ def possible(records: Records) -> npt.NDArray[np.bool_]:
     return fitting
 
 
-def _bad_numbers(records: Records) -> npt.NDArray[np.bool_]:
-    """Which scores or levels are out of range, or do not agree with the human mark."""
-    score, level = records["score"], records["level"]
-    human = (records["flags"] & HUMAN) != 0
-    bad: npt.NDArray[np.bool_] = ((score < -64) | (score > 64)) & (score != NO_SCORE)
-    bad |= ((level < NO_LEVEL) | (level > MAX_LEVEL)) & (level != HUMAN_LEVEL)
-    bad |= (level == HUMAN_LEVEL) != human
-    return bad
+_OF_RECORDS = {
+    BAD_BOARD: "the board is impossible or not canonical",
+    NOT_FOUND: "not found by its own board",
+    BAD_NUMBERS: "the score, the level or the human mark is out of range",
+}
 
 
-class _Chunk(NamedTuple):
-    """What is wrong with the records of a chunk, by row."""
-
-    boards: npt.NDArray[np.int64]
-    lost: npt.NDArray[np.int64]
-    numbers: npt.NDArray[np.int64]
-
-
-def _chunks(table: Table, going: Going) -> Iterator[_Chunk]:
-    for number, chunk in enumerate(table.chunks()):
-        first = number * CHUNK_ROWS
-        rows = np.arange(first, first + len(chunk))
-        found = table.rows_of(chunk)
-        yield _Chunk(rows[~possible(chunk)], rows[found != rows], rows[_bad_numbers(chunk)])
-        going("boards", first + len(chunk), len(table))
+def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[npt.NDArray[np.int64], Bytes]]:
+    """The rows whose records are wrong by themselves, with bits of `_OF_RECORDS`, some thousand at a time."""
+    found: Bytes = np.zeros(CHUNK_ROWS, np.uint8)
+    for start, end in slices(len(table), CHUNK_ROWS, "boards", progress):
+        if kernels().inspect_rows(table.context, start, end, address(found)):
+            places = np.flatnonzero(found[: end - start])
+            yield start + places, found[places]
 
 
-def verify(book: Book, going: Going = silent) -> Verdict:
+def verify(book: Book, progress: ProgressCallback = no_progress) -> Verification:
     """Check every invariant of a book without changing it.
 
     Boards are canonical, each position is found under its board, numbers are in range, leaves are legal and no links,
@@ -119,37 +123,39 @@ def verify(book: Book, going: Going = silent) -> Verdict:
     """
     table = book.table
     found = _Found()
-    for bad in _chunks(table, going):
-        found.add("the board is impossible or not canonical", bad.boards)
-        found.add("not found by its own board", bad.lost)
-        found.add("the score, the level or the human mark is out of range", bad.numbers)
-    possible_boards = not any(problem.what.startswith("the board") for problem in found.problems())
-    opened = 0
-    for faults in book.scan_faults(going):
-        if book.options.rule is Rule.EGAROUCID:
-            # Its files hold leaves in every state, and scores do not depend on them.
-            opened += len(faults)
-            continue
-        opened += int(np.count_nonzero(faults[:, 1] == OPEN))
+    possible_boards = True
+    for rows, wrong in _inspected(table, progress):
+        for bit, what in _OF_RECORDS.items():
+            found.add(what, rows[(wrong & bit) != 0])
+        possible_boards = possible_boards and not (wrong & BAD_BOARD).any()
+    stale = 0
+    if possible_boards:
+        stale, faults = check(table, book.options, progress)
+    else:
+        faults = book.faults(progress)
+    if book.options.rule is Rule.EGAROUCID:
+        # Its files hold leaves in every state, and scores do not depend on them.
+        opened = len(faults)
+    else:
+        opened = int(np.count_nonzero(faults[:, 1] == OPEN))
         for kind, what in _LEAVES.items():
             found.add(what, faults[faults[:, 1] == kind, 0])
     problems = found.problems()
-    stale = negamax(table, book.options, check_only=True, going=going) if possible_boards else 0
     if stale and book.settled:
-        problems.append(Problem("the score, bounds or counts do not follow from leaf and children", stale, ()))
+        problems.append(BookProblem("the score, bounds or counts do not follow from leaf and children", stale, ()))
         stale = 0
-    return Verdict(len(book), problems, opened, stale)
+    return Verification(len(book), problems, opened, stale)
 
 
 class Repaired(NamedTuple):
-    """What `repair` did: positions removed, leaves dropped (they are open now), scores and levels reset."""
+    """Result of `repair`: positions removed, leaves dropped (they are open now), scores and levels reset."""
 
     removed: int
     leaves: int
     numbers: int
 
 
-def repair(book: Book, going: Going = silent) -> Repaired:
+def repair(book: Book, progress: ProgressCallback = no_progress) -> Repaired:
     """Mend what `verify` finds, without searching.
 
     Impossible boards and those that cannot be found are removed, bad leaves dropped, numbers out of range reset to
@@ -157,25 +163,25 @@ def repair(book: Book, going: Going = silent) -> Repaired:
     """
     book.forget_state()
     bad = np.zeros(len(book), bool)
-    for found in _chunks(book.table, going):
-        bad[found.boards] = bad[found.lost] = True
+    for rows, wrong in _inspected(book.table, progress):
+        bad[rows] = (wrong & (BAD_BOARD | NOT_FOUND)) != 0
     removed = int(np.count_nonzero(bad))
     if removed:
-        book.rebuild(bad, going)
+        book.rebuild(bad, progress)
     numbers = leaves = 0
-    for wrong in [found.numbers for found in _chunks(book.table, going)]:
-        for row in wrong.tolist():
+    for rows, _ in list(_inspected(book.table, progress)):
+        for row in rows.tolist():
             book.put(_mended(book.table.entry(row)))
             numbers += 1
-    for faults in list(book.scan_faults(going)):
+    for faults in list(book.scan_faults(progress)):
         for row in faults[faults[:, 1] != OPEN, 0].tolist():
             book.put(book.table.entry(row).without_leaf())
             leaves += 1
-    book.negamax(going=going)
+    book.negamax(progress=progress)
     return Repaired(removed, leaves, numbers)
 
 
-def _mended(entry: Entry) -> Entry:
+def _mended(entry: PositionEntry) -> PositionEntry:
     level = entry.level
     if level != HUMAN_LEVEL and not NO_LEVEL <= level <= MAX_LEVEL:
         level = NO_LEVEL

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.game_results import Results, results_of
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import MAX_LEVEL, NO_LEVEL
+from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL
+from desdaemon.book.progress import ProgressCallback, no_progress
 
 from .grade import Grades
 
@@ -16,7 +16,7 @@ LEAF = "leaf"
 UNKNOWN = ""
 
 
-class Child(NamedTuple):
+class ReportedMove(NamedTuple):
     """A legal move, or the forced pass, with everything seen from the side that plays it.
 
     ``kind`` is `LINK` (it leads into the book), `LEAF` (the best of the others) or `UNKNOWN`. ``score`` is None where
@@ -47,8 +47,8 @@ def children(
     opponent: int,
     grades: Grades | None = None,
     most: int | None = None,
-    going: Going = silent,
-) -> list[Child]:
+    progress: ProgressCallback = no_progress,
+) -> list[ReportedMove]:
     """All legal moves on a board, in its orientation: best score first, then by move; unknown ones last.
 
     Empty where the position is not in the book. ``grades`` remembers what was found for the book as it is now; ``most``
@@ -65,19 +65,19 @@ def children(
         found = []
         for move in legal:
             if move not in known:
-                found.append(Child(move, UNKNOWN))
+                found.append(ReportedMove(move, UNKNOWN))
                 continue
             row, score = known[move].row, known[move].score
             scored = score if -64 <= score <= 64 else None
             if row < 0:
                 level, grade = entry.leaf_level, grades.leaf_grade(entry)
-                found.append(Child(move, LEAF, scored, level=level, grade=grade, lines=1))
+                found.append(ReportedMove(move, LEAF, scored, level=level, grade=grade, lines=1))
                 continue
             child = table.entry(row)
             lower, upper = (-child.upper, -child.lower) if scored is not None else (None, None)
             won, drawn, lost = results_of(book, row)
             found.append(
-                Child(
+                ReportedMove(
                     move,
                     LINK,
                     scored,
@@ -94,7 +94,7 @@ def children(
                 )
             )
     graded = [
-        child._replace(grade=grades.grade(*table.play(player, opponent, child.move), most, going))
+        child._replace(grade=grades.grade(*table.play(player, opponent, child.move), most, progress))
         if child.kind is LINK
         else child
         for child in found

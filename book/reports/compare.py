@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import HUMAN, NO_LEVEL, PASS, Entry
+from desdaemon.book.layout import HUMAN, NO_LEVEL, PASS
+from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.record import PositionEntry
 
 CONFLICTS = 1000
 """So many are listed at most."""
@@ -27,7 +28,7 @@ class Conflict(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """What a merge did: positions added, replaced and left alone; among the known ones ``conflicting`` with different
+    """Result of a merge: positions added, replaced and left alone; among the known ones ``conflicting`` with different
     scores, the first `CONFLICTS` of which are ``conflicts``."""
 
     added: int
@@ -37,7 +38,7 @@ class Merged(NamedTuple):
     conflicting: int
 
 
-def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
+def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
     """Which of two entries of one position is kept, leaf and score taken separately.
 
     A human's score stands before every other, ours before theirs. Then the higher level wins, ours when they are
@@ -62,7 +63,9 @@ def better(ours: Entry, theirs: Entry, *, keep_ours: bool = False) -> Entry:
 _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 
 
-def merge(book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, going: Going = silent) -> Merged:
+def merge(
+    book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, progress: ProgressCallback = no_progress
+) -> Merged:
     """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
 
     Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are
@@ -93,20 +96,20 @@ def merge(book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1,
             else:
                 kept += 1
         book.put_new(chunk[rows < 0])
-        going("merge", first + len(chunk), len(other))
+        progress("merge", first + len(chunk), len(other))
     added = len(book) - before
-    book.negamax(threads=threads, going=going)
+    book.negamax(threads=threads, progress=progress)
     if other.table.keeps_results:
-        _add_results(book, other, going)
+        _add_results(book, other, progress)
     return Merged(added, replaced, kept, conflicts, conflicting)
 
 
-def _add_results(book: Book, other: Book, going: Going) -> None:
+def _add_results(book: Book, other: Book, progress: ProgressCallback) -> None:
     found = []
     for number, chunk in enumerate(other.table.chunks()):
         first = number * CHUNK_ROWS
         found.append(book.table.rows_of(chunk))
-        going("results", first + len(chunk), len(other))
+        progress("results", first + len(chunk), len(other))
     rows = np.concatenate(found)
     results = other.table.results_of(np.arange(len(other)))
     counted = results["won"] + results["drawn"] + results["lost"] > 0
@@ -116,12 +119,13 @@ def _add_results(book: Book, other: Book, going: Going) -> None:
 class Difference(NamedTuple):
     """A position that two books know differently."""
 
-    first: Entry
-    second: Entry
+    first: PositionEntry
+    second: PositionEntry
 
 
 class Differences(NamedTuple):
-    """How two books differ: counts, and the positions of different score, by falling difference (at most some)."""
+    """The differences of two books: counts, and the positions of different score, by falling difference (at most
+    some)."""
 
     only_first: int
     only_second: int
@@ -138,7 +142,7 @@ def _leaves(records: Records) -> npt.NDArray[np.int64]:
     return np.where(has, records["leaf_move"].astype(np.int64) << 8 | records["leaf_score"].view(np.uint8), -1)
 
 
-def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent) -> Differences:
+def diff(first: Book, second: Book, *, examples: int = 20, progress: ProgressCallback = no_progress) -> Differences:
     """Compare two books position by position; neither is changed."""
     only_first = other_score = other_leaf = other_level = same = 0
     widest = np.empty((0, 3), np.int64)
@@ -158,7 +162,7 @@ def diff(first: Book, second: Book, *, examples: int = 20, going: Going = silent
         widest = np.concatenate([widest, np.stack([-gaps, at + both, places[both]], axis=1)[gaps > 0]])
         # Stable, so that of equal differences the first ones stay.
         widest = widest[np.argsort(widest[:, 0], kind="stable")[:examples]]
-        going("diff", at + len(chunk), len(first))
+        progress("diff", at + len(chunk), len(first))
     only_second = len(second) - (len(first) - only_first)
     found = [Difference(first.table.entry(row), second.table.entry(place)) for _, row, place in widest.tolist()]
     return Differences(only_first, only_second, other_score, other_leaf, other_level, same, found)

@@ -1,4 +1,4 @@
-"""How well a position's score is founded: Egaroucid's grades A to F, and AA to AF.
+"""Grades of the accuracy of a position's score: Egaroucid's grades A to F, and AA to AF.
 
 From the position all lines are followed that lose at most one disc against the best move at each step, to where the
 book ends. A: every end is solved completely; C: every end is read to the end of the game with selectivity; F: every
@@ -19,15 +19,15 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.compiled import kernels
+from desdaemon.book.layout import LEVELS, MAX_LEVEL, NO_LEVEL, SQUARES
 from desdaemon.book.options import Rule
-from desdaemon.book.progress import Going, silent
-from desdaemon.book.record import MAX_LEVEL, Entry
+from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.book.record import PositionEntry
 from desdaemon.engine.limits import level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 _STEP = 1 << 11
 _STACK = 1 << 13
-_LEVELS = 129
 
 SOLVED = 1
 READ = 2
@@ -101,13 +101,14 @@ def reading(level: int, empties: int, rule: Rule = Rule.EDAX) -> int:
 @cache
 def _readings(rule: Rule) -> npt.NDArray[np.uint8]:
     """`reading` of positions, then of their leaves, by level (from -1) and empty squares, as the kernel wants it."""
-    found = np.zeros((2, _LEVELS, 65), np.uint8)
+    found = np.zeros((2, LEVELS, SQUARES), np.uint8)
     # Egaroucid searches a leaf from the position after the move.
     for kind, fewer in enumerate((0, rule is Rule.EGAROUCID)):
-        for level in range(-1, MAX_LEVEL + 1):
+        for level in range(NO_LEVEL, MAX_LEVEL + 1):
             for empties in range(61):
-                found[kind, level + 1, empties] = reading(level, max(empties - fewer, 0), rule)
-        found[kind, MAX_LEVEL + 2 :] = found[kind, MAX_LEVEL + 1]
+                found[kind, level - NO_LEVEL, empties] = reading(level, max(empties - fewer, 0), rule)
+        last = MAX_LEVEL - NO_LEVEL
+        found[kind, last + 1 :] = found[kind, last]
     return found
 
 
@@ -130,8 +131,11 @@ class Grades:
         self._removals = book.table.removals
         self._marks: dict[int, npt.NDArray[np.uint8]] = {}
 
-    def flags(self, player: int, opponent: int, loss: int, most: int | None = None, going: Going = silent) -> int:
-        """What is at the ends of all lines from a position that lose at most ``loss`` discs at each step; 0 outside.
+    def flags(
+        self, player: int, opponent: int, loss: int, most: int | None = None, progress: ProgressCallback = no_progress
+    ) -> int:
+        """`SOLVED`, `READ`, `GUESSED` of the ends of all lines from a position that lose at most ``loss`` discs at each
+        step; 0 outside the book.
 
         Raises `TooMany` when ``most`` positions were not enough (what was found is kept), and `Stale`.
         """
@@ -160,16 +164,18 @@ class Grades:
             looked += step
             if looked == most:
                 raise TooMany
-            going("grade", looked, 0)
+            progress("grade", looked, 0)
 
-    def grade(self, player: int, opponent: int, most: int | None = None, going: Going = silent) -> str:
+    def grade(
+        self, player: int, opponent: int, most: int | None = None, progress: ProgressCallback = no_progress
+    ) -> str:
         """A to F or AA to AF; empty outside the book. ``most`` counts for each loss; raises what `flags` raises."""
-        first = LETTERS.get(self.flags(player, opponent, 1, most, going), "")
+        first = LETTERS.get(self.flags(player, opponent, 1, most, progress), "")
         if first != "A":
             return first
-        return first + LETTERS[self.flags(player, opponent, 2, most, going)]
+        return first + LETTERS[self.flags(player, opponent, 2, most, progress)]
 
-    def leaf_grade(self, entry: Entry) -> str:
+    def leaf_grade(self, entry: PositionEntry) -> str:
         """The letter of an entry's leaf: what its search was. Empty without a leaf."""
         if not entry.has_leaf:
             return ""

@@ -1,4 +1,4 @@
-"""What a book contains: summaries, statistics, single entries as text, games and problems compared with it."""
+"""The content of a book: summaries, statistics, single entries as text, games and problems compared with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from desdaemon.book.book import Book, Move
+from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.chunks import CHUNK_ROWS, Words, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.formats.losses import RULES
@@ -15,17 +15,17 @@ from desdaemon.book.formats.text import board_text, move_name
 from desdaemon.book.growth.game_results import results_of
 from desdaemon.book.negamax import reach
 from desdaemon.book.options import Rule
-from desdaemon.book.progress import Going, silent, slices
-from desdaemon.book.record import START, Entry
+from desdaemon.book.progress import ProgressCallback, no_progress, slices
+from desdaemon.book.record import START, PositionEntry
 
-from .children import LEAF, LINK, Child
+from .children import LEAF, LINK, ReportedMove
 
 _SLICE = 1 << 15
 _PAIRS = 1 << 20
 _OUTCOMES = ("win", "draw", "loss")
 
 
-class Row(NamedTuple):
+class EmptiesRow(NamedTuple):
     """The positions with a number of empty squares."""
 
     empties: int
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     finished: int
 
 
-class Summary(NamedTuple):
+class BookSummary(NamedTuple):
     """A book at a glance; ``levels`` counts positions, ``by_empties`` lists what there is, most empties first."""
 
     positions: int
@@ -46,7 +46,7 @@ class Summary(NamedTuple):
     scores: dict[int, int]
     depth: int
     memory: int
-    by_empties: list[Row]
+    by_empties: list[EmptiesRow]
     unreachable: int
     """Positions that no line of the book from the initial position leads to; -1 where that was not counted."""
 
@@ -56,26 +56,26 @@ class Summary(NamedTuple):
         return self.memory / self.positions if self.positions else 0.0
 
 
-def unreachable(book: Book, going: Going = silent) -> int:
-    """How many positions no line from the initial position leads to; all when that is not in the book."""
+def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
+    """The number of positions that no line from the initial position leads to; all when that is not in the book."""
     start = book.table.find(*START)
     if start < 0:
         return len(book)
-    return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}, going=going)))
+    return len(book) - int(np.count_nonzero(reach(book.table, {start: 1}, progress=progress)))
 
 
-def summary(book: Book, going: Going = silent, *, reached: bool = True) -> Summary:
+def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
     """A book's counts, which are kept; only a book that was never counted is walked through.
 
     Which positions are not reached takes a walk wherever it is not known; without ``reached`` that is left out.
     """
-    known = book.counts(going)
+    known = book.counts(progress)
     counts = known.kinds
     if reached and known.unreachable < 0:
-        known.unreachable = unreachable(book, going)
-    rows = [Row(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
+        known.unreachable = unreachable(book, progress)
+    rows = [EmptiesRow(empties, *counts[:, empties].tolist()) for empties in range(60, -1, -1) if counts[0, empties]]
     totals = counts.sum(axis=1).tolist()
-    return Summary(
+    return BookSummary(
         totals[0],
         totals[1],
         totals[2],
@@ -89,7 +89,7 @@ def summary(book: Book, going: Going = silent, *, reached: bool = True) -> Summa
     )
 
 
-def moves_text(moves: Iterable[Move]) -> str:
+def moves_text(moves: Iterable[MoveInBook]) -> str:
     """Moves as Edax writes them: ``[f4:+1]`` a link, ``<e6:-1>`` the leaf."""
     parts = []
     for move in moves:
@@ -103,13 +103,13 @@ def score_text(score: int | None) -> str:
     return f"{score:+d}" if score is not None and -64 <= score <= 64 else "?"
 
 
-def _scores_text(entry: Entry) -> str:
+def _scores_text(entry: PositionEntry) -> str:
     if not -64 <= entry.score <= 64:
         return "?"
     return f"{entry.score:+d} [{entry.lower:+d}, {entry.upper:+d}]"
 
 
-def entry_text(book: Book, entry: Entry) -> str:
+def entry_text(book: Book, entry: PositionEntry) -> str:
     """An entry in a line."""
     board = board_text(entry.player, entry.opponent)
     moves = moves_text(book.known_moves(entry))
@@ -117,7 +117,7 @@ def entry_text(book: Book, entry: Entry) -> str:
 
 
 def show_lines(book: Book, player: int, opponent: int) -> list[str]:
-    """What Edax shows of a position, under its board: level, score, moves on this board, lines; then the results of
+    """Edax's lines about a position, under its board: level, score, moves on this board, lines; then the results of
     games where there are any. Empty outside."""
     entry = book.entry(player, opponent)
     if entry is None:
@@ -144,7 +144,7 @@ def show_lines(book: Book, player: int, opponent: int) -> list[str]:
 _COLUMNS = " move   score  bounds      grade         lines  level"
 
 
-def children_lines(found: Sequence[Child]) -> list[str]:
+def children_lines(found: Sequence[ReportedMove]) -> list[str]:
     """A table of all legal moves of a position of the book: those that the book does not know without anything."""
     if not found:
         return []
@@ -163,7 +163,7 @@ def children_lines(found: Sequence[Child]) -> list[str]:
     return lines
 
 
-def info_lines(found: Summary) -> list[str]:
+def info_lines(found: BookSummary) -> list[str]:
     """A summary in Edax's words."""
     return [
         f"Positions: {found.positions} (moves = {found.links} links + {found.leaves} leaves);",
@@ -174,7 +174,7 @@ def info_lines(found: Summary) -> list[str]:
 
 
 def more_lines(book: Book) -> list[str]:
-    """What `info_lines` does not tell: the rule, the games that were counted, and how even the index is."""
+    """Facts beside `info_lines`: the rule, the games that were counted, and how even the index is."""
     rule = book.options.rule
     lines = [f"Rule: {rule.name.lower()}: {RULES[rule]}"]
     start = book.table.find(*START)
@@ -194,11 +194,13 @@ class Checked(NamedTuple):
 
     @property
     def bad_percent(self) -> float:
-        """Of the moves in known positions."""
+        """The share, in percent, of the moves in known positions."""
         return 100.0 * self.bad / (self.good + self.bad) if self.good + self.bad else 0.0
 
 
-def check_games(book: Book, games: Iterable[bytes], going: Going = silent) -> tuple[Checked, list[str]]:
+def check_games(
+    book: Book, games: Iterable[bytes], progress: ProgressCallback = no_progress
+) -> tuple[Checked, list[str]]:
     """Compare games from the initial position, given as their moves (squares 0..63, passes may be left out), with the
     book, each (position, move) once; then names the games with an illegal move, which are used up to it.
 
@@ -218,10 +220,10 @@ def check_games(book: Book, games: Iterable[bytes], going: Going = silent) -> tu
         waiting += len(before)
         if waiting > _PAIRS:
             pairs, waiting = [_different(pairs)], 0
-            going("check", number, 0)
+            progress("check", number, 0)
     counts = np.zeros(3, np.uint64)
     found = _different(pairs)
-    for start, end in slices(len(found), _SLICE, "check", going):
+    for start, end in slices(len(found), _SLICE, "check", progress):
         part = np.ascontiguousarray(found[start:end])
         with table.lock:
             kernels().judge_moves(table.context, address(part), len(part), address(counts))
@@ -234,10 +236,10 @@ def _different(pairs: list[Words]) -> Words:
     return np.unique(rows.view("V32")).view(np.uint64).reshape(-1, 4)
 
 
-def problems(book: Book, empties: int, count: int, going: Going = silent) -> Iterator[str]:
+def problems(book: Book, empties: int, count: int, progress: ProgressCallback = no_progress) -> Iterator[str]:
     """At most ``count`` positions with ``empties`` empty squares and a single best move, as lines of a problem file."""
     found = 0
-    for row in _rows_with(book, empties, going):
+    for row in _rows_with(book, empties, progress):
         if found >= count:
             return
         entry = book.table.entry(row)
@@ -249,10 +251,10 @@ def problems(book: Book, empties: int, count: int, going: Going = silent) -> Ite
         found += 1
 
 
-def _rows_with(book: Book, empties: int, going: Going) -> Iterator[int]:
+def _rows_with(book: Book, empties: int, progress: ProgressCallback) -> Iterator[int]:
     for number, chunk in enumerate(book.table.chunks()):
         first = number * CHUNK_ROWS
-        going("scan", first, len(book))
+        progress("scan", first, len(book))
         yield from (
             np.flatnonzero(np.bitwise_count(chunk["player"] | chunk["opponent"]) == 64 - empties) + first
         ).tolist()

@@ -39,7 +39,7 @@ class Arena:
         self._lock = threading.Lock()
 
     def beyond(self, size: int) -> bool:
-        """Whether so many bytes more are over the limit."""
+        """Whether ``size`` bytes more are over the limit."""
         return bool(self.limit) and self.used + size > self.limit
 
     def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:

@@ -2,7 +2,7 @@
 
 Comparing a file of many gigabytes takes too long for an opening. So `snapshot.read` gives the table a `Blocks`, and
 from then on whatever reads or writes mapped memory, kernels and numpy alike, compares the blocks it touches first
-(`kernels/blocks.py`); the store's thread compares the others while nothing else is to be done. A block that does not
+(`kernels/blocks.py`); the store's checker thread compares the others in the background. A block that does not
 match is filled with zeros in memory, so that nothing of it is used, and from then on the book refuses to change.
 """
 
@@ -14,16 +14,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book import layout
 from desdaemon.book.chunks import Bytes, address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 
-_SLICE = 1 << 22
+_SLICE = 1 << 20
 """So many bytes are compared at a time by `Blocks.check_all`."""
-
-_UNCHECKED, _SPOILT = 0, 2
-_DAMAGED = 8
 
 
 @cache
@@ -54,36 +52,31 @@ class Blocks:
         self._states: Bytes = np.zeros(len(sums), np.uint8)
         self._tables = crc_tables()
         at = address(data)
-        # See the offsets in kernels/blocks.py.
-        self._words = np.array(
-            [
-                at + first,
-                at + end,
-                block.bit_length() - 1,
-                address(self._states),
-                address(self._sums),
-                address(self._tables),
-                0,
-                0,
-                0,
-            ],
-            np.uint64,
-        )
+        self._words: npt.NDArray[np.uint64] = np.zeros(layout.GUARD_WORDS, np.uint64)
+        for place, value in {
+            layout.GUARD_FIRST: at + first,
+            layout.GUARD_END: at + end,
+            layout.GUARD_SHIFT: block.bit_length() - 1,
+            layout.GUARD_STATES: address(self._states),
+            layout.GUARD_SUMS: address(self._sums),
+            layout.GUARD_TABLES: address(self._tables),
+        }.items():
+            self._words[place // layout.WORD] = value
         self.at = address(self._words)
         """Where the kernels find the guard."""
 
     @property
     def left(self) -> int:
-        """How many blocks were not compared yet."""
-        return int(np.count_nonzero(self._states == _UNCHECKED))
+        """The number of blocks that were not verified yet."""
+        return int(np.count_nonzero(self._states == layout.UNCHECKED))
 
     def __len__(self) -> int:
         return len(self._states)
 
     @property
     def damage(self) -> Unreadable | None:
-        """What is wrong with the first block that was found not to match; None as long as there is none."""
-        number = int(self._words[_DAMAGED])
+        """The error of the first block that did not match its checksum; None while there is none."""
+        number = int(self._words[layout.GUARD_DAMAGED // layout.WORD])
         if not number:
             return None
         at = self._first + (number - 1) * self._block
@@ -105,15 +98,15 @@ class Blocks:
     def check_some(self, start: int, size: int = _SLICE) -> int:
         """Compare what lies in a part of the file; returns where the next part begins. Raises nothing."""
         end = min(self.size, start + size)
-        kernels().check_range(self.at, int(self._words[0]) + start, end - start)
+        kernels().check_range(self.at, int(self._words[layout.GUARD_FIRST // layout.WORD]) + start, end - start)
         return end
 
-    def check_all(self, going: Going = silent) -> None:
+    def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Compare everything. Raises Unreadable."""
         done = 0
         while done < self.size:
             done = self.check_some(done)
-            going("check", done, self.size)
+            progress("check", done, self.size)
         damage = self.damage
         if damage is not None:
             raise damage

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system import files
 
 from .arena import ARENA
@@ -26,7 +26,7 @@ _SHARE = 8
 _SYNCED = 1 << 26
 
 
-class Output:
+class SyncedFile:
     """A file that is being written. What goes in is on the disk some megabytes later, so that no sync takes long."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -46,7 +46,7 @@ class Output:
         self._stream.seek(place)
 
 
-def content(path: Path, going: Going = silent) -> npt.NDArray[np.uint8]:
+def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
     """All bytes of a file; one that is a large part of the memory that tables may take is mapped. Raises Unreadable."""
     try:
         with path.open("rb", buffering=0) as stream:
@@ -57,7 +57,7 @@ def content(path: Path, going: Going = silent) -> npt.NDArray[np.uint8]:
             at = 0
             while at < len(data) and (read := stream.readinto(data[at : at + _PIECE].data)):
                 at += read
-                going("read", at, len(data))
+                progress("read", at, len(data))
             return data[:at]
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
@@ -77,7 +77,7 @@ def keep_backups(path: Path, count: int = BACKUPS) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, backups: int = 0) -> Iterator[Output]:
+def replacing(path: Path, *, backups: int = 0) -> Iterator[SyncedFile]:
     """A stream that replaces ``path`` at the end of the block, as `files.replacing` does, with backups if wanted.
 
     With an exception in the block ``path`` stays as it was. Raises WriteFailed when the disk refuses.
@@ -85,6 +85,6 @@ def replacing(path: Path, *, backups: int = 0) -> Iterator[Output]:
     path = path.resolve()
     try:
         with files.replacing(path, before=lambda: keep_backups(path, backups)) as stream:
-            yield Output(stream)
+            yield SyncedFile(stream)
     except OSError as error:
         raise WriteFailed(f"{path}: {error.strerror or error}") from error

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.book.errors import Unreadable, WriteFailed
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system.files import replace, sync_folder
 
 from .files import content
@@ -30,11 +30,11 @@ MAX_PAYLOAD = 1 << 26
 
 _NUMBER_AT = 8
 _LOOKED_FOR = 8
-"""After a frame that is not whole so many numbers are looked for."""
+"""After a frame that is not whole this number of later ones is searched for."""
 
 
-class Kind(enum.IntEnum):
-    """What a frame holds."""
+class FrameKind(enum.IntEnum):
+    """The content of a frame."""
 
     STATES = 1
     """`record.STATE` records: these positions are now so."""
@@ -60,13 +60,13 @@ class Kind(enum.IntEnum):
 
 
 _RECORD_BYTES = {
-    Kind.STATES: 80,
-    Kind.REMOVED: 16,
-    Kind.FIXED: 0,
-    Kind.OPTIONS: 24,
-    Kind.SEARCHED: 32,
-    Kind.FORGOTTEN: 0,
-    Kind.STEPS: 16,
+    FrameKind.STATES: 80,
+    FrameKind.REMOVED: 16,
+    FrameKind.FIXED: 0,
+    FrameKind.OPTIONS: 24,
+    FrameKind.SEARCHED: 32,
+    FrameKind.FORGOTTEN: 0,
+    FrameKind.STEPS: 16,
 }
 
 
@@ -74,12 +74,13 @@ class Frame(NamedTuple):
     """One entry of the journal."""
 
     sequence: int
-    kind: Kind
+    kind: FrameKind
     payload: bytes
 
 
 class Scan(NamedTuple):
-    """What a journal holds: its frames end at byte ``end``; ``torn`` bytes behind it are the rest of a crash."""
+    """The content of a journal: its frames end at byte ``end``; ``torn`` bytes behind that were cut short by a
+    crash."""
 
     book: int
     base: int
@@ -99,8 +100,8 @@ def _checksum(length: int, kind: int, sequence: int, payload: bytes, previous: i
 
 
 def _whole(data: bytes, at: int, sequence: int, previous: int) -> int:
-    """Where the frame ends that begins at byte ``at``, has this number and fits the checksum of the one before; 0 where
-    there is none."""
+    """The end of the whole frame at byte ``at`` that has this number and continues the checksum of the one before; 0
+    where there is none."""
     if not 0 <= at <= len(data) - FRAME.size:
         return 0
     length, kind, number, found, reserved = FRAME.unpack_from(data, at)
@@ -135,7 +136,7 @@ def _followed(data: bytes, at: int, sequence: int, previous: int) -> bool:
     return False
 
 
-def scan(path: Path, data: bytes, *, salvage: bool = False, going: Going = silent) -> Scan:
+def scan(path: Path, data: bytes, *, salvage: bool = False, progress: ProgressCallback = no_progress) -> Scan:
     """Read a journal's content. Raises Unreadable on anything but a torn end.
 
     With ``salvage`` a damaged entry counts as the beginning of the torn end, whatever follows it.
@@ -167,23 +168,23 @@ def scan(path: Path, data: bytes, *, salvage: bool = False, going: Going = silen
             if not salvage and _followed(data, at, expected, checksum):
                 raise Unreadable(path, at, f"entry {expected} is damaged, and later ones follow it")
             break
-        size = _RECORD_BYTES[Kind(kind)]
+        size = _RECORD_BYTES[FrameKind(kind)]
         if (length % size if size else length) != 0:
             raise Unreadable(path, at, f"entry {sequence} of kind {kind} has {length} bytes, not a multiple of {size}")
-        frames.append(Frame(sequence, Kind(kind), payload))
+        frames.append(Frame(sequence, FrameKind(kind), payload))
         checksum = found
         at = end
-        going("journal", at, len(data))
+        progress("journal", at, len(data))
     return Scan(book, base, frames, at, len(data) - at, checksum)
 
 
-def read(path: Path, going: Going = silent) -> Scan:
+def read(path: Path, progress: ProgressCallback = no_progress) -> Scan:
     """Read a journal file. Raises Unreadable."""
-    return scan(path, content(path, going).tobytes(), going=going)
+    return scan(path, content(path, progress).tobytes(), progress=progress)
 
 
 def set_aside(path: Path, found: Scan) -> Path:
-    """Copy the torn end of a journal to a file beside it, then cut it off; answers the copy's path."""
+    """Copy the torn end of a journal to a file beside it, then cut it off; returns the copy's path."""
     number = 1
     while (aside := path.with_name(f"{path.name}.torn-{number}")).exists():
         number += 1
@@ -235,7 +236,7 @@ class Writer:
         except OSError as error:
             raise WriteFailed(f"{path}: {error.strerror}") from error
 
-    def append(self, kind: Kind, payload: bytes) -> None:
+    def append(self, kind: FrameKind, payload: bytes) -> None:
         """Add an entry, split where it is very long."""
         size = _RECORD_BYTES[kind] or 1
         step = MAX_PAYLOAD // size * size
@@ -260,7 +261,7 @@ class Writer:
         self._there()
         try:
             if self._failed:
-                # What the failed write left behind, and what was not synced, is written anew.
+                # What the failed write left behind, and what was not synced, is written again.
                 os.ftruncate(self._handle, self.size)
             os.lseek(self._handle, self.size, os.SEEK_SET)
             self._failed = True
@@ -274,7 +275,7 @@ class Writer:
         self._unwritten = self._unwritten[len(content) :]
 
     def _there(self) -> None:
-        """Raise WriteFailed where the file has lost its name: what is written to it would be read by nobody."""
+        """Raise WriteFailed where the file has lost its name: no process would read what is written to it."""
         ours = os.fstat(self._handle)
         try:
             there = self.path.stat()
@@ -282,7 +283,7 @@ class Writer:
             there = None
         if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
             raise WriteFailed(
-                f"{self.path}: somebody removed or replaced this journal: book save writes the book and a new one"
+                f"{self.path}: another process removed or replaced this journal: book save writes both again"
             )
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Who is told of a book's changes: nobody, one who only counts them, one who refuses them, the journal."""
+"""Observers of a book's changes: none, a dirty flag, one that refuses changes, the journal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from desdaemon.book.chunks import Words
 from desdaemon.book.errors import BookError, ReadOnly, WriteFailed
-from desdaemon.book.options import Options
+from desdaemon.book.options import BookOptions
 
 from . import journal
-from .journal import Kind
+from .journal import FrameKind
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book, Question
@@ -29,8 +29,9 @@ SEARCHED = struct.Struct("<QQQbbb5x")
 STEPS = struct.Struct("<QQ")
 
 
-class Recorder:
-    """Asked before every change of a book, and told of it. This one allows everything and remembers nothing."""
+class ChangeObserver:
+    """Called before and after every change of a book, from the thread that changes it. This one allows all and keeps
+    nothing."""
 
     def allow(self) -> None:
         """Raise ReadOnly when the book must not change."""
@@ -62,34 +63,34 @@ class Recorder:
     def fixed(self) -> None:
         """Scores, bounds and counts of all positions were recomputed from the leaves."""
 
-    def options_changed(self, options: Options) -> None:
+    def options_changed(self, options: BookOptions) -> None:
         """The options are now these."""
 
 
-class Unsaved(Recorder):
+class DirtyFlag(ChangeObserver):
     """The recorder of a book that is in memory alone: it knows whether a change would be lost."""
 
     def __init__(self) -> None:
         self.changes = False
 
     def changed(self, row: int) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         self.changes = True
 
     def changed_many(self, rows: Rows) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         self.changes = True
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         self.changes = True
 
-    def options_changed(self, options: Options) -> None:
-        """See `Recorder`."""
+    def options_changed(self, options: BookOptions) -> None:
+        """See `ChangeObserver`."""
         self.changes = True
 
 
-class Refuser(Recorder):
+class ReadOnlyObserver(ChangeObserver):
     """The recorder of a book opened for reading."""
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
@@ -100,7 +101,7 @@ class Refuser(Recorder):
         self._retry = retry
 
     def allow(self) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         reason = self._reason
         if self._retry is not None:
             try:
@@ -112,7 +113,7 @@ class Refuser(Recorder):
         raise ReadOnly(f"{self._path}: opened for reading only{reason and ': '}{reason}")
 
 
-class Journalist(Recorder):
+class JournalObserver(ChangeObserver):
     """Turns a book's changes into journal entries; rows are read only when the group is written."""
 
     def __init__(self, book: Book, writer: journal.Writer, retry: Callable[[], None]) -> None:
@@ -131,20 +132,20 @@ class Journalist(Recorder):
     def _flush(self) -> None:
         if self._rows:
             rows = np.fromiter(self._rows, np.int64, len(self._rows))
-            self._writer.append(Kind.STATES, self._book.table.states(rows).tobytes())
+            self._writer.append(FrameKind.STATES, self._book.table.states(rows).tobytes())
             self._rows.clear()
         if self._searched:
-            self._writer.append(Kind.SEARCHED, bytes(self._searched))
+            self._writer.append(FrameKind.SEARCHED, bytes(self._searched))
             self._searched.clear()
 
-    def _append(self, kind: Kind, payload: bytes = b"") -> None:
+    def _append(self, kind: FrameKind, payload: bytes = b"") -> None:
         with self._lock:
             self._flush()
             self._writer.append(kind, payload)
         self.waiting.set()
 
     def allow(self) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         if self.refuse is not None and not self.held_here:
             with contextlib.suppress(WriteFailed):
                 self._retry()
@@ -152,46 +153,46 @@ class Journalist(Recorder):
             raise ReadOnly(f"{self._writer.path}: read-only since a write failed: {self.refuse}") from self.refuse
 
     def changed(self, row: int) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         with self._lock:
             self._rows[row] = None
         self.waiting.set()
 
     def changed_many(self, rows: Rows) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         with self._lock:
             self._rows.update(dict.fromkeys(rows.tolist()))
         self.waiting.set()
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """See `Recorder`."""
-        self._append(Kind.REMOVED, b"".join(part.astype("<u8").tobytes() for part in keys))
+        """See `ChangeObserver`."""
+        self._append(FrameKind.REMOVED, b"".join(part.astype("<u8").tobytes() for part in keys))
 
     def fixed(self) -> None:
-        """See `Recorder`."""
-        self._append(Kind.FIXED)
+        """See `ChangeObserver`."""
+        self._append(FrameKind.FIXED)
 
-    def options_changed(self, options: Options) -> None:
-        """See `Recorder`."""
-        self._append(Kind.OPTIONS, OPTIONS.pack(*options))
+    def options_changed(self, options: BookOptions) -> None:
+        """See `ChangeObserver`."""
+        self._append(FrameKind.OPTIONS, OPTIONS.pack(*options))
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         with self._lock:
             player, opponent, level, excluded = question
             self._searched += SEARCHED.pack(player, opponent, excluded, level, *answer)
         self.waiting.set()
 
     def forgotten(self) -> None:
-        """See `Recorder`."""
-        self._append(Kind.FORGOTTEN)
+        """See `ChangeObserver`."""
+        self._append(FrameKind.FORGOTTEN)
 
     def stepped(self, schedule: int, done: int) -> None:
-        """See `Recorder`."""
-        self._append(Kind.STEPS, STEPS.pack(schedule, done))
+        """See `ChangeObserver`."""
+        self._append(FrameKind.STEPS, STEPS.pack(schedule, done))
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """See `Recorder`."""
+        """See `ChangeObserver`."""
         return self._held()
 
     @contextlib.contextmanager

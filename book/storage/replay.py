@@ -10,21 +10,21 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Records, Words
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.options import Options, Rule
-from desdaemon.book.progress import Going, silent, slices
+from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.record import RECORD, RESULT, STATE
 
 from . import journal
-from .journal import Kind
+from .journal import FrameKind
 from .observers import OPTIONS, SEARCHED, STEPS
 
 _STEP = 1 << 16
 
 
-def _put(book: Book, states: Records, going: Going) -> None:
+def _put(book: Book, states: Records, progress: ProgressCallback) -> None:
     """Positions are now so. Path counts are left to the negamax."""
     table = book.table
-    for start, end in slices(len(states), _STEP, "replay", going):
+    for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]
         records = np.zeros(len(part), RECORD)
         for name in RECORD.names or ():
@@ -39,40 +39,40 @@ def _put(book: Book, states: Records, going: Going) -> None:
             table.set_results_of(rows, results[::-1][last])
 
 
-def _remove(book: Book, keys: Words, going: Going) -> None:
+def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
     """Positions are gone. New leaves of others follow in the journal."""
     marked = np.zeros(len(book), bool)
-    for start, end in slices(len(keys), _STEP, "replay", going):
+    for start, end in slices(len(keys), _STEP, "replay", progress):
         rows = book.table.find_many(keys[start:end])
         marked[rows[rows >= 0]] = True
-    book.remove(marked, going, leaves=False)
+    book.remove(marked, progress, leaves=False)
 
 
-def replay(book: Book, frames: list[journal.Frame], path: Path, going: Going = silent) -> None:
+def replay(book: Book, frames: list[journal.Frame], path: Path, progress: ProgressCallback = no_progress) -> None:
     """Apply journal entries. Raises Unreadable."""
     for kind, group in itertools.groupby(frames, lambda frame: frame.kind):
-        if kind == Kind.STATES:
-            _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), going)
+        if kind == FrameKind.STATES:
+            _put(book, np.frombuffer(b"".join(frame.payload for frame in group), STATE), progress)
             continue
-        if kind == Kind.REMOVED:
-            _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), going)
+        if kind == FrameKind.REMOVED:
+            _remove(book, np.frombuffer(b"".join(frame.payload for frame in group), "<u8").reshape(-1, 2), progress)
             continue
         for frame in group:
-            if kind == Kind.OPTIONS:
+            if kind == FrameKind.OPTIONS:
                 values = OPTIONS.unpack(frame.payload)
                 try:
-                    book.options = Options._make((*values[:5], Rule(values[5])))
+                    book.options = BookOptions._make((*values[:5], Rule(values[5])))
                 except ValueError:
                     raise Unreadable(path, None, f"entry {frame.sequence}: the rule {values[5]} is not known") from None
-            elif kind == Kind.SEARCHED:
+            elif kind == FrameKind.SEARCHED:
                 for player, opponent, excluded, level, move, score in SEARCHED.iter_unpack(frame.payload):
                     book.memo[player, opponent, level, excluded] = move, score
-            elif kind == Kind.FORGOTTEN:
+            elif kind == FrameKind.FORGOTTEN:
                 book.memo.clear()
-            elif kind == Kind.STEPS:
+            elif kind == FrameKind.STEPS:
                 book.step(*STEPS.unpack(frame.payload))
             elif book.options.rule is Rule.EGAROUCID:
                 # Here a position that lost its links keeps the score it had from them.
-                book.negamax(going=going)
+                book.negamax(progress=progress)
     # With Edax's rule scores follow from the leaves: once at the end is as good as at every FIXED.
-    book.negamax(going=going)
+    book.negamax(progress=progress)

@@ -11,7 +11,7 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import without_counts
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD
 from desdaemon.book.reports.check import possible, repair
 
@@ -29,7 +29,7 @@ class Salvaged(NamedTuple):
     notes: list[str]
 
 
-def _bad_blocks(path: Path, data: bytes, header: snapshot.Header, notes: list[str]) -> set[int]:
+def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes: list[str]) -> set[int]:
     """The blocks whose content does not match its checksum; none when the checksums are lost themselves."""
     sums_raw = data[header.checksums_at : header.size]
     if len(data) < header.size or zlib.crc32(sums_raw) != header.checksums_crc:
@@ -44,12 +44,12 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.Header, notes: list[st
     return bad
 
 
-def salvage(path: Path, going: Going = silent) -> Salvaged:
+def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
     """Read what is whole of a book's file and its journal; path counts and game results are not kept.
 
     Only the header has to be whole. Raises Unreadable.
     """
-    data = content(path, going).tobytes()
+    data = content(path, progress).tobytes()
     header = snapshot.read_header(path, data, None)
     notes: list[str] = []
     bad = _bad_blocks(path, data, header, notes)
@@ -70,12 +70,12 @@ def salvage(path: Path, going: Going = silent) -> Salvaged:
     log = journal_path(path)
     if log.exists():
         try:
-            found = journal.scan(log, log.read_bytes(), salvage=True, going=going)
+            found = journal.scan(log, log.read_bytes(), salvage=True, progress=progress)
             if found.book == header.book:
-                replay(book, list(journal.replayed(found.frames, header.sequence)), log, going)
+                replay(book, list(journal.replayed(found.frames, header.sequence)), log, progress)
             if found.torn:
                 notes.append(f"{log}: {found.torn} bytes after byte {found.end} cannot be read")
         except Unreadable as error:
             notes.append(str(error))
-    repair(book, going)
+    repair(book, progress)
     return Salvaged(book, lost, notes)

@@ -20,14 +20,14 @@ from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Records, address, segment_bytes
 from desdaemon.book.counts import WORDS, Counts
 from desdaemon.book.errors import Unreadable
-from desdaemon.book.options import Options, Rule
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
-from desdaemon.book.table import Table
+from desdaemon.book.table import BookTable
 
 from .blocks import Blocks
-from .files import BACKUPS, Output, replacing
-from .table_memory import SEGMENTS
+from .files import BACKUPS, SyncedFile, replacing
+from .table_memory import SEGMENTS, Segments
 
 MAGIC = b"DESBOOK\n"
 VERSION = 3
@@ -51,7 +51,7 @@ _HEADER = struct.Struct("<8sII QQQ QQQQQQ II 6i II q IIQ")
 _SEGMENT = np.dtype([("offset", "<u8"), ("capacity", "<u8"), ("used", "<u8")])
 
 
-class Header(NamedTuple):
+class SnapshotHeader(NamedTuple):
     """The fixed part of the file; offsets and sizes in bytes."""
 
     book: int
@@ -65,7 +65,7 @@ class Header(NamedTuple):
     checksums_at: int
     size: int
     checksums_crc: int
-    options: Options
+    options: BookOptions
     created: int
     version: int = VERSION
     state: int = 0
@@ -85,7 +85,7 @@ class Header(NamedTuple):
 class _Summing:
     """A stream that keeps the checksum of each block of what passes."""
 
-    def __init__(self, stream: Output) -> None:
+    def __init__(self, stream: SyncedFile) -> None:
         self._stream = stream
         self.at = PAGE
         self._crc = 0
@@ -113,7 +113,7 @@ def _bytes(array: npt.NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(array).view(np.uint8).reshape(-1).data
 
 
-def _pack(header: Header) -> bytes:
+def _pack(header: SnapshotHeader) -> bytes:
     def packed(crc: int) -> bytes:
         o = header.options
         return _HEADER.pack(
@@ -149,8 +149,14 @@ def _pack(header: Header) -> bytes:
 
 
 def write(
-    path: Path, book: Book, identity: int, sequence: int, *, backups: int = BACKUPS, going: Going = silent
-) -> Header:
+    path: Path,
+    book: Book,
+    identity: int,
+    sequence: int,
+    *,
+    backups: int = BACKUPS,
+    progress: ProgressCallback = no_progress,
+) -> SnapshotHeader:
     """Write a book beside ``path``, sync it and put it in place, keeping the previous file as ``path.1`` ...
 
     The caller sees to it that nothing changes meanwhile. ``sequence`` is the last journal entry that the book
@@ -166,7 +172,7 @@ def write(
         chunks = -(-rows // CHUNK_ROWS)
         for number in range(chunks):
             out.write(_bytes(state.chunks[number][: rows - number * CHUNK_ROWS]))
-            going("save", out.at, total)
+            progress("save", out.at, total)
         segments_at = out.at if indexed else 0
         if indexed:
             places = np.zeros(SEGMENTS, _SEGMENT)
@@ -178,13 +184,13 @@ def write(
             for memory in state.segments:
                 out.write(_bytes(memory))
                 out.write(memoryview(bytes(-len(memory) % 8)))
-                going("save", out.at, total)
+                progress("save", out.at, total)
         wide_at = out.at
         out.write(_bytes(state.wide))
         results_at = out.at if state.results else 0
         for number, results in enumerate(state.results[:chunks]):
             out.write(_bytes(results[: rows - number * CHUNK_ROWS]))
-            going("save", out.at, 0)
+            progress("save", out.at, 0)
         counts = book.known_counts() if indexed else None
         counts_at = out.at if counts is not None else 0
         if counts is not None:
@@ -193,7 +199,7 @@ def write(
         checksums_at = out.at
         sums = np.array(out.sums, "<u4").tobytes()
         stream.write(sums)
-        header = Header(
+        header = SnapshotHeader(
             identity,
             sequence,
             rows,
@@ -215,7 +221,7 @@ def write(
     return header
 
 
-def read_header(path: Path, data: bytes, size: int | None) -> Header:
+def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
     """The header of a file that begins with ``data``; ``size``, if given, is to be the file's. Raises Unreadable."""
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
@@ -228,10 +234,10 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
     chunks, checksums_crc = fields[12:14]
     numbers, chunk_rows, state, created, counts_at = fields[14:20], *fields[20:23], fields[25]
     try:
-        options = Options._make((*numbers[:5], Rule(numbers[5])))
+        options = BookOptions._make((*numbers[:5], Rule(numbers[5])))
     except ValueError:
         raise Unreadable(path, None, f"the rule {numbers[5]} is not known") from None
-    header = Header(
+    header = SnapshotHeader(
         book,
         sequence,
         count,
@@ -259,12 +265,12 @@ def read_header(path: Path, data: bytes, size: int | None) -> Header:
 class Mapped(NamedTuple):
     """A file opened by mapping: changes to ``table`` stay in memory. ``counts`` are None where the file has none."""
 
-    table: Table
-    header: Header
+    table: BookTable
+    header: SnapshotHeader
     counts: Counts | None = None
 
 
-def _compare(path: Path, header: Header, sums: bytes, going: Going) -> None:
+def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: ProgressCallback) -> None:
     """Compare all blocks with their checksums. Raises Unreadable naming the first bad one.
 
     It reads the file, not the memory, so that it may run beside changes.
@@ -284,10 +290,10 @@ def _compare(path: Path, header: Header, sums: bytes, going: Going) -> None:
                         at + number * block,
                         f"block {first + number} ({block >> 10} KiB) does not match its checksum",
                     )
-            going("check", at, header.size)
+            progress("check", at, header.size)
 
 
-def check(path: Path, going: Going = silent) -> None:
+def check(path: Path, progress: ProgressCallback = no_progress) -> None:
     """Compare every block of a book's file with its checksum. Raises Unreadable."""
     try:
         with path.open("rb") as stream:
@@ -297,17 +303,17 @@ def check(path: Path, going: Going = silent) -> None:
             stream.seek(header.checksums_at)
             sums = stream.read()
         _check_sums(path, header, sums)
-        _compare(path, header, sums, going)
+        _compare(path, header, sums, progress)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
-def _check_sums(path: Path, header: Header, sums: bytes) -> None:
+def _check_sums(path: Path, header: SnapshotHeader, sums: bytes) -> None:
     if zlib.crc32(sums) != header.checksums_crc:
         raise Unreadable(path, header.checksums_at, "the table of checksums is damaged")
 
 
-def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
+def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_progress) -> Mapped:
     """Open a book's file by mapping it. All blocks are compared with their checksums first, or, without ``check``, each
     block before it is first used (`blocks.Blocks`).
 
@@ -318,15 +324,17 @@ def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
             size = stream.seek(0, 2)
             stream.seek(0)
             header = read_header(path, stream.read(PAGE), size)
+            # Read, not mapped: a fault for each page of it would take longer than all the rest.
+            stream.seek(header.checksums_at)
+            sums = stream.read()
             mapping = mmap.mmap(stream.fileno(), size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)
-    sums = bytes(data[header.checksums_at :])
     _check_sums(path, header, sums)
-    table = Table()
+    table = BookTable()
     if check or not header.segments_at:
-        _compare(path, header, sums, going)
+        _compare(path, header, sums, progress)
     else:
         blocks = Blocks(path, data, PAGE, header.checksums_at, header.block, np.frombuffer(sums, np.uint32))
         table.watch(blocks)
@@ -345,7 +353,7 @@ def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
         table.insert_records(records)
         if len(table) != header.rows:
             raise Unreadable(path, PAGE, "a position is there twice")
-        table.adopt(header.rows, [], [], wide, [])
+        table.adopt(header.rows, [], None, wide, [])
         if results is not None:
             table.set_results_of(np.arange(header.rows), results)
     counts = None
@@ -354,7 +362,7 @@ def read(path: Path, *, check: bool = True, going: Going = silent) -> Mapped:
     return Mapped(table, header, counts)
 
 
-def _read_at_once(header: Header) -> Iterator[tuple[int, int]]:
+def _read_at_once(header: SnapshotHeader) -> Iterator[tuple[int, int]]:
     """The parts of a file, as byte and size, that an opening copies: the table of segments, the last chunk, the wide
     counts."""
     tail = header.stored % CHUNK_ROWS
@@ -386,11 +394,12 @@ def _chunks(records: Records | None) -> list[Records]:
     return chunks
 
 
-def _segments(path: Path, header: Header, data: npt.NDArray[np.uint8]) -> list[tuple[npt.NDArray[np.uint8], int, int]]:
+def _segments(path: Path, header: SnapshotHeader, data: npt.NDArray[np.uint8]) -> Segments:
     places = data[header.segments_at :][: SEGMENTS * _SEGMENT.itemsize].view(_SEGMENT)
-    segments = []
-    for offset, capacity, used in places.tolist():
-        if offset + segment_bytes(capacity) > header.wide_at:
-            raise Unreadable(path, header.segments_at, "the index lies outside the file")
-        segments.append((data[offset : offset + segment_bytes(capacity)], capacity, used))
-    return segments
+    offsets, capacities, used = (places[name].astype(np.int64) for name in ("offset", "capacity", "used"))
+    ends = offsets + segment_bytes(capacities)
+    inside = (offsets > 0) & (capacities > 0) & (capacities < 1 << 32) & (ends <= header.wide_at)
+    if not inside.all():
+        raise Unreadable(path, header.segments_at, "the index lies outside the file")
+    memory = [data[at:end] for at, end in zip(offsets.tolist(), ends.tolist(), strict=True)]
+    return Segments(memory, address(data) + offsets, capacities, used)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.protocol.system.locks import FileLock
 from desdaemon.protocol.system.logs import message
 
@@ -26,7 +26,7 @@ from . import journal, snapshot
 from .blocks import Blocks
 from .files import BACKUPS
 from .lock import lock_book
-from .observers import Journalist, Recorder, Refuser
+from .observers import ChangeObserver, JournalObserver, ReadOnlyObserver
 from .replay import replay
 
 GROUP_SECONDS = 0.2
@@ -37,7 +37,10 @@ RETRY_SECONDS = 5.0
 
 CHECKED_AT_OPEN = 1 << 30
 """Up to this size a file's checksums are all compared when it is opened; of a larger one each block before it is first
-used, and all of them by and by."""
+used, and all of them in the background."""
+
+CHECK_AFTER_S = 1.0
+"""The first look-ups after an opening have the disk to themselves for this time."""
 
 _LOWEST = 19
 
@@ -46,17 +49,18 @@ BLOATED = 1 << 26
 
 
 def journal_path(path: Path) -> Path:
-    """Where the journal of the book at ``path`` lies."""
+    """The path of the journal of the book at ``path``."""
     return path.with_name(path.name + ".journal")
 
 
 def lock_path(path: Path) -> Path:
-    """Where the lock of the book at ``path`` lies."""
+    """The path of the lock of the book at ``path``."""
     return path.with_name(path.name + ".lock")
 
 
 def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
-    """What changes when a file is replaced (the first two) or written to."""
+    """Device, inode, size and time of a file: the first two change when it is replaced, the others when it is
+    written."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
@@ -76,7 +80,7 @@ class Store:
         self._io = threading.RLock()
         self._closing = threading.Event()
         self._writer: journal.Writer | None = None
-        self._recorder: Journalist | None = None
+        self._recorder: JournalObserver | None = None
         self._thread: threading.Thread | None = None
         self._checker: threading.Thread | None = None
         self._rescued = -1
@@ -102,11 +106,12 @@ class Store:
 
     @property
     def intrusion(self) -> str:
-        """What somebody else did to the book's file since it was opened or saved; empty when that is nothing."""
+        """One line about a change of the book's file by another process since it was opened or saved; empty without
+        any."""
         try:
             there = self.path.stat()
         except OSError:
-            return f"{self.path}: somebody removed or renamed this file since it was opened: book save writes it anew"
+            return f"{self.path}: another process removed or renamed this open file: book save writes it again"
         stamp = _stamp(there)
         if stamp == self._stamp:
             return ""
@@ -134,14 +139,14 @@ class Store:
 
     def _start(self, found: journal.Scan) -> None:
         self._writer = journal.Writer(journal_path(self.path), found)
-        self._recorder = self.book.recorder = Journalist(self.book, self._writer, self.commit)
+        self._recorder = self.book.recorder = JournalObserver(self.book, self._writer, self.commit)
         if self._thread is None:
             self._thread = threading.Thread(target=self._commit_groups, name="book-journal", daemon=True)
             self._thread.start()
 
     @property
     def damage(self) -> str:
-        """What was found to be damaged in the file since it was opened; empty when nothing was."""
+        """The error of the first damaged block found since the file was opened; empty without any."""
         damage = self.book.table.guard.damage if self.book.table.guard is not None else None
         return str(damage) if damage is not None else ""
 
@@ -154,7 +159,7 @@ class Store:
         if hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
-        done, spent = 0, 0.0
+        done, spent = 0, CHECK_AFTER_S
         while not self._closing.wait(spent) and done < blocks.size and blocks.damage is None:
             begun = time.monotonic()
             done = blocks.check_some(done)
@@ -199,7 +204,7 @@ class Store:
                     message(f"{error}{trace}", level="error", event="book")
 
     def commit(self) -> None:
-        """Return when everything done so far is on the disk. Raises WriteFailed; until a later commit succeeds, changes
+        """Return when all changes so far are on the disk. Raises WriteFailed; until a later commit succeeds, changes
         are refused, and those of this one are kept in memory.
 
         Inside `Book.together` it does nothing: those changes are written afterwards, all or none.
@@ -229,7 +234,7 @@ class Store:
         if self._writer is not None:
             self._rescued = self._writer.sequence
 
-    def save(self, *, backups: int = BACKUPS, going: Going = silent) -> None:
+    def save(self, *, backups: int = BACKUPS, progress: ProgressCallback = no_progress) -> None:
         """Write the whole book to its file, keeping the previous one as ``NAME.1``, and begin a new journal.
 
         The caller sees to it that nothing changes meanwhile. Changes that the journal could not take are in the new
@@ -243,7 +248,7 @@ class Store:
             self.commit()
         with self._io:
             sequence = self._writer.sequence
-            written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, going=going)
+            written = snapshot.write(self.path, self.book, self._identity, sequence, backups=backups, progress=progress)
             self._size = written.size
             self._stamp = _stamp(self.path.stat())
             journal.create(journal_path(self.path), self._identity, sequence)
@@ -259,9 +264,9 @@ class Store:
         for schedule, done in book.steps.items():
             self.book.step(schedule, done)
 
-    def check(self, going: Going = silent) -> None:
+    def check(self, progress: ProgressCallback = no_progress) -> None:
         """Compare every block of the file with its checksum. Raises Unreadable."""
-        snapshot.check(self.path, going)
+        snapshot.check(self.path, progress)
 
     def close(self) -> None:
         """Commit and let go of the files. Nothing is saved: the journal holds what the file does not.
@@ -278,7 +283,7 @@ class Store:
             for thread in (self._thread, self._checker):
                 if thread is not None:
                     thread.join()
-            self.book.recorder = Recorder()
+            self.book.recorder = ChangeObserver()
             if self._writer is not None:
                 self._writer.close()
                 self._writer = self._recorder = None
@@ -311,13 +316,13 @@ def create_store(path: Path, book: Book) -> Store:
     return store
 
 
-def _load(path: Path, going: Going) -> tuple[snapshot.Mapped, journal.Scan | None]:
+def _load(path: Path, progress: ProgressCallback) -> tuple[snapshot.Mapped, journal.Scan | None]:
     """The file and the journal that belongs to it."""
     for _ in range(100):
-        mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, going=going)
+        mapped = snapshot.read(path, check=path.stat().st_size <= CHECKED_AT_OPEN, progress=progress)
         if not journal_path(path).exists():
             return mapped, None
-        found = journal.read(journal_path(path), going)
+        found = journal.read(journal_path(path), progress)
         if found.book != mapped.header.book:
             raise Unreadable(
                 journal_path(path), 16, f"this journal belongs to another book than {path.name}; move it away"
@@ -328,7 +333,7 @@ def _load(path: Path, going: Going) -> tuple[snapshot.Mapped, journal.Scan | Non
     raise Unreadable(journal_path(path), 24, "begins after changes that the book's file does not have")
 
 
-def open_store(path: Path, *, read_only: bool | None = False, going: Going = silent) -> Store:
+def open_store(path: Path, *, read_only: bool | None = False, progress: ProgressCallback = no_progress) -> Store:
     """Open a book's file and bring it up to date from its journal.
 
     ``read_only`` None opens for writing, or for reading where that cannot be: another process writes (`Store.holder` is
@@ -355,14 +360,14 @@ def open_store(path: Path, *, read_only: bool | None = False, going: Going = sil
                 raise
             reason = str(error)
     try:
-        mapped, found = _load(path, going)
+        mapped, found = _load(path, progress)
         book = snapshot.book_of(mapped)
         store = Store(path, book, mapped, lock)
         store.holder = holder
         log = journal_path(path)
         frames = list(journal.replayed(found.frames, mapped.header.sequence)) if found is not None else []
         if frames:
-            replay(book, frames, log, going)
+            replay(book, frames, log, progress)
         begin = functools.partial(store._begin_writing, found, mapped.header.book, mapped.header.sequence)
         try:
             if lock is not None:
@@ -372,10 +377,10 @@ def open_store(path: Path, *, read_only: bool | None = False, going: Going = sil
                 raise
             # The lock is kept: as soon as there is room, changes can be written.
             store.reason = str(error)
-            book.recorder = Refuser(path, store.reason, begin)
+            book.recorder = ReadOnlyObserver(path, store.reason, begin)
         if lock is None:
             store.reason = reason
-            book.recorder = Refuser(path, reason)
+            book.recorder = ReadOnlyObserver(path, reason)
     except BaseException:
         if lock is not None:
             lock.release()

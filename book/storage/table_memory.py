@@ -8,11 +8,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from desdaemon.book import layout
 from desdaemon.book.chunks import (
     CHUNK_ROWS,
     Bytes,
@@ -25,12 +26,12 @@ from desdaemon.book.chunks import (
     segment_bytes,
 )
 from desdaemon.book.compiled import kernels
-from desdaemon.book.progress import Going, silent
+from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
 
 from .arena import ARENA, PIECE
 
-SEGMENTS = 1024
+SEGMENTS = 1 << layout.SEGMENT_BITS
 MIN_SLOTS = 16
 MAX_ROWS = (1 << 32) - 1
 
@@ -40,24 +41,48 @@ _ALONE = 8
 _TURN_S = 0.002
 _PAUSE_S = 50e-6
 
-COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_ROOM, ROOM, _FULL, _RESULTS, _GUARD = range(1, 10)
-"""Words of the context that the kernels know a table by; word 0 is where the addresses of the chunks lie."""
+# Words of the context that the kernels know a table by.
+CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_ROOM, ROOM, _FULL, _RESULTS, _GUARD = (
+    at // layout.WORD
+    for at in (
+        layout.CHUNKS,
+        layout.COUNT,
+        layout.SEGMENTS,
+        layout.WIDE_TABLE,
+        layout.WIDE_COUNT,
+        layout.WIDE_ROOM,
+        layout.ROOM,
+        layout.FULL,
+        layout.RESULTS,
+        layout.GUARD,
+    )
+)
+
+
+class Segments(NamedTuple):
+    """An index to be adopted: each segment's memory, the address of its tags, its slots, and how many are used."""
+
+    memory: list[Bytes]
+    tags: npt.NDArray[np.int64]
+    capacities: npt.NDArray[np.int64]
+    used: npt.NDArray[np.int64]
 
 
 class TableMemory:
-    """What a `Table` consists of. One thread at a time may change it; ``lock`` guards rows that come and go."""
+    """The memory of a `BookTable`. One thread at a time may change it; ``lock`` guards insertion and removal of
+    rows."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.removals = 0
         self.guard: Guard | None = None
         self._kernels = kernels()
-        self._context: Words = np.zeros(16, np.uint64)
+        self._context: Words = np.zeros(layout.CONTEXT_WORDS, np.uint64)
         self._context_at = address(self._context)
         self._chunks: list[Records] = []
         self._pointers: Words = np.zeros(64, np.uint64)
         self._segments: list[Bytes] = []
-        self._descriptors: Words = np.zeros((SEGMENTS, 4), np.uint64)
+        self._descriptors: Words = np.zeros((SEGMENTS, layout.SEGMENT_BYTES // layout.WORD), np.uint64)
         self._wide: Words = np.zeros((64, 4), np.uint64)
         self._results: list[Records] = []
         self._result_pointers: Words = np.zeros(0, np.uint64)
@@ -66,11 +91,11 @@ class TableMemory:
         self._guards: list[Guard] = []
         self._piece: Bytes = np.zeros(0, np.uint8)
         self._mapped = False
-        for number in range(SEGMENTS):
-            memory = np.zeros(segment_bytes(MIN_SLOTS), np.uint8)
-            self._segments.append(memory)
-            self._describe(number, memory, MIN_SLOTS, 0)
-        self._context[0] = address(self._pointers)
+        size = segment_bytes(MIN_SLOTS)
+        memory = np.zeros(SEGMENTS * size, np.uint8)
+        self._segments += [memory[at : at + size] for at in range(0, len(memory), size)]
+        self._describe_all(address(memory) + size * np.arange(SEGMENTS), np.uint64(MIN_SLOTS), np.uint64(0))
+        self._context[CHUNKS] = address(self._pointers)
         self._context[_SEGMENTS] = address(self._descriptors)
         self._context[_WIDE] = address(self._wide)
         self._context[_WIDE_ROOM] = len(self._wide)
@@ -92,10 +117,10 @@ class TableMemory:
         if damage is not None:
             raise damage
 
-    def check_all(self, going: Going = silent) -> None:
+    def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Compare all that is mapped and was not compared yet. Raises BookError."""
         if self.guard is not None:
-            self.guard.check_all(going)
+            self.guard.check_all(progress)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:
         """`sound`, after the memory of an array was compared."""
@@ -123,13 +148,21 @@ class TableMemory:
         tags = address(memory)
         self._descriptors[number] = (tags, tags + (capacity + 7) // 8 * 8, capacity, used)
 
+    def _describe_all(self, tags: npt.NDArray[Any], capacities: Any, used: Any) -> None:
+        """`_describe` for all segments: the addresses of their tags, their capacities and how many slots are used."""
+        capacities = np.asarray(capacities, np.int64)
+        self._descriptors[:, 0] = tags
+        self._descriptors[:, 1] = tags + (capacities + 7) // 8 * 8
+        self._descriptors[:, 2] = capacities
+        self._descriptors[:, 3] = used
+
     def _adopt_chunk(self, chunk: Records) -> None:
         place = len(self._chunks)
         if place == len(self._pointers):
             pointers = np.zeros(2 * place, np.uint64)
             pointers[:place] = self._pointers
             self._pointers = pointers
-            self._context[0] = address(pointers)
+            self._context[CHUNKS] = address(pointers)
         self._chunks.append(chunk)
         self._pointers[place] = address(chunk)
         self._context[ROOM] = len(self._chunks) * CHUNK_ROWS
@@ -150,7 +183,7 @@ class TableMemory:
         chunk, self._piece = self._piece[:size].view(RECORD), self._piece[size:]
         return chunk
 
-    def change_all(self, going: Going = silent) -> None:
+    def change_all(self, progress: ProgressCallback = no_progress) -> None:
         """Prepare for changes of many records: those of a mapped file would each take memory of their own, so beyond
         the arena's limit they are copied to where the system can write them out."""
         if not self._mapped or not ARENA.beyond(len(self._chunks) * CHUNK_ROWS * RECORD.itemsize):
@@ -162,7 +195,7 @@ class TableMemory:
             with self.lock:
                 self._chunks[number] = copied
                 self._pointers[number] = address(copied)
-            going("copy", number * CHUNK_ROWS, len(self))
+            progress("copy", number * CHUNK_ROWS, len(self))
         self._mapped = False
 
     def _resize_segment(self, number: int, capacity: int) -> None:
@@ -178,8 +211,8 @@ class TableMemory:
         self._resize_segment(number, capacity + max(8, capacity // 5))
 
     def make_room(self, reason: int) -> None:
-        """React to the answer -1 or -2 of `insert_row`."""
-        if reason == -1:
+        """React to `SEGMENT_FULL` or `CHUNK_MISSING`, what `insert_row` answered."""
+        if reason == layout.SEGMENT_FULL:
             self._grow_segment()
         else:
             self._add_chunk()
@@ -226,11 +259,11 @@ class TableMemory:
         self,
         count: int,
         chunks: list[Records],
-        segments: list[tuple[Bytes, int, int]],
+        segments: Segments | None,
         wide: Words,
         results: list[Records],
     ) -> None:
-        """Become the table that another one's `state` was; ``segments`` are (memory, capacity, used).
+        """Become the table that another one's `state` was; its own index stays without ``segments``.
 
         All chunks but the last lie one after another in memory.
         """
@@ -238,11 +271,11 @@ class TableMemory:
             self._mapped = True
             self._chunks = chunks
             self._pointers = addresses(chunks)
-            self._context[0] = address(self._pointers)
+            self._context[CHUNKS] = address(self._pointers)
             self._context[ROOM] = len(chunks) * CHUNK_ROWS
-        for number, (memory, capacity, used) in enumerate(segments):
-            self._segments[number] = memory
-            self._describe(number, memory, capacity, used)
+        if segments is not None:
+            self._segments = segments.memory
+            self._describe_all(segments.tags, segments.capacities, segments.used)
         self._wide = np.zeros((max(64, 2 * len(wide)), 4), np.uint64)
         self._wide[: len(wide)] = wide
         self._context[_WIDE] = address(self._wide)
@@ -284,7 +317,7 @@ class TableMemory:
     @property
     def context(self) -> int:
         """The address that the kernels know this table by; use it under `lock` only. Raises BookError in a damaged
-        book: what goes over many positions asks for it again for each part."""
+        book: a pass over many positions reads it again for each part."""
         self.sound()
         return self._context_at
 

@@ -29,6 +29,7 @@ from .openings import PLIES, POSITION_FORMATS, Openings, listed_openings, openin
 from .process_groups import ProcessGroups, StoppedBySignals
 from .referee import Finished, MatchTerms
 from .results.account import account
+from .results.book import check_book, count_games
 from .results.journal import Journal
 from .results.report import MatchOutcome, outcome, report
 from .schedule import KINDS, Schedule
@@ -72,6 +73,8 @@ def main(arguments: list[str]) -> int:
             if signals.number:
                 return 128 + signals.number
             programs = _identities(setting)
+            if options.book_results:
+                check_book(options.book_results, groups)
             with Journal(options.journal, _described(setting, programs, options)) as journal:
                 resumed = len(journal.games)
                 match = Match(setting, journal, groups)
@@ -79,6 +82,12 @@ def main(arguments: list[str]) -> int:
                 ending = match.run()
                 about = _about(options, setting, openings, ending, begun, resumed)
                 _write(options, setting, journal, ending, about, programs)
+                if options.book_results and ending.kind != "stopped":
+                    found = outcome(
+                        journal.games, setting.schedule, _names(setting, journal.games), ending.program, setting.sprt
+                    )
+                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, groups)
+                    _mention(f"{counted} games counted in {options.book_results}")
         except (BadInput, EngineFault) as error:
             if signals.number:
                 return 128 + signals.number
@@ -169,6 +178,12 @@ def command_line() -> Parser:
     add("--sprt", default="", metavar="ELO0,ELO1", help="stop when the games decide between these (--sprt=-5,0)")
     add("--journal", default="", metavar="FILE", help="keep the games there; the same command goes on with them")
     add("--save", default="", metavar="FILE", help="write the games at the end, in the format of the name")
+    add(
+        "--book-results",
+        default="",
+        metavar="FILE",
+        help="add the games to this book at the end, and count their results there",
+    )
     add(
         "--json",
         default="",

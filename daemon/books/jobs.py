@@ -1,4 +1,4 @@
-"""Work of more than a second beside the dialogues: it reports progress, can be cancelled and is seen by everybody.
+"""Work of more than a second beside the dialogues: it reports progress, can be cancelled and is listed for all clients.
 
 Jobs that need the book to themselves (because they change it, or because nothing may change under them) are carried
 out one at a time in the order in which they came; others run beside.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 NOTICE_S = 0.2
-"""Watchers are told of progress at most this often."""
+"""Watchers are notified of progress at most this often."""
 
 KEPT = 100
 """So many jobs that are over stay in the list."""
@@ -23,10 +23,10 @@ KEPT = 100
 Result = dict[str, Any]
 
 
-class Progress(NamedTuple):
-    """How far a job is: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
+class JobProgress(NamedTuple):
+    """Progress of a job: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
 
-    ``eta_s`` seconds are left of the phase, as far as that can be told; ``positions`` are in the book.
+    ``eta_s`` seconds are left of the phase, where that can be estimated; ``positions`` are in the book.
     """
 
     job: int
@@ -38,21 +38,21 @@ class Progress(NamedTuple):
     rate: float = 0.0
 
 
-class Job:
-    """A piece of work; made by `Jobs`. Its attributes may be read, and all methods called, from any thread.
+class BookJob:
+    """A piece of work; made by `BookJobs`. Its attributes may be read, and all methods called, from any thread.
 
-    ``on_book`` jobs read or change the book and have a thread; others are carried on by whoever registered them.
+    ``on_book`` jobs read or change the book and have a thread; others are run by the component that registered them.
     ``state`` is one of the five above; ``result`` is there when it is over, after a cancel too; ``failure`` is the
     exception of a failed one and ``error`` its text. ``started`` is when it was submitted, in seconds since 1970.
     """
 
-    def __init__(self, number: int, op: str, client: str, work: Callable[[Job], Result]) -> None:
+    def __init__(self, number: int, op: str, client: str, work: Callable[[BookJob], Result]) -> None:
         self.id = number
         self.op = op
         self.client = client
         self.state = QUEUED
         self.started = time.time()
-        self.progress = Progress(number, "", 0, 0, None, 0)
+        self.progress = JobProgress(number, "", 0, 0, None, 0)
         self.told = self.progress
         """The progress of the latest notice."""
         self.result: Result = {}
@@ -66,7 +66,7 @@ class Job:
         self._over = False
         self._all_told = threading.Event()
         self._lock = threading.Lock()
-        self._watchers: list[Callable[[Job], None]] = []
+        self._watchers: list[Callable[[BookJob], None]] = []
         self._cancellers: list[Callable[[], None]] = []
         self._phase_began = time.monotonic()
         self._phase_from = 0
@@ -91,8 +91,9 @@ class Job:
         for cancel in cancellers:
             cancel()
 
-    def watch(self, tell: Callable[[Job], None]) -> Callable[[], None]:
-        """Let ``tell`` be called from the job's thread as it goes on and when it is over; returns what ends that.
+    def watch(self, tell: Callable[[BookJob], None]) -> Callable[[], None]:
+        """Call ``tell`` from the job's thread with each progress report and when it is over; returns a function that
+        ends that.
 
         Of a job that is over already it is told at once, from this thread.
         """
@@ -121,20 +122,20 @@ class Job:
             cancel()
 
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
-        """Tell how far it is; whether to go on."""
+        """Report progress; returns whether to continue."""
         now = time.monotonic()
         if phase != self.progress.phase or done < self.progress.done:
             self._phase_began, self._phase_from = now, done
         spent, steps = now - self._phase_began, done - self._phase_from
         rate = steps / spent if spent > 0 else 0.0
         eta = (total - done) / rate if rate and total >= done else None
-        self.progress = Progress(self.id, phase, done, total, eta, positions, rate)
+        self.progress = JobProgress(self.id, phase, done, total, eta, positions, rate)
         if now - self._noticed >= NOTICE_S:
             self._noticed = now
             self._notify()
         return not self.cancelled
 
-    # For `Jobs`
+    # For `BookJobs`
 
     def run(self) -> None:
         """Carry it out on this thread."""
@@ -175,11 +176,11 @@ class Job:
             tell(self)
 
 
-def _no_work(job: Job) -> Result:
+def _no_work(job: BookJob) -> Result:
     raise AssertionError
 
 
-class Jobs:
+class BookJobs:
     """All jobs of the process; ``tell`` is called at every notice.
 
     ``active`` jobs on the book are not over, ``ended`` ones are.
@@ -188,15 +189,15 @@ class Jobs:
     def __init__(self) -> None:
         self.active = 0
         self.ended = 0
-        self.tell: Callable[[Job], None] = lambda job: None
+        self.tell: Callable[[BookJob], None] = lambda job: None
         self._lock = threading.Condition()
-        self._jobs: dict[int, Job] = {}
+        self._jobs: dict[int, BookJob] = {}
         self._number = 0
-        self._queue: deque[Job] = deque()
+        self._queue: deque[BookJob] = deque()
         self._turn: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, op: str, work: Callable[[Job], Result], client: str, *, writes: bool) -> Job:
+    def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
         """Have ``work`` done on a thread of the job's own; ``writes``: alone among its like.
 
         ``work`` gets the job, to report to and to be cancelled by, and gives the result; what it raises fails the job.
@@ -215,36 +216,36 @@ class Jobs:
             self._thread(job).start()
         return job
 
-    def _thread(self, job: Job) -> threading.Thread:
+    def _thread(self, job: BookJob) -> threading.Thread:
         return threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True)
 
-    def at_once(self, op: str, work: Callable[[Job], Result], client: str) -> Job:
+    def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
         """Have work that takes no time done on this thread; the job is over when this returns, and is not listed."""
-        job = Job(0, op, client, work)
+        job = BookJob(0, op, client, work)
         job.run()
         return job
 
-    def register(self, number: int, op: str, client: str) -> Job:
+    def register(self, number: int, op: str, client: str) -> BookJob:
         """List a job that is not on the book and has no thread: the caller sets its state, reports and ends it.
 
         ``number`` is the caller's and far above those of book jobs, which begin at 1. It stays listed until `remove`.
         """
-        job = Job(number, op, client, _no_work)
+        job = BookJob(number, op, client, _no_work)
         job.on_book = False
         with self._lock:
             self._jobs[number] = job
         job.watch(self._watch)
         return job
 
-    def remove(self, job: Job) -> None:
+    def remove(self, job: BookJob) -> None:
         """Do not list a job any more."""
         with self._lock:
             self._jobs.pop(job.id, None)
 
-    def _new(self, op: str, work: Callable[[Job], Result], client: str) -> Job:
+    def _new(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
         with self._lock:
             self._number += 1
-            job = self._jobs[self._number] = Job(self._number, op, client, work)
+            job = self._jobs[self._number] = BookJob(self._number, op, client, work)
             self.active += 1
             if self._closed:
                 job.cancelled = True
@@ -254,7 +255,7 @@ class Jobs:
         job.watch(self._watch)
         return job
 
-    def _watch(self, job: Job) -> None:
+    def _watch(self, job: BookJob) -> None:
         if job.over and job.on_book:
             with self._lock:
                 self.active -= 1
@@ -269,17 +270,17 @@ class Jobs:
                         return
                     self._lock.wait()
                 job = self._queue.popleft()
-            # On a thread of its own: a mistake of whoever watches it must not end the queue.
+            # On a thread of its own: an error in a watcher must not end the queue.
             thread = self._thread(job)
             thread.start()
             thread.join()
 
-    def listed(self) -> list[Job]:
-        """The jobs that wait, run, or ended lately, oldest first."""
+    def listed(self) -> list[BookJob]:
+        """The jobs that wait, run, or ended recently, oldest first."""
         with self._lock:
             return sorted(self._jobs.values(), key=lambda job: job.started)
 
-    def find(self, number: int) -> Job | None:
+    def find(self, number: int) -> BookJob | None:
         """The job of that id, as long as it is listed."""
         with self._lock:
             return self._jobs.get(number)

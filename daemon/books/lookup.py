@@ -1,7 +1,7 @@
 """Answers of `book.get`, kept until the book changes.
 
 A grade follows all good lines from a position, which takes microseconds near the leaves and seconds at the root of a
-large book. What goes quickly is done at once; the rest on a thread of its own, so that nobody else waits.
+large book. Quick answers are given at once; the others by a thread of their own, so that no other client waits.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from desdaemon.protocol.wire.codec import Prepared
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
     from desdaemon.book.growth.game_results import Results
-    from desdaemon.book.reports.children import Child
+    from desdaemon.book.reports.children import ReportedMove
     from desdaemon.book.reports.grade import Grades
 
-    from .jobs import Jobs
-    from .service import Books, Look
+    from .jobs import BookJobs
+    from .service import Books, BookView
 
 Data = dict[str, Any]
 
@@ -39,10 +39,10 @@ _NOTHING = Prepared({"found": False})
 
 
 class Looks:
-    """See the module. `get` is for one thread."""
+    """Answers `book.get`. `get` is called from one thread alone."""
 
-    def __init__(self, books: Books, jobs: Jobs, mistake: Callable[[str], None]) -> None:
-        """``mistake`` is called for an exception that nobody expected."""
+    def __init__(self, books: Books, jobs: BookJobs, mistake: Callable[[str], None]) -> None:
+        """``mistake`` is called for an unexpected exception."""
         self._books = books
         self._jobs = jobs
         self._mistake = mistake
@@ -57,7 +57,7 @@ class Looks:
         self._thread: threading.Thread | None = None
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
-        """What the book knows; None when it takes longer to tell, see `later`.
+        """The reply about a position; None when computing it takes longer, see `later`.
 
         With ``children`` of the position after each legal move too.
         """
@@ -106,7 +106,7 @@ class Looks:
                 self._grades = None
         return Prepared(look_data(look, ""))
 
-    def _told(self, look: Look, player: int, opponent: int, children: bool, most: int | None) -> Data:
+    def _told(self, look: BookView, player: int, opponent: int, children: bool, most: int | None) -> Data:
         from desdaemon.book.reports.children import children as children_of
         from desdaemon.book.reports.grade import Grades
 
@@ -129,7 +129,7 @@ class Looks:
         self.defer(look, lambda: answer(_NOTHING))
 
     def find(self, player: int, opponent: int, *, children: bool = False) -> Prepared:
-        """What the book knows, however long it takes; for work that was deferred."""
+        """The reply about a position, however long it takes; for deferred work."""
         kept = self._kept
         data = kept.get((player, opponent, children)) or self._look(player, opponent, children, None)
         assert data is not None
@@ -140,7 +140,7 @@ class Looks:
 
     @property
     def waiting(self) -> int:
-        """How much is to be done on the other thread."""
+        """The number of requests deferred to the other thread."""
         return len(self._waiting)
 
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
@@ -166,8 +166,8 @@ class Looks:
                 failed()
 
 
-def look_data(look: Look, grade: str) -> Data:
-    """What `book.get` answers about a position of the book."""
+def look_data(look: BookView, grade: str) -> Data:
+    """The reply of `book.get` about a position of the book."""
     leaf = look.leaf
     return {
         "found": True,
@@ -187,7 +187,7 @@ def look_data(look: Look, grade: str) -> Data:
     }
 
 
-def child_data(child: Child) -> Data:
+def child_data(child: ReportedMove) -> Data:
     """An item of ``children``: a move that the book knows, seen by the side that plays it."""
     return {
         "move": move_text(child.move).lower(),

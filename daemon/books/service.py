@@ -19,20 +19,20 @@ from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.settings import SessionSettings
 
-from .jobs import Job, Jobs, Result
+from .jobs import BookJob, BookJobs, Result
 
 if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
     from desdaemon.book.book import Book, Evaluate
-    from desdaemon.book.choose import Settings as ChoiceSettings
+    from desdaemon.book.choose import MoveChoice as ChoiceSettings
     from desdaemon.book.formats.registry import Opened
     from desdaemon.book.growth.game_results import Results
     from desdaemon.book.growth.rounds import Worker
-    from desdaemon.book.progress import Going
-    from desdaemon.book.reports.children import Child
-    from desdaemon.books.commands.context import Run
+    from desdaemon.book.progress import ProgressCallback
+    from desdaemon.book.reports.children import ReportedMove
+    from desdaemon.books.commands.context import BookCommandRun
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.protocol.commands.book import BookCommand, BookValues
     from desdaemon.search.loader import LoadedEngine
@@ -58,7 +58,7 @@ class NoBook(BadInput):
 
 
 class Caller(NamedTuple):
-    """Who gives a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
+    """The origin of a command: the ``client``'s name for the list of jobs, its options, and the game on its board.
 
     The files that a ``remote`` one names are inside the data folder. ``engine`` is for those that have a search,
     ``show`` for those who want to see, from any thread, what `book verbose` asks for; ``counted`` says of a dialogue's
@@ -89,15 +89,15 @@ class Caller(NamedTuple):
         return last.player, last.opponent
 
 
-class BookMove(NamedTuple):
+class ScoredMove(NamedTuple):
     """A move that the book knows on some board, with its score in discs for the side to move there."""
 
     move: int
     score: MoverScore
 
 
-class Look(NamedTuple):
-    """What the book knows of a position; scores in discs for the side to move, moves on the board that was asked for.
+class BookView(NamedTuple):
+    """The book's data about a position; scores in discs for the side to move, moves on the board of the request.
 
     ``links`` are the moves into the book, best first; ``leaf`` is the best of the others with its search level.
     Moves without a score are left out. ``score`` is None as long as there is none (``lower`` and ``upper`` are then
@@ -113,29 +113,29 @@ class Look(NamedTuple):
     draws: int
     losses: int
     lines: int
-    links: list[BookMove]
-    leaf: BookMove | None
+    links: list[ScoredMove]
+    leaf: ScoredMove | None
     leaf_level: int
     results: Results
 
     @property
-    def moves(self) -> list[BookMove]:
+    def moves(self) -> list[ScoredMove]:
         """Links and leaf, best first."""
         found = self.links if self.leaf is None else [*self.links, self.leaf]
         return sorted(found, key=lambda move: -move.score)
 
 
 class Books:
-    """See the module. Every method may be called from any thread."""
+    """The one book of the process. Every method may be called from any thread."""
 
-    def __init__(self, jobs: Jobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
+    def __init__(self, jobs: BookJobs, *, scheduler: Scheduler | None = None, data_folder: str | None = None) -> None:
         """``scheduler`` gives the searches of jobs their turns; ``data_folder`` is where remote clients' files are."""
         self.jobs = jobs
         self.scheduler = scheduler
         self._data_folder = data_folder
         self._opened: Opened | None = None
         self._path: Path | None = None
-        self.opening_job: Job | None = None
+        self.opening_job: BookJob | None = None
         """What opens the file of `prepare`; None when there is none."""
         self.opening_file = ""
         self._lock = threading.Lock()
@@ -188,7 +188,7 @@ class Books:
         job = self.run(BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
         self.opening_job, self.opening_file = job, path
 
-        def told(job: Job) -> None:
+        def told(job: BookJob) -> None:
             if job.over:
                 # A job that was cancelled before it began has nothing to remark.
                 for note in [job.error] if job.failure else job.result.get("notes", ()):
@@ -211,10 +211,10 @@ class Books:
 
     def use(self, opened: Opened, path: Path | None) -> None:
         """Put another book in the place of the one in use, whose file is closed."""
-        from desdaemon.book.storage.observers import Unsaved
+        from desdaemon.book.storage.observers import DirtyFlag
 
         if opened.store is None:
-            opened.book.recorder = Unsaved()
+            opened.book.recorder = DirtyFlag()
         before, self._opened, self._path = self._opened, opened, path
         if path is not None and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA
@@ -263,15 +263,15 @@ class Books:
         return path
 
     def close(self) -> list[str]:
-        """Let go of the book; changes are in its journal. Answers what cannot be said otherwise any more."""
+        """Let go of the book; changes are in its journal. Returns what cannot be said otherwise any more."""
         opened, self._opened = self._opened, None
         if opened is None:
             return []
         if opened.store is None:
-            from desdaemon.book.storage.observers import Unsaved
+            from desdaemon.book.storage.observers import DirtyFlag
 
             recorder = opened.book.recorder
-            lost = isinstance(recorder, Unsaved) and recorder.changes
+            lost = isinstance(recorder, DirtyFlag) and recorder.changes
             name = self.file or "the book, which has no file"
             return [f"{name}: changes were not saved: expected book save FILE before the end"] if lost else []
         from desdaemon.book.errors import BookError
@@ -284,8 +284,9 @@ class Books:
 
     # Looking
 
-    def look_up(self, player: int, opponent: int) -> Look | None:
-        """What the book knows of a position in any orientation; None outside it. Takes microseconds, job or no job."""
+    def look_up(self, player: int, opponent: int) -> BookView | None:
+        """The book's data about a position in any orientation; None outside it. Takes microseconds, also during a
+        job."""
         book = self.book
         if book is None:
             return None
@@ -298,42 +299,42 @@ class Books:
                 return None
             moves = [move for move in book.moves_on(player, opponent) if -64 <= move.score <= 64]
             results = results_of(book, book.table.find(player, opponent))
-        leaf = [BookMove(move.move, move.score) for move in moves if not move.linked]
-        return Look(
+        leaf = [ScoredMove(move.move, move.score) for move in moves if not move.linked]
+        return BookView(
             entry.level,
             entry.human,
             MoverScore(entry.score) if -64 <= entry.score <= 64 else None,
             MoverScore(entry.lower),
             MoverScore(entry.upper),
             *entry[2:6],
-            [BookMove(move.move, move.score) for move in moves if move.linked],
+            [ScoredMove(move.move, move.score) for move in moves if move.linked],
             leaf[0] if leaf else None,
             entry.leaf_level,
             results,
         )
 
-    def grade(self, player: int, opponent: int, going: Going | None = None) -> str:
+    def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
         """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
-        from desdaemon.book.progress import silent
+        from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.grade import Grades, Stale
 
         while (book := self.book) is not None:
             try:
-                return Grades(book).grade(player, opponent, going=going or silent)
+                return Grades(book).grade(player, opponent, progress=progress or no_progress)
             except (Stale, IndexError):
                 # Positions came or went meanwhile.
                 time.sleep(_POLL_S)
         return ""
 
-    def children(self, player: int, opponent: int, going: Going | None = None) -> list[Child]:
+    def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
         """Every legal move with what the book knows of it, graded, so it may take a while; empty outside the book."""
-        from desdaemon.book.progress import silent
+        from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
         from desdaemon.book.reports.grade import Stale
 
         while (book := self.book) is not None:
             try:
-                return children(book, player, opponent, going=going or silent)
+                return children(book, player, opponent, progress=progress or no_progress)
             except (Stale, IndexError):
                 # Positions came or went meanwhile.
                 time.sleep(_POLL_S)
@@ -346,7 +347,7 @@ class Books:
         book = self.book
         return line(book, player, opponent) if book is not None else []
 
-    def choose(self, player: int, opponent: int, settings: SessionSettings) -> BookMove | None:
+    def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
         """A move of the book by the options of ``settings``; None when the book is not to be followed here."""
         from desdaemon.book.choose import choose
 
@@ -356,10 +357,10 @@ class Books:
         wanted = choice_settings(settings)
         with book.table.lock:
             chosen = choose(book, player, opponent, wanted, self._generator(settings.book_seed))
-        return BookMove(chosen.move, chosen.score) if chosen is not None else None
+        return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
     def _generator(self, seed: int) -> Random:
-        """Of the choices; begun anew where the seed was changed. 0 is no seed: never the same twice."""
+        """The random numbers of the choices, restarted where the seed was changed. Seed 0: never the same twice."""
         from random import Random
 
         with self._lock:
@@ -369,23 +370,23 @@ class Books:
 
     # Commands
 
-    def run(self, command: BookCommand, values: BookValues, caller: Caller) -> Job:
+    def run(self, command: BookCommand, values: BookValues, caller: Caller) -> BookJob:
         """Carry out a command; values come from `book_commands.parse_line` or `values_by_name`.
 
         A command that is neither long nor writes is over when this returns. Every other is a job, one at a time in the
         order of arrival, but for those that look at places only. Bad input fails the job: ``failure`` is a `BadInput`.
         """
 
-        from desdaemon.books.commands.context import Run
+        from desdaemon.books.commands.context import BookCommandRun
 
-        def work(job: Job) -> Result:
-            return self._carry_out(Run(self, job, command, values, caller))
+        def work(job: BookJob) -> Result:
+            return self._carry_out(BookCommandRun(self, job, command, values, caller))
 
         if not command.long and not command.writes:
             return self.jobs.at_once(command.op, work, caller.client)
         return self.jobs.submit(command.op, work, caller.client, writes=not command.places)
 
-    def _carry_out(self, run: Run) -> Result:
+    def _carry_out(self, run: BookCommandRun) -> Result:
 
         begun = time.monotonic()
         run.job.before_notice = self._commit if run.changes else self._try_commit
@@ -398,10 +399,10 @@ class Books:
         result["time_s"] = round(time.monotonic() - begun, 3)
         return result
 
-    def _work(self, run: Run) -> Result:
+    def _work(self, run: BookCommandRun) -> Result:
         """Do what the command is there for; first a negamax that an earlier one was stopped in."""
         from desdaemon.book.growth.rounds import SETTLE_S
-        from desdaemon.book.progress import Stopped
+        from desdaemon.book.progress import WorkCancelled
         from desdaemon.books.commands.registry import WORK, explained
 
         command, book = run.command, self.book
@@ -413,20 +414,20 @@ class Books:
                 if command.replaces:
                     self._keep_unwritten()
                 elif book is not None and command.long and not command.places:
-                    book.catch_up(threads=threads, going=run.going)
+                    book.catch_up(threads=threads, progress=run.progress)
                 result = WORK[command.name](run)
                 if run.changes:
                     self._commit()
                     self._tidy(run)
-            except Stopped:
+            except WorkCancelled:
                 result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
                 book = self.book
-                if book is not None and book.due and not command.places:
+                if book is not None and book.stale and not command.places:
                     book.settle(threads, SETTLE_S)
                     self._commit()
         # Who asks for many places in a row is not told each time.
         tells = not command.places or command.name == "show"
-        if self.book is not None and self.book.due and tells:
+        if self.book is not None and self.book.stale and tells:
             result.setdefault("text", []).append(DUE)
         if self.failure and tells:
             result.setdefault("text", []).append(IN_MEMORY.format(failure=self.failure))
@@ -435,14 +436,14 @@ class Books:
             result.setdefault("text", []).append(intrusion)
         return result
 
-    def _tidy(self, run: Run) -> None:
-        """Write the book's file anew where its journal has grown longer than the file."""
+    def _tidy(self, run: BookCommandRun) -> None:
+        """Write the book's file again where its journal has grown longer than the file."""
         opened = self._opened
         if opened is not None and opened.store is not None and opened.store.bloated:
-            opened.store.save(going=run.going)
+            opened.store.save(progress=run.progress)
 
     def _commit(self) -> None:
-        """What is told has to last."""
+        """Commit changes before they are reported."""
         opened = self._opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
@@ -461,10 +462,10 @@ class Books:
 
     # Searches
 
-    def worker(self, run: Run) -> Worker:
+    def worker(self, run: BookCommandRun) -> Worker:
         """Searches in parallel, one thread each, with the scheduler's leave where there is one."""
         from desdaemon.book.growth.engine_evaluator import Searches
-        from desdaemon.book.growth.rounds import Report, Worker
+        from desdaemon.book.growth.rounds import CommandProgress, Worker
 
         settings, show = run.caller.settings, run.caller.show
         told = None
@@ -475,13 +476,13 @@ class Books:
         searches = Searches(weights=self._weights_of(settings.eval_file), told=told)
         run.job.on_cancel(searches.stop)
 
-        def tell(report: Report) -> bool:
+        def tell(report: CommandProgress) -> bool:
             return run.job.report(report.stage, report.done, report.total, report.positions)
 
         threads = settings.book_tasks or processors()
         return Worker(self._leased(run.job, searches), threads=threads, tell=tell, halt=searches.stop)
 
-    def _leased(self, job: Job, searches: Evaluate) -> Evaluate:
+    def _leased(self, job: BookJob, searches: Evaluate) -> Evaluate:
         scheduler = self.scheduler
         if scheduler is None:
             return searches
@@ -498,7 +499,7 @@ class Books:
         def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
             step_back()
             controls = [Control()]
-            # Every search is made with a clean table, so that an interrupted one begins anew.
+            # Every search is made with a clean table, so that an preempted one begins again.
             item = SearchTask(
                 Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True
             )
@@ -530,9 +531,9 @@ class Books:
 
 
 def choice_settings(settings: SessionSettings) -> ChoiceSettings:
-    """How a dialogue's options want moves of the book to be chosen."""
+    """The choice of book moves that a dialogue's options ask for."""
     from desdaemon.book.choose import Choice
-    from desdaemon.book.choose import Settings as ChoiceSettings
+    from desdaemon.book.choose import MoveChoice as ChoiceSettings
 
     return ChoiceSettings(
         Choice(settings.book_choice),
@@ -544,5 +545,5 @@ def choice_settings(settings: SessionSettings) -> ChoiceSettings:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

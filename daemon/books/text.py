@@ -1,4 +1,4 @@
-"""`book ...` in the text protocol: a command is carried out while its progress is shown and `stop` is heard."""
+"""`book ...` in the text protocol: a command runs while its progress is shown and `stop` is handled."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .service import Caller
 if TYPE_CHECKING:
     from desdaemon.session.session import Session
 
-    from .jobs import Job, Progress
+    from .jobs import BookJob, JobProgress
     from .service import Books
 
 LINE_S = 1.0
-"""A line of progress is shown so often where nobody looks at a terminal."""
+"""Seconds between two lines of progress where the output is no terminal."""
 
 BAR_S = 0.1
 _BAR = 30
@@ -45,7 +45,7 @@ def caller_of(session: Session) -> Caller:
     )
 
 
-def store_beside(session: Session) -> list[Job]:
+def store_beside(session: Session) -> list[BookJob]:
     """Have a finished game stored beside the dialogue, where there is a book or will be; its job, if there is one."""
     books = session.books
     if books is None or (books.book is None and not books.opening):
@@ -62,7 +62,7 @@ class Speaker(Protocol):
         """A line of the answer, or several."""
 
     def warn(self, message: str) -> None:
-        """What is odd, in a line."""
+        """Show a warning of one line."""
 
 
 class Kept:
@@ -110,9 +110,9 @@ def carry_out(text: Speaker, argument: str) -> None:
 
 
 class _Canceller:
-    """What a stop ends."""
+    """The job that `stop` cancels."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: BookJob) -> None:
         self._job = job
 
     def stop(self) -> None:
@@ -121,9 +121,9 @@ class _Canceller:
 
 
 class _Watch:
-    """Shows how a job goes on: a bar for somebody at a terminal, a line now and then for everybody else."""
+    """Shows the progress of a job: a bar at a terminal, otherwise a line every few seconds."""
 
-    def __init__(self, text: Speaker, job: Job, shown: deque[str]) -> None:
+    def __init__(self, text: Speaker, job: BookJob, shown: deque[str]) -> None:
         """``shown`` is what the job wants to be shown beside its progress."""
         self._text = text
         self._job = job
@@ -131,7 +131,7 @@ class _Watch:
         self._line = ProgressLine()
 
     def show(self) -> None:
-        """Pass on what there is to be shown."""
+        """Show the job's new lines."""
         while self._shown:
             self._text.say(self._shown.popleft())
 
@@ -149,10 +149,10 @@ class _Watch:
         self._line.clear()
 
 
-def progress_line(job: Job) -> str:
-    """How far a job is, in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
+def progress_line(job: BookJob) -> str:
+    """The progress of a job, in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
     name = job.op.replace(".", " ", 1).capitalize()
-    found: Progress = job.told
+    found: JobProgress = job.told
     if not found.phase:
         return f"{name}...{job.state}"
     total = f"/{found.total}" if found.total > found.done else ""

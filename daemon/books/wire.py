@@ -18,7 +18,7 @@ from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden
 
 from .files import Forbidden
-from .jobs import CANCELLED, FAILED, Job, Jobs
+from .jobs import CANCELLED, FAILED, BookJob, BookJobs
 from .lookup import Looks
 from .service import Books, Caller, NoBook
 
@@ -47,12 +47,12 @@ NONE, OPENING, OPEN = "none", "opening", "open"
 
 
 class BookOperations:
-    """See the module."""
+    """Answers the book operations of requests, from any thread."""
 
     def __init__(
         self,
         books: Books,
-        jobs: Jobs,
+        jobs: BookJobs,
         settings: SessionSettings,
         texts: TextSessions,
         health: ServerMetrics,
@@ -216,13 +216,13 @@ class BookOperations:
         request.cancel = job.cancel
         job.watch(lambda job: self._tell(request, job))
 
-    def _tell(self, request: PendingRequest, job: Job) -> None:
+    def _tell(self, request: PendingRequest, job: BookJob) -> None:
         if job.over:
             self._end(request, job)
             return
         request.partial(progress_data(job))
 
-    def _end(self, request: PendingRequest, job: Job) -> None:
+    def _end(self, request: PendingRequest, job: BookJob) -> None:
         if job.state == FAILED:
             error = _explained(job.failure, elsewhere=self.books.holder > 0)
             if request.client.remote:
@@ -269,8 +269,8 @@ def _causes(failure: BaseException | None) -> Iterator[BaseException]:
         failure = failure.__cause__ or failure.__context__
 
 
-def progress_data(job: Job) -> Data:
-    """How far a job is."""
+def progress_data(job: BookJob) -> Data:
+    """The progress of a job."""
     data: Data = job.progress._asdict()
     data["rate"] = round(data["rate"], 3)
     return data

@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.books.jobs import Jobs
+from desdaemon.books.jobs import BookJobs
 from desdaemon.books.service import Books
 from desdaemon.engine.processors import processors
 from desdaemon.operations.registry import ClientRecord, Data, ServerLimits, refusal
@@ -84,7 +84,7 @@ class JsonLinesDialect:
         settings = self._session.settings
         shared = self._session.scheduler
         scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks or processors())
-        books = self._session.books or Books(Jobs())
+        books = self._session.books or Books(BookJobs())
         books.scheduler = scheduler
         return build_services(
             settings,

@@ -28,7 +28,7 @@ from .output import DialogueOutput
 from .protocols import Spoken
 
 if TYPE_CHECKING:
-    from desdaemon.books.jobs import Job
+    from desdaemon.books.jobs import BookJob
     from desdaemon.engine.result import Line, Result
 
 NAME = "desdaemon"
@@ -78,7 +78,7 @@ class NBoardDialect(LineDialect):
     def __init__(self, session: Session, output: DialogueOutput) -> None:
         super().__init__(session, output)
         self._contempt = 0
-        self._learning: Job | None = None
+        self._learning: BookJob | None = None
         self._handlers: dict[str, Callable[[str], None]] = {
             "nboard": self._nboard,
             "set game": self._set_game,
@@ -287,7 +287,7 @@ class NBoardDialect(LineDialect):
             return
         first = game.initial.after(game.moves[0])
 
-        def told(job: Job) -> None:
+        def told(job: BookJob) -> None:
             if not job.over:
                 return
             if job.failure is not None:

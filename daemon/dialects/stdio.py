@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from desdaemon.books.jobs import Job, Jobs
+from desdaemon.books.jobs import BookJob, BookJobs
 from desdaemon.books.service import Books
 from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
@@ -208,7 +208,7 @@ def serve(
     """
     editor = _editor() if protocol == "text" else None
     output: DialogueOutput = Descriptors(guard_stdout(), 2)
-    books = Books(Jobs())
+    books = Books(BookJobs())
     session = Session(settings, engines, books=books)
     lines = LineQueue()
     source: LineSource = lines
@@ -223,7 +223,7 @@ def serve(
     output = prompting or output
     end_other = beside(session, books) if beside else None
 
-    storing: list[Job] = []
+    storing: list[BookJob] = []
 
     def converse(protocol: str, first: InputLine | None = None) -> int:
         notice.in_dialogue(prompting.free if prompting and protocol == "text" else None)
@@ -296,7 +296,7 @@ def _editor() -> LineEditor | None:
         return None
 
 
-def store_finished_games(session: Session, storing: list[Job]) -> None:
+def store_finished_games(session: Session, storing: list[BookJob]) -> None:
     """Apply the option `auto-store` in a protocol that has no command for it; the jobs are appended to ``storing``."""
     others = session.on_game_over
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, Job, Jobs
+from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJobs
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire import messages
@@ -57,7 +57,7 @@ _HELD = "another daemon keeps the batches of this data folder"
 class _Batch:
     """A batch under way or over."""
 
-    def __init__(self, file: BatchFile, job: Job) -> None:
+    def __init__(self, file: BatchFile, job: BookJob) -> None:
         self.file = file
         self.job = job
         self.next = 0
@@ -104,7 +104,7 @@ class Batches:
     def __init__(
         self,
         folder: str,
-        jobs: Jobs,
+        jobs: BookJobs,
         analyses: AnalysisService,
         health: ServerMetrics,
         limits: ServerLimits,

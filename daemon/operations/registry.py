@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon import __version__
-from desdaemon.books.jobs import QUEUED, RUNNING, Job
+from desdaemon.books.jobs import QUEUED, RUNNING, BookJob
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
@@ -478,7 +478,7 @@ class Operations:
         self._shut_down()
 
 
-def _job_data(job: Job) -> Data:
+def _job_data(job: BookJob) -> Data:
     progress = job.progress
     return {
         "job": job.id,

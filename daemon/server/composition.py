@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from desdaemon.books.jobs import Jobs
+from desdaemon.books.jobs import BookJobs
 from desdaemon.books.service import Books
 from desdaemon.books.wire import BookOperations
 from desdaemon.operations.analysis import AnalysisService
@@ -36,7 +36,7 @@ class Services(NamedTuple):
     health: ServerMetrics
     scheduler: Scheduler
     books: Books
-    jobs: Jobs
+    jobs: BookJobs
     cache: AnalysisCache
     texts: TextSessions
     operations: Operations

@@ -18,7 +18,7 @@ import time
 from typing import TYPE_CHECKING
 
 from desdaemon import __version__
-from desdaemon.books.jobs import Job, Jobs
+from desdaemon.books.jobs import BookJob, BookJobs
 from desdaemon.books.service import Books, processors
 from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
@@ -135,7 +135,7 @@ class DaemonServer:
         notify(f"READY=1\nMAINPID={os.getpid()}")
         self._lifeline.tell(READY)
 
-    def _tell(self, job: Job) -> None:
+    def _tell(self, job: BookJob) -> None:
         """Publish how a job goes on."""
         data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
         if job.over and job.on_book:
@@ -246,7 +246,7 @@ def main(arguments: list[str]) -> int:
     try:
         _check_weights(settings.eval_file)
         os.chdir(made_folder(options.data_folder))
-        jobs = Jobs()
+        jobs = BookJobs()
         scheduler = Scheduler(options.slots, options.limits.key_share)
         books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
         server = _opened(settings, options, log, scheduler, books)

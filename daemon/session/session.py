@@ -21,7 +21,7 @@ from .move_overhead import Lateness
 from .settings import SessionSettings
 
 if TYPE_CHECKING:
-    from desdaemon.books.service import Books, Look
+    from desdaemon.books.service import Books, BookView
     from desdaemon.commands.search_log import SearchLog
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
@@ -325,7 +325,7 @@ class Session:
         if self.books is not None and self.settings.book_file:
             self.books.prepare(self.settings.book_file, self.settings, on_note)
 
-    def look_up(self, position: Position) -> Look | None:
+    def look_up(self, position: Position) -> BookView | None:
         """The book's entry of a position, None if the book is off or has none. Waits until the book's file is open, or
         for a stop.
         """

@@ -9,11 +9,11 @@ from book_dialogue import BookDialogue
 from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.choose import Settings, candidates
+from desdaemon.book.choose import MoveChoice, candidates
 from desdaemon.book.growth.add import enumerate_book, fix
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.options import Options, Rule
+from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.report import entry_text, show_lines
@@ -85,9 +85,9 @@ def test_registered_moves_only() -> None:
     book = grown()
     for entry in contents(book):
         moves = book.moves_on(*entry[:2])
-        found = candidates(book, *entry[:2], Settings(registered_only=True, randomness=128))
+        found = candidates(book, *entry[:2], MoveChoice(registered_only=True, randomness=128))
         assert found == [move for move in moves if move.linked]
-        best = candidates(book, *entry[:2], Settings(registered_only=True))
+        best = candidates(book, *entry[:2], MoveChoice(registered_only=True))
         assert all(move.score == found[0].score for move in best)
 
 
@@ -114,7 +114,7 @@ def test_a_setting_without_a_value_is_shown_and_stays(dialogue: BookDialogue, co
 
 
 def test_positions_without_a_score_are_shown_as_such(dialogue: BookDialogue) -> None:
-    book = enumerate_book(2, Options(level=1, min_empties=58))
+    book = enumerate_book(2, BookOptions(level=1, min_empties=58))
     shown = show_lines(book, *START)
     assert "Best score: ?" in shown
     assert "Moves: [d3:?] [c4:?] [f5:?] [e6:?]" in shown

@@ -12,7 +12,7 @@ import referee
 from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.choose import Choice, Settings, candidates, caution, checked, choose, line
+from desdaemon.book.choose import Choice, MoveChoice, candidates, caution, checked, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import edax
 from desdaemon.book.formats.text import parse_board
@@ -20,8 +20,9 @@ from desdaemon.book.growth.add import fix, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import delete
-from desdaemon.book.options import Options
-from desdaemon.book.record import HUMAN, START, Entry
+from desdaemon.book.layout import HUMAN
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import repair, verify
 from desdaemon.book.reports.compare import better, diff, merge
 from desdaemon.book.reports.report import (
@@ -43,7 +44,7 @@ def grown(relative: int = 3, depth: int = 6, level: int = 2) -> Book:
     return book
 
 
-def spoil(book: Book, **fields: int) -> Entry:
+def spoil(book: Book, **fields: int) -> PositionEntry:
     """Change a position with a leaf behind everybody's back."""
     row = next(row for row in range(len(book)) if book.table.entry(row).has_leaf)
     entry = book.table.entry(row)._replace(**fields)
@@ -109,7 +110,7 @@ def test_verify_changes_nothing() -> None:
 
 def test_equal_moves_come_up_equally_often_and_a_seed_repeats_them() -> None:
     book = grown()
-    settings = Settings()
+    settings = MoveChoice()
     found = candidates(book, *START, settings)
     assert [move.move for move in found] == [19, 26, 37, 44]
     rng = random.Random(1)
@@ -140,20 +141,20 @@ def test_randomness_is_a_margin() -> None:
     for entry in contents(book):
         moves = book.moves_on(*entry[:2])
         for randomness in (0, 1, 5, 128):
-            found = candidates(book, *entry[:2], Settings(randomness=randomness))
+            found = candidates(book, *entry[:2], MoveChoice(randomness=randomness))
             assert found == [move for move in moves if move.score >= moves[0].score - randomness]
     with pytest.raises(OutOfRange, match="randomness -1"):
-        candidates(book, *START, Settings(randomness=-1))
+        candidates(book, *START, MoveChoice(randomness=-1))
 
 
 def test_outside_the_book_and_rejection() -> None:
     book = grown()
     rng = random.Random(1)
     outside = referee.to_bits(referee.random_position(1, 30))
-    assert choose(book, *outside, Settings(), rng) is None
-    assert choose(book, *START, Settings(reject=1.0), rng) is None
-    assert all(choose(book, *START, Settings(reject=0.0), rng) for _ in range(20))
-    left = sum(choose(book, *START, Settings(reject=0.3), rng) is None for _ in range(2000))
+    assert choose(book, *outside, MoveChoice(), rng) is None
+    assert choose(book, *START, MoveChoice(reject=1.0), rng) is None
+    assert all(choose(book, *START, MoveChoice(reject=0.0), rng) for _ in range(20))
+    left = sum(choose(book, *START, MoveChoice(reject=0.3), rng) is None for _ in range(2000))
     assert 500 < left < 700
 
 
@@ -186,8 +187,8 @@ def test_a_better_move_outside_the_book_is_found_by_a_search() -> None:
 
 def test_low_levels_can_be_ignored() -> None:
     book = grown()
-    assert candidates(book, *START, Settings(least_level=3)) == []
-    assert candidates(book, *START, Settings(least_level=2))
+    assert candidates(book, *START, MoveChoice(least_level=3)) == []
+    assert candidates(book, *START, MoveChoice(least_level=2))
 
 
 def test_results_are_seen_with_caution() -> None:
@@ -208,12 +209,12 @@ def test_results_decide_when_asked() -> None:
     book.set_results(first.row, (2, 0, 8))
     book.set_results(second.row, (300, 0, 700))
     assert row >= 0
-    settings = Settings(choice=Choice.RESULTS)
+    settings = MoveChoice(choice=Choice.RESULTS)
     assert {move.row for move in candidates(book, *position, settings)} == {first.row, second.row}
     rng = random.Random(3)
     counts = Counter(choose(book, *position, settings, rng).row for _ in range(2000))
     assert counts[second.row] > counts[first.row] > 0
-    mixed = candidates(book, *position, Settings(choice=Choice.MIXED))
+    mixed = candidates(book, *position, MoveChoice(choice=Choice.MIXED))
     assert all(move.score == moves[0].score for move in mixed)
 
 
@@ -235,8 +236,8 @@ def test_the_line_keeps_the_score() -> None:
 
 
 def test_merge_keeps_the_better_level_and_human_scores() -> None:
-    ours = Entry(*START, score=1, level=10, leaf_move=19, leaf_score=1, leaf_level=10)
-    theirs = Entry(*START, score=2, level=20, leaf_move=26, leaf_score=2, leaf_level=20)
+    ours = PositionEntry(*START, score=1, level=10, leaf_move=19, leaf_score=1, leaf_level=10)
+    theirs = PositionEntry(*START, score=2, level=20, leaf_move=26, leaf_score=2, leaf_level=20)
     assert better(ours, theirs)[6:] == theirs[6:]
     assert better(theirs, ours) == theirs
     assert better(ours, theirs, keep_ours=True) == ours
@@ -290,10 +291,10 @@ def test_diff_counts_every_kind() -> None:
 
 def test_options_say_their_ranges() -> None:
     with pytest.raises(OutOfRange, match=r"level 61 is outside 0\.\.60"):
-        Options().at_level(61)
+        BookOptions().at_level(61)
     with pytest.raises(OutOfRange, match=r"depth 62 is outside 0\.\.61"):
-        Options().at_depth(62)
-    assert Options().at_depth(40).min_empties == 21
+        BookOptions().at_depth(62)
+    assert BookOptions().at_depth(40).min_empties == 21
 
 
 # ---------------------------------------------------------------------------------------------------- reports
@@ -314,7 +315,7 @@ def test_a_summary_counts_everything() -> None:
     assert [row.empties for row in found.by_empties] == sorted({entry.empties for entry in known}, reverse=True)
     assert found.bytes_per_position == found.memory / len(book)
     assert found.unreachable == 0
-    book.put(Entry(*canonical(*referee.to_bits(referee.random_position(1, 30))), score=1, level=1))
+    book.put(PositionEntry(*canonical(*referee.to_bits(referee.random_position(1, 30))), score=1, level=1))
     assert summary(book).unreachable == 1
 
 
@@ -462,7 +463,7 @@ def test_look_ups_may_run_beside_changes() -> None:
         thread.start()
     for round in range(20):
         for key in range(1, 2000):
-            book.put(Entry(key, (round + 1) << 40, score=1, level=1))
+            book.put(PositionEntry(key, (round + 1) << 40, score=1, level=1))
         book.remove((book.table.column("opponent") == (round + 1) << 40).astype(np.uint8))
         book.negamax(threads=2)
     stop.set()

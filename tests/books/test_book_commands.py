@@ -12,7 +12,7 @@ from toys import canonical, contents
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
-from desdaemon.book.record import START, Entry
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import find_command
 
@@ -111,7 +111,7 @@ def between(book: Book) -> set[tuple[int, int]]:
         if 64 - (entry[0] | entry[1]).bit_count() < book.options.min_empties:
             continue
         for _, child in children(entry):
-            if child not in known and any(last in known for _, last in children(Entry(*child))):
+            if child not in known and any(last in known for _, last in children(PositionEntry(*child))):
                 found.add(child)
     return found
 

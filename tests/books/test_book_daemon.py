@@ -20,7 +20,7 @@ from desdaemon.book.formats.registry import load
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import open_store
-from desdaemon.book.table import Table
+from desdaemon.book.table import BookTable
 
 POSITIONS = re.compile(rb"(\d+) positions[,\n]|(\d+) in all")
 
@@ -294,7 +294,7 @@ def test_finished_games_are_stored_in_other_protocols_too(protocol: str, line: s
     first = {"-gtp": "name", "-xboard": "xboard\nprotover 2\nvariant reversi\nforce", "-nboard": "nboard 1"}[protocol]
     daemon = Daemon(protocol, "-book-file", str(path), "-auto-store", "on", "-level", "1")
     daemon.say(*first.split("\n"))
-    table = Table()
+    table = BookTable()
     mover, position = True, START
     for move in moves:
         if not table.moves(*position):

@@ -11,7 +11,7 @@ from toys import contents
 
 from desdaemon.book.record import START
 from desdaemon.books.files import Forbidden
-from desdaemon.books.jobs import Job, Jobs
+from desdaemon.books.jobs import BookJob, BookJobs
 from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
@@ -21,11 +21,11 @@ from desdaemon.session.settings import SessionSettings
 ME = Caller("me", SessionSettings())
 
 
-def start(books: Books, line: str, caller: Caller = ME) -> Job:
+def start(books: Books, line: str, caller: Caller = ME) -> BookJob:
     return books.run(*parse_line(line), caller)
 
 
-def done(books: Books, line: str, caller: Caller = ME) -> Job:
+def done(books: Books, line: str, caller: Caller = ME) -> BookJob:
     job = start(books, line, caller)
     assert job.wait(60)
     if job.failure is not None:
@@ -35,7 +35,7 @@ def done(books: Books, line: str, caller: Caller = ME) -> Job:
 
 @pytest.fixture
 def books() -> Iterator[Books]:
-    made = Books(Jobs())
+    made = Books(BookJobs())
     yield made
     assert made.jobs.close(30)
     made.close()
@@ -89,7 +89,7 @@ def test_a_search_that_gave_way_is_searched_again(books: Books) -> None:
     done(books, "new 2 7")
     done(books, "deviate 3 6")
     scheduler: Any = OneSlot()
-    other = Books(Jobs(), scheduler=scheduler)
+    other = Books(BookJobs(), scheduler=scheduler)
     done(other, "new 2 7")
     searches = done(other, "deviate 3 6").result["searches"]
     assert scheduler.leases > 1.5 * searches
@@ -162,7 +162,7 @@ def test_names_of_files_may_hold_blanks() -> None:
 
 
 def test_a_file_whose_opening_was_cancelled_before_it_began_is_not_remarked_on() -> None:
-    books = Books(Jobs())
+    books = Books(BookJobs())
     books.jobs.close()
     notes: list[str] = []
     books.prepare("/nowhere/book.dat", ME.settings, notes.append)

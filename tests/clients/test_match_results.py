@@ -18,6 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_games import OTHER_START
 
+from desdaemon.book.book import Book
+from desdaemon.book.formats import edax
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import START as BOOK_START
+from desdaemon.book.storage.store import create_store, open_store
 from desdaemon.clients.match import adjudicator, command, workers
 from desdaemon.clients.match.identity import identity
 from desdaemon.clients.match.openings import key_of, listed_openings, openings_of_file
@@ -410,3 +415,33 @@ def test_standings_are_sums_of_the_pairings() -> None:
     assert [one.games for one in found] == [4, 4, 4]
     assert sum(one.points for one in found) == len(games)
     assert failed_program(found, ended=True) == -1
+
+
+def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    book = tmp_path / "my book"
+    new = Book(BookOptions(level=1, min_empties=50))
+    new.table.insert(*BOOK_START)
+    create_store(book, new).close()
+    sides = [fake("gtp", "first"), fake("gtp", "last")]
+    arguments = [*sides, "--games", "2", "--journal", str(tmp_path / "journal"), "--book-results", str(book)]
+    assert command.main(arguments) == 0
+    assert f"2 games counted in {book}" in capsys.readouterr().err
+
+    def games() -> float:
+        with open_store(book, read_only=True) as store:
+            assert len(store.book) > 2
+            return sum(store.book.table.results(store.book.table.find(*BOOK_START)))
+
+    assert games() == 2
+    assert command.main(arguments) == 0
+    assert games() == 2
+    arguments[3] = "4"
+    assert command.main(arguments) == 0
+    assert games() == 4
+    export = tmp_path / "b.dat"
+    edax.write(export, new.table, new.options)
+    content = export.read_bytes()
+    for file, complaint in ((export, "not a book of our own format"), (tmp_path / "none.book", "no such file")):
+        assert command.main([*sides, "--games", "2", "--book-results", str(file)]) == 1
+        assert complaint in capsys.readouterr().err
+    assert export.read_bytes() == content

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from live import Live, converse
 from transcripts import read
 
-from desdaemon.books.service import BookMove
+from desdaemon.books.service import ScoredMove
 from desdaemon.dialects.nboard import NBoardDialect, _HintStream
 from desdaemon.dialects.output import Collected
 from desdaemon.engine.limits import Limits
@@ -449,7 +449,7 @@ class Shelf:
 
     def look_up(self, player: int, opponent: int) -> object:
         if (player | opponent).bit_count() == 4:
-            return SimpleNamespace(moves=[BookMove(19, 2), BookMove(26, 0)], level=21, lines=9)
+            return SimpleNamespace(moves=[ScoredMove(19, 2), ScoredMove(26, 0)], level=21, lines=9)
         return SimpleNamespace(moves=[], level=21, lines=7)
 
     def line(self, player: int, opponent: int) -> list[int]:

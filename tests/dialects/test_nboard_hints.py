@@ -12,7 +12,7 @@ import referee
 from live import Live
 from test_nboard import Talk
 
-from desdaemon.books.jobs import Jobs
+from desdaemon.books.jobs import BookJobs
 from desdaemon.books.service import Books
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
@@ -96,7 +96,7 @@ def learner(tmp_path: Path) -> Iterator[Talk]:
     from desdaemon.books.text import carry_out
 
     talk = Talk(level=1)
-    talk.session.books = Books(Jobs())
+    talk.session.books = Books(BookJobs())
 
     class Silent:
         session = talk.session

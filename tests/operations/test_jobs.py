@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from desdaemon.books.jobs import KEPT, Job, Jobs, Result
+from desdaemon.books.jobs import KEPT, BookJob, BookJobs, Result
 
 
 def test_a_job_ends_with_its_result() -> None:
-    jobs = Jobs()
+    jobs = BookJobs()
     job = jobs.submit("book.fix", lambda job: {"added": 3}, "me", writes=True)
     assert job.wait(10)
     assert (job.state, job.result["added"], job.result["job"], job.op, job.client) == (
@@ -27,22 +27,22 @@ def test_a_job_ends_with_its_result() -> None:
 
 
 def test_what_work_raises_fails_the_job() -> None:
-    def work(job: Job) -> Result:
+    def work(job: BookJob) -> Result:
         raise ValueError("no such thing")
 
-    job = Jobs().submit("book.fix", work, "me", writes=False)
+    job = BookJobs().submit("book.fix", work, "me", writes=False)
     assert job.wait(10)
     assert (job.state, job.error) == ("failed", "no such thing")
     assert isinstance(job.failure, ValueError)
 
 
 def test_writers_take_turns_and_readers_do_not_wait() -> None:
-    jobs = Jobs()
+    jobs = BookJobs()
     may_end = threading.Event()
     order: list[int] = []
 
-    def work(number: int) -> Job:
-        def write(job: Job) -> Result:
+    def work(number: int) -> BookJob:
+        def write(job: BookJob) -> Result:
             assert may_end.wait(10)
             order.append(number)
             return {}
@@ -62,10 +62,10 @@ def test_writers_take_turns_and_readers_do_not_wait() -> None:
 
 
 def test_a_cancelled_job_is_told_and_keeps_its_result() -> None:
-    jobs = Jobs()
+    jobs = BookJobs()
     begun, halted = threading.Event(), threading.Event()
 
-    def work(job: Job) -> Result:
+    def work(job: BookJob) -> Result:
         job.on_cancel(halted.set)
         begun.set()
         assert halted.wait(10)
@@ -84,11 +84,11 @@ def test_a_cancelled_job_is_told_and_keeps_its_result() -> None:
 
 
 def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
-    jobs = Jobs()
+    jobs = BookJobs()
     heard: list[tuple[str, int, bool]] = []
     watched, lasting = threading.Event(), threading.Event()
 
-    def work(job: Job) -> Result:
+    def work(job: BookJob) -> Result:
         assert watched.wait(10)
         job.before_notice = lasting.set
         assert job.report("search", 5, 10, 7)
@@ -96,7 +96,7 @@ def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
 
     job = jobs.submit("book.deviate", work, "me", writes=True)
     stop = job.watch(lambda job: heard.append((job.state, job.progress.done, lasting.is_set())))
-    unheard: list[Job] = []
+    unheard: list[BookJob] = []
     job.watch(unheard.append)()
     watched.set()
     assert job.wait(10)
@@ -104,7 +104,7 @@ def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
     assert heard == [("running", 5, True), ("done", 5, True)]
     assert unheard == []
     stop()
-    again: list[Job] = []
+    again: list[BookJob] = []
     job.watch(again.append)
     assert again == [job]
 
@@ -112,7 +112,7 @@ def test_watchers_hear_of_progress_after_it_lasts_and_of_the_end() -> None:
 def test_progress_counts_what_is_left_of_a_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("desdaemon.books.jobs.time.monotonic", lambda: now[0])
-    job = Job(1, "book.fix", "me", lambda job: {})
+    job = BookJob(1, "book.fix", "me", lambda job: {})
     job.report("scan", 0, 100, 9)
     assert job.progress.eta_s is None
     now[0] += 2
@@ -124,10 +124,10 @@ def test_progress_counts_what_is_left_of_a_phase(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_end_cancels_what_runs_and_what_comes() -> None:
-    jobs = Jobs()
+    jobs = BookJobs()
     begun = threading.Event()
 
-    def work(job: Job) -> Result:
+    def work(job: BookJob) -> Result:
         halt = threading.Event()
         job.on_cancel(halt.set)
         begun.set()
@@ -143,7 +143,7 @@ def test_the_end_cancels_what_runs_and_what_comes() -> None:
 
 
 def test_the_list_forgets_what_is_long_over() -> None:
-    jobs = Jobs()
+    jobs = BookJobs()
     for _ in range(KEPT + 20):
         assert jobs.submit("book.info", lambda job: {}, "me", writes=False).wait(10)
     assert len(jobs.listed()) <= KEPT + 1

@@ -11,7 +11,7 @@ import referee
 
 from desdaemon.book.book import Book
 from desdaemon.book.growth.add import new_book
-from desdaemon.book.options import Options
+from desdaemon.book.options import BookOptions
 
 SYMMETRIES = range(8)
 
@@ -48,7 +48,7 @@ def toy(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int
 
 def small_book(depth: int = 6, level: int = 2) -> Book:
     """A book of the initial position only."""
-    return new_book(Options(level=level, min_empties=61 - depth), toy)
+    return new_book(BookOptions(level=level, min_empties=61 - depth), toy)
 
 
 def contents(book: Book) -> list[tuple[int, ...]]:

@@ -1,12 +1,12 @@
-"""A book command under way, as what carries it out sees it."""
+"""The arguments and services that the handler of a book command gets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from desdaemon.book.progress import Stopped
-from desdaemon.books.jobs import Job, Result
+from desdaemon.book.progress import WorkCancelled
+from desdaemon.books.jobs import BookJob, Result
 from desdaemon.books.service import Books, Caller
 from desdaemon.commands.search import search_row
 from desdaemon.protocol.commands.book import BookCommand, BookValues
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Result as SearchResult
 
 
-class Run(NamedTuple):
-    """A command under way: what its work is given."""
+class BookCommandRun(NamedTuple):
+    """A running command: what its handler gets. Used on the job's thread."""
 
     books: Books
-    job: Job
+    job: BookJob
     command: BookCommand
     values: BookValues
     caller: Caller
@@ -69,11 +69,11 @@ class Run(NamedTuple):
         value = self.values[name]
         return value if isinstance(value, int) else self.book.options.level
 
-    def going(self, stage: str, done: int, total: int) -> None:
-        """Report progress, as the book library wants it; raises `Stopped` once the job is cancelled."""
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Report progress, as the book library wants it; raises `WorkCancelled` once the job is cancelled."""
         book = self.books.book
         if not self.job.report(stage, done, total, len(book) if book is not None else 0):
-            raise Stopped
+            raise WorkCancelled
 
     def worker(self) -> Worker:
         """The searches of the job, as the book library wants them."""
@@ -81,7 +81,8 @@ class Run(NamedTuple):
 
 
 def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
-    """What hears of searches and shows each as `go` does, with its board; the colours follow from the empty squares."""
+    """A callback for finished searches that shows each as `go` does, with its board; the colours follow from the empty
+    squares."""
 
     def told(player: int, opponent: int, result: SearchResult) -> None:
         empties = 64 - (player | opponent).bit_count()
@@ -93,5 +94,5 @@ def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int,
     return told
 
 
-Work = Callable[[Run], Result]
+Work = Callable[[BookCommandRun], Result]
 """Carries a command out. The result is a map of numbers and texts; ``text`` in it holds lines for people."""

@@ -10,7 +10,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.formats import registry, text
 from desdaemon.book.formats.losses import assumed_by_reading, rule_text
 from desdaemon.book.growth.add import add_positions, enumerate_book, fix
-from desdaemon.book.options import Options, default_depth
+from desdaemon.book.options import BookOptions, default_depth
 from desdaemon.book.record import START
 from desdaemon.book.reports import compare
 from desdaemon.book.reports.report import moves_text
@@ -19,7 +19,7 @@ from desdaemon.book.storage.store import open_store
 from desdaemon.books.jobs import Result
 from desdaemon.protocol.errors import BadInput
 
-from .context import Run, Work
+from .context import BookCommandRun, Work
 
 SHOWN = 10
 """So many positions of a kind are named, the rest are counted."""
@@ -29,11 +29,11 @@ def _count(book: Book) -> str:
     return f"{len(book)} positions"
 
 
-def _new(run: Run) -> Result:
+def _new(run: BookCommandRun) -> Result:
     level = run.number("level")
     wanted = run.values["depth"]
     depth = wanted if isinstance(wanted, int) else default_depth(level)
-    book = Book(Options().at_level(level).at_depth(depth))
+    book = Book(BookOptions().at_level(level).at_depth(depth))
     outcome = add_positions(book, [START], run.worker(), "new")
     if outcome.finished:
         run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
@@ -41,30 +41,30 @@ def _new(run: Run) -> Result:
     return {"finished": False, "text": [f"New book {level} {depth}...stopped: the book stays what it was"]}
 
 
-def _enumerate(run: Run) -> Result:
+def _enumerate(run: BookCommandRun) -> Result:
     plies = run.number("plies")
-    book = enumerate_book(plies, Options(min_empties=60 - plies), run.going)
+    book = enumerate_book(plies, BookOptions(min_empties=60 - plies), run.progress)
     run.books.use(registry.Opened(book, None, registry.NATIVE, []), None)
     return {"text": [f"Book enumerate {plies}...done: {_count(book)} without scores"]}
 
 
-def _load(run: Run) -> Result:
+def _load(run: BookCommandRun) -> Result:
     path = run.path()
     opened = run.books.opened
     store = opened.store if opened is not None else None
     if opened is not None and store is not None and store.path == path.resolve() and store.locked:
         return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
-    opened = registry.open_any(path, level=run.number("level"), going=run.going)
+    opened = registry.open_any(path, level=run.number("level"), progress=run.progress)
     run.books.use(opened, path)
     return {"notes": opened.notes, "text": [*_about(path, opened.assumed), f"{path}: {_count(opened.book)}"]}
 
 
 def _about(path: Path, what: str) -> list[str]:
-    """What was lost or assumed between a book and a file, as a line, if anything was."""
+    """One line about data that was lost or assumed between a book and a file, if there is any."""
     return [f"{path}: {what}"] if what else []
 
 
-def _reopen(run: Run) -> Result:
+def _reopen(run: BookCommandRun) -> Result:
     opened, name = run.books.opened, run.books.file
     if opened is None or not name:
         raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
@@ -74,12 +74,12 @@ def _reopen(run: Run) -> Result:
         return {"notes": [], "text": [f"{name} is open for writing: {_count(opened.book)}"]}
     if opened.store is None and bool(getattr(opened.book.recorder, "changes", False)):
         raise BadInput(f"book reopen: {name} lacks changes that were not saved: book save keeps them")
-    again = registry.open_any(Path(name), level=max(1, opened.book.options.level), going=run.going)
+    again = registry.open_any(Path(name), level=max(1, opened.book.options.level), progress=run.progress)
     run.books.use(again, Path(name))
     return {"notes": again.notes, "text": [f"{name}: {_count(again.book)}"]}
 
 
-def _save(run: Run) -> Result:
+def _save(run: BookCommandRun) -> Result:
     book, books = run.book, run.books
     opened = books.opened
     assert opened is not None
@@ -91,11 +91,11 @@ def _save(run: Run) -> Result:
     else:
         path = run.path()
     if store is not None and path.resolve() == store.path:
-        store.save(going=run.going)
+        store.save(progress=run.progress)
         return {"notes": [], "text": [f"Book saved to {path}: {_count(book)}"]}
     if run.values["file"] is not None:
         books.target(path)
-    saved = registry.save(path, book, run.going)
+    saved = registry.save(path, book, run.progress)
     text = [*_about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
     failure = books.failure
     if store is not None and failure:
@@ -113,9 +113,9 @@ def _save(run: Run) -> Result:
     return {"notes": saved.notes, "text": text}
 
 
-def _import(run: Run) -> Result:
+def _import(run: BookCommandRun) -> Result:
     path, before = run.path(), run.books.book
-    loaded = registry.load(path, level=1, going=run.going)
+    loaded = registry.load(path, level=1, progress=run.progress)
     book = loaded.book
     assumed = loaded.assumed
     if assumed and before is not None:
@@ -129,9 +129,9 @@ def _import(run: Run) -> Result:
     return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(path, assumed), done]}
 
 
-def _export(run: Run) -> Result:
+def _export(run: BookCommandRun) -> Result:
     path, book = run.target(), run.book
-    saved = registry.save(path, book, run.going, unnamed=registry.TEXT)
+    saved = registry.save(path, book, run.progress, unnamed=registry.TEXT)
     if run.books.opened is not None and run.books.opened.store is not None:
         run.books.opened.store.rescued()
     done = f"exporting book to {path}... {_count(book)}...done"
@@ -139,24 +139,24 @@ def _export(run: Run) -> Result:
 
 
 @contextmanager
-def _other_book(run: Run, name: str = "file") -> Iterator[Book]:
+def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
     """A book beside the one in use, as it is with its journal."""
     path = run.path(name)
     opened = run.books.opened
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():
         raise BadInput(f"{path} is the book in use: expected another one")
     if registry.format_by_content(path) != registry.NATIVE:
-        yield registry.load(path, going=run.going).book
+        yield registry.load(path, progress=run.progress).book
         return
-    with open_store(path, read_only=True, going=run.going) as store:
+    with open_store(path, read_only=True, progress=run.progress) as store:
         yield store.book
 
 
-def _merge(run: Run) -> Result:
+def _merge(run: BookCommandRun) -> Result:
     book = run.book
     with _other_book(run) as other:
         ours = run.values["keep-ours"] is True
-        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, going=run.going)
+        merged = compare.merge(book, other, keep_ours=ours, threads=run.worker().threads, progress=run.progress)
         theirs = other.options.rule
     lines = []
     if theirs is not book.options.rule:
@@ -170,7 +170,7 @@ def _merge(run: Run) -> Result:
     for conflict in merged.conflicts[:SHOWN]:
         board = text.board_text(conflict.player, conflict.opponent)
         lines.append(f"{board} X: {conflict.ours:+d} here, {conflict.theirs:+d} there, kept {conflict.kept:+d}")
-    missing = sum(map(len, book.scan_faults(run.going)))
+    missing = sum(map(len, book.scan_faults(run.progress)))
     if missing:
         lines.append(f"{missing} positions wait for a search: book fix does them")
     return {
@@ -181,7 +181,7 @@ def _merge(run: Run) -> Result:
     }
 
 
-def _diff(run: Run) -> Result:
+def _diff(run: BookCommandRun) -> Result:
     with _other_book(run) as first:
         if run.values["other"] is None:
             return _compared(run, run.book, first, "the book in use", str(run.path()))
@@ -189,8 +189,8 @@ def _diff(run: Run) -> Result:
             return _compared(run, first, second, str(run.path()), str(run.path("other")))
 
 
-def _compared(run: Run, first: Book, second: Book, first_name: str, second_name: str) -> Result:
-    found = compare.diff(first, second, examples=SHOWN, going=run.going)
+def _compared(run: BookCommandRun, first: Book, second: Book, first_name: str, second_name: str) -> Result:
+    found = compare.diff(first, second, examples=SHOWN, progress=run.progress)
     lines = [
         f"only in {first_name}: {found.only_first} positions",
         f"only in {second_name}: {found.only_second} positions",
@@ -204,9 +204,9 @@ def _compared(run: Run, first: Book, second: Book, first_name: str, second_name:
     return {**found._asdict(), "examples": len(found.examples), "text": lines}
 
 
-def _salvage(run: Run) -> Result:
+def _salvage(run: BookCommandRun) -> Result:
     path = run.path()
-    found = salvage(path, run.going)
+    found = salvage(path, run.progress)
     run.books.use(registry.Opened(found.book, None, registry.NATIVE, found.notes), None)
     return {
         "notes": found.notes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from desdaemon.book.growth.add import Game, add_games
+from desdaemon.book.growth.add import BookGame, add_games
 from desdaemon.books.jobs import Result
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games import wthor
@@ -14,13 +14,13 @@ from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import START
 from desdaemon.protocol.othello.rules import PASS
 
-from .context import Run, Work
+from .context import BookCommandRun, Work
 
 SHOWN = 5
 """So many unusable games are named, the rest are counted."""
 
 
-def game_files(run: Run) -> list[Path]:
+def game_files(run: BookCommandRun) -> list[Path]:
     """The files that a command names: of a folder all game files in it. Raises `BadInput`."""
     found: list[Path] = []
     for path in run.paths():
@@ -41,7 +41,7 @@ class Games:
     After that ``games`` is their number; ``problems`` (`SHOWN` at most) and ``left_out`` say what could not be used.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: BookCommandRun) -> None:
         self.files = game_files(run)
         self.games = 0
         self.left_out = 0
@@ -53,7 +53,7 @@ class Games:
         if self.left_out <= SHOWN:
             self.problems.append(line)
 
-    def __iter__(self) -> Iterator[Game]:
+    def __iter__(self) -> Iterator[BookGame]:
         self.games = self.left_out = 0
         self.problems.clear()
         for path in self.files:
@@ -61,11 +61,11 @@ class Games:
                 self.games += 1
                 yield game
 
-    def _games(self, path: Path) -> Iterator[Game]:
+    def _games(self, path: Path) -> Iterator[BookGame]:
         if path.suffix.lower() == ".wtb":
             # The book library replays faster than the reader of game files does.
             for game in wthor.read(str(path)).games:
-                yield Game(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None)
+                yield BookGame(game.moves, 2 * game.discs - 64 if game.discs <= 64 else None)
             return
         for found in read_games(str(path), self.complain):
             record = found.record
@@ -74,10 +74,10 @@ class Games:
                 continue
             final = record.final
             score = black_score(final) if final.over else found.result
-            yield Game(bytes(played.move for played in record.moves if played.move != PASS), score)
+            yield BookGame(bytes(played.move for played in record.moves if played.move != PASS), score)
 
 
-def _add(run: Run) -> Result:
+def _add(run: BookCommandRun) -> Result:
     games = Games(run)
     book = run.book
     outcome, illegal = add_games(

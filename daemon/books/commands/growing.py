@@ -5,7 +5,7 @@ from __future__ import annotations
 from desdaemon.book.formats.text import move_name
 from desdaemon.book.growth import game_results, grow, learn, research, schedule, self_play, shrink
 from desdaemon.book.growth.add import add_positions, fix
-from desdaemon.book.growth.rounds import Outcome
+from desdaemon.book.growth.rounds import CommandOutcome
 from desdaemon.book.reports.report import entry_text
 from desdaemon.books.jobs import Result
 from desdaemon.books.service import choice_settings
@@ -13,10 +13,10 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.scores import seen_by_black
 
-from .context import Run, Work
+from .context import BookCommandRun, Work
 
 
-def _told(run: Run, what: str, outcome: Outcome, **more: object) -> Result:
+def _told(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
     ending = "finished" if outcome.finished else "stopped: the same command goes on"
     line = (
         f"Book {what}...{ending}: {outcome.added} positions added, {outcome.searches} searches, {len(run.book)} in all"
@@ -31,7 +31,7 @@ def _told(run: Run, what: str, outcome: Outcome, **more: object) -> Result:
     }
 
 
-def _store(run: Run) -> Result:
+def _store(run: BookCommandRun) -> Result:
     # From the last position back, as Edax does.
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
@@ -42,7 +42,7 @@ def _store(run: Run) -> Result:
     return told
 
 
-def _count(run: Run, told: Result) -> None:
+def _count(run: BookCommandRun, told: Result) -> None:
     """Count the result of the game on the board once, if it is over."""
     caller = run.caller
     last = caller.positions[-1]
@@ -59,9 +59,9 @@ def _count(run: Run, told: Result) -> None:
     told["text"].insert(0, f"Game counted in {counted} positions: {winner}")
 
 
-def _self_play(run: Run) -> Result:
+def _self_play(run: BookCommandRun) -> Result:
     settings, games = run.caller.settings, run.number("games")
-    terms = self_play.Terms(run.level(), choice_settings(settings), settings.book_seed, run.number("random"))
+    terms = self_play.SelfPlayTerms(run.level(), choice_settings(settings), settings.book_seed, run.number("random"))
     shrink.root_row(run.book, run.caller.position)
     outcome, tally = self_play.self_play(
         run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results
@@ -74,37 +74,37 @@ def _self_play(run: Run) -> Result:
     return told
 
 
-def _deviate(run: Run) -> Result:
+def _deviate(run: BookCommandRun) -> Result:
     relative, absolute = run.number("relative"), run.number("absolute")
     outcome = grow.deviate(run.book, run.caller.position, run.worker(), relative, absolute)
     return _told(run, f"deviate {relative} {absolute}", outcome)
 
 
-def _enhance(run: Run) -> Result:
+def _enhance(run: BookCommandRun) -> Result:
     midgame, endcut = run.number("midgame-error"), run.number("endcut-error")
     outcome = grow.enhance(run.book, run.caller.position, run.worker(), midgame, endcut)
     return _told(run, f"enhance {midgame} {endcut}", outcome)
 
 
-def _fill(run: Run) -> Result:
+def _fill(run: BookCommandRun) -> Result:
     plies = run.number("plies")
     return _told(run, f"fill {plies}", grow.fill(run.book, run.worker(), plies))
 
 
-def _play(run: Run) -> Result:
+def _play(run: BookCommandRun) -> Result:
     return _told(run, "play", grow.play_out(run.book, run.caller.position, run.worker()))
 
 
-def _extend(run: Run) -> Result:
+def _extend(run: BookCommandRun) -> Result:
     return _told(run, "extend", grow.extend(run.book, run.caller.position, run.worker()))
 
 
-def _deepen(run: Run) -> Result:
+def _deepen(run: BookCommandRun) -> Result:
     level = run.level()
     return _told(run, f"deepen {level}", research.deepen(run.book, run.worker(), level))
 
 
-def _correct(run: Run) -> Result:
+def _correct(run: BookCommandRun) -> Result:
     book = run.book
     outcome, wrong = research.correct(book, run.worker())
     told = _told(run, "correct", outcome, changed=len(wrong))
@@ -116,33 +116,33 @@ def _correct(run: Run) -> Result:
     return told
 
 
-def _fix(run: Run) -> Result:
+def _fix(run: BookCommandRun) -> Result:
     return _told(run, "fix", fix(run.book, run.worker()))
 
 
-def _negamax(run: Run) -> Result:
+def _negamax(run: BookCommandRun) -> Result:
     run.book.forget_state()
-    changed = run.book.negamax(threads=run.worker().threads, going=run.going)
+    changed = run.book.negamax(threads=run.worker().threads, progress=run.progress)
     return {"changed": changed, "text": [f"Negamaxing book...done: {changed} positions changed"]}
 
 
-def _window(run: Run) -> learn.Window:
+def _window(run: BookCommandRun) -> learn.Window:
     return learn.Window(run.number("depth"), run.number("per-move"), run.number("cumulative"))
 
 
-def _learn(run: Run) -> Result:
+def _learn(run: BookCommandRun) -> Result:
     window, leaf, level = _window(run), run.number("leaf"), run.level()
     outcome = learn.learn(run.book, run.caller.position, run.worker(), window, leaf, level)
-    return _told(run, str(schedule.Step(window, leaf, level)), outcome)
+    return _told(run, str(schedule.LearningStep(window, leaf, level)), outcome)
 
 
-def _recalculate_leaves(run: Run) -> Result:
+def _recalculate_leaves(run: BookCommandRun) -> Result:
     level = run.level()
     outcome = learn.recalculate_leaves(run.book, run.caller.position, run.worker(), _window(run), level)
     return _told(run, f"recalculate-leaves at level {level}", outcome, changed=outcome.searches)
 
 
-def _schedule(run: Run) -> Result:
+def _schedule(run: BookCommandRun) -> Result:
     name = run.values["file"]
     assert isinstance(name, str)
     if name in schedule.RECIPES:

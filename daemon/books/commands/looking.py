@@ -22,7 +22,7 @@ from desdaemon.protocol.othello.notation import Position, move_text
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .context import Run, Work
+from .context import BookCommandRun, Work
 from .games import Games
 
 FED = 1 << 17
@@ -32,21 +32,21 @@ _LINES = 64
 _OUTSIDE = "the position is not in the book"
 
 
-def _show(run: Run) -> Result:
+def _show(run: BookCommandRun) -> Result:
     position = run.caller.positions[-1]
     shown = report.show_lines(run.book, position.player, position.opponent)
     if not shown:
         raise BadInput(f"book show: {_OUTSIDE}")
-    moves = report.children_lines(run.books.children(position.player, position.opponent, run.going))
+    moves = report.children_lines(run.books.children(position.player, position.opponent, run.progress))
     return {"text": [*edax.compact_board(position).splitlines(), "", *shown, *([""] if moves else []), *moves]}
 
 
-def _edits(run: Run) -> Result:
+def _edits(run: BookCommandRun) -> Result:
     most, book = run.number("count"), run.book
     before = {edit.key: edit.before for edit in book.edits}
     shown: list[str] = []
     found = 0
-    for entry in book.edited(run.going):
+    for entry in book.edited(run.progress):
         found += 1
         if found > most:
             continue
@@ -58,8 +58,8 @@ def _edits(run: Run) -> Result:
     return {"edits": found, "text": [*shown, f"{found} scores set by hand"]}
 
 
-def _info(run: Run) -> Result:
-    found = report.summary(run.book, run.going, reached=False)
+def _info(run: BookCommandRun) -> Result:
+    found = report.summary(run.book, run.progress, reached=False)
     lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found), *report.more_lines(run.book)]
     if run.books.file:
         written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
@@ -78,8 +78,8 @@ def _info(run: Run) -> Result:
     }
 
 
-def _stats(run: Run) -> Result:
-    found = report.summary(run.book, run.going)
+def _stats(run: BookCommandRun) -> Result:
+    found = report.summary(run.book, run.progress)
     lines = ["empties  positions      links     leaves   finished"]
     lines += [
         f"{row.empties:7d} {row.positions:10d} {row.links:10d} {row.leaves:10d} {row.finished:10d}"
@@ -94,7 +94,7 @@ def _stats(run: Run) -> Result:
 
 
 def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict | None:
-    """What the book says of a move that was played; None where it does not know both position and move."""
+    """The book's line about a move that was played; None where it does not know both position and move."""
     known = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
     if move not in known:
         return None
@@ -120,7 +120,7 @@ def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict |
     )
 
 
-def _verdicts(run: Run) -> Iterator[MoveVerdict]:
+def _verdicts(run: BookCommandRun) -> Iterator[MoveVerdict]:
     positions, moves = run.caller.positions, run.caller.moves
     wanted = run.values["n"]
     first = max(0, len(moves) - wanted) if isinstance(wanted, int) else 0
@@ -130,7 +130,7 @@ def _verdicts(run: Run) -> Iterator[MoveVerdict]:
             yield verdict
 
 
-def _analyze(run: Run) -> Result:
+def _analyze(run: BookCommandRun) -> Result:
     found = list(_verdicts(run))
     name = run.caller.settings.engine_name
     lines = edax.ANALYSIS_HEADER.splitlines()
@@ -140,14 +140,14 @@ def _analyze(run: Run) -> Result:
     return {"plies": len(found), "text": [*lines, *edax.analysis_summary(found).splitlines()]}
 
 
-def _grade(run: Run) -> Result:
-    grade = run.books.grade(*run.caller.position, run.going)
+def _grade(run: BookCommandRun) -> Result:
+    grade = run.books.grade(*run.caller.position, run.progress)
     if not grade:
         raise BadInput(f"book grade: {_OUTSIDE}")
     return {"grade": grade, "text": [f"Grade: {grade}"]}
 
 
-def _best_lines(run: Run, limit: int) -> list[list[int]]:
+def _best_lines(run: BookCommandRun, limit: int) -> list[list[int]]:
     player, opponent = run.caller.position
     if run.book.table.find(player, opponent) < 0:
         raise BadInput(f"book {run.command.name}: {_OUTSIDE}")
@@ -155,17 +155,17 @@ def _best_lines(run: Run, limit: int) -> list[list[int]]:
     for line in report.best_lines(run.book, player, opponent, run.number("loss"), limit):
         found.append(line)
         if len(found) % _LINES == 0:
-            run.going("lines", len(found), 0)
+            run.progress("lines", len(found), 0)
     return found
 
 
-def _lines(run: Run) -> Result:
+def _lines(run: BookCommandRun) -> Result:
     found = _best_lines(run, run.number("count"))
     shown = ["".join(move_text(move).lower() for move in line) or "(nothing is linked here)" for line in found]
     return {"lines": shown, "text": shown}
 
 
-def _extract(run: Run) -> Result:
+def _extract(run: BookCommandRun) -> Result:
     path = run.target()
     initial, moves = run.caller.initial, run.caller.moves
     lines = _best_lines(run, 10**6)
@@ -177,57 +177,57 @@ def _extract(run: Run) -> Result:
     return {"lines": count, "text": [f"{path}: {count} lines"]}
 
 
-def _verify(run: Run) -> Result:
+def _verify(run: BookCommandRun) -> Result:
     book = run.book
     lines = []
     if run.values["repair"] is True:
-        mended = check.repair(book, run.going)
+        mended = check.repair(book, run.progress)
         lines.append(
             f"Repaired: {mended.removed} positions removed, {mended.leaves} leaves dropped, "
             f"{mended.numbers} numbers reset"
         )
     opened = run.books.opened
     if opened is not None and opened.store is not None:
-        opened.store.check(run.going)
-    found = check.verify(book, run.going)
+        opened.store.check(run.progress)
+    found = check.verify(book, run.progress)
     for problem in found.problems:
         lines.append(f"{problem.what}: {problem.positions} positions")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
     lines.append(
         f"Book verify...{'clean' if found.clean else 'not clean: book verify --repair mends it'}: "
         f"{found.positions} positions, {found.open} wait for a search"
-        + (f", {found.due} have scores that wait for book negamax" if found.due else "")
+        + (f", {found.stale} have scores that wait for book negamax" if found.stale else "")
     )
     return {
         "clean": found.clean,
         "open": found.open,
-        "due": found.due,
+        "due": found.stale,
         "problems": {problem.what: problem.positions for problem in found.problems},
         "text": lines,
     }
 
 
-def _check(run: Run) -> Result:
+def _check(run: BookCommandRun) -> Result:
     book = run.book
     games = Games(run)
-    found, illegal = report.check_games(book, (game.moves for game in games), run.going)
+    found, illegal = report.check_games(book, (game.moves for game in games), run.progress)
     for complaint in illegal:
         games.complain(complaint)
     line = f"Positions : {found.missing} missing, {found.good} good, {found.bad} bad ({found.bad_percent:.2f}% bad)"
     return {"missing": found.missing, "good": found.good, "bad": found.bad, "text": [*games.problems, line]}
 
 
-def _problem(run: Run) -> Result:
-    lines = list(report.problems(run.book, run.number("empties"), run.number("count"), run.going))
+def _problem(run: BookCommandRun) -> Result:
+    lines = list(report.problems(run.book, run.number("empties"), run.number("count"), run.progress))
     return {"problems": lines, "text": lines or [f"no position with {run.number('empties')} empties has one best move"]}
 
 
-def _feed_hash(run: Run) -> Result:
+def _feed_hash(run: BookCommandRun) -> Result:
     book, position = run.book, run.caller.position
     searcher = run.caller.engine().searcher if run.caller.engine is not None else None
     if not isinstance(searcher, Searcher):
         raise BadInput("book feed-hash: expected a dialogue on standard input: searches for others share no memory")
-    known = list(known_scores(book, position, FED, run.going))
+    known = list(known_scores(book, position, FED, run.progress))
     searcher.feed(*position, known)
     return {"fed": len(known), "text": [f"Book feed-hash...{len(known)} positions"]}
 

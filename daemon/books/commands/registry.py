@@ -1,4 +1,4 @@
-"""What carries each book command out, by its name, and how the book library's errors become messages."""
+"""The handler of each book command, by its name, and the messages for the book library's errors."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.formats import edax
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.progress import Stopped
-from desdaemon.book.record import START, Entry
+from desdaemon.book.progress import WorkCancelled
+from desdaemon.book.record import START, PositionEntry
 
 DATE = slice(10, 17)
 
@@ -70,7 +70,7 @@ def test_the_reference_example(tmp_path: Path) -> None:
     path = dat_file(tmp_path / "b.dat", dat_record(*START, leaf=b"\x01\x13"), 1)
     assert path.stat().st_size == 84
     entry = Book(table=edax.read(path).table).table.entry(0)
-    assert entry == Entry(*START, 0, 0, 0, 0, 0, -1, 1, 1, 19, 1, 1)
+    assert entry == PositionEntry(*START, 0, 0, 0, 0, 0, -1, 1, 1, 19, 1, 1)
 
 
 def test_links_of_another_order_and_stale_scores_are_kept_until_the_book_changes(tmp_path: Path) -> None:
@@ -227,10 +227,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     book = small_book()
 
     def stop(stage: str, done: int, total: int) -> None:
-        raise Stopped
+        raise WorkCancelled
 
-    with pytest.raises(Stopped):
-        edax.write(path, book.table, book.options, going=stop)
+    with pytest.raises(WorkCancelled):
+        edax.write(path, book.table, book.options, progress=stop)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(WriteFailed, match="nowhere"):

@@ -16,8 +16,9 @@ from desdaemon.book.formats import edax, egaroucid, registry, text
 from desdaemon.book.growth.add import add_positions, fix, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.options import Options, Rule
-from desdaemon.book.record import HUMAN, NO_MOVE, START, Entry, unmirror_move
+from desdaemon.book.layout import HUMAN, NO_MOVE
+from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.record import START, PositionEntry, unmirror_move
 from desdaemon.book.storage.store import create_store, open_store
 
 PASSING_GAME = "f5f6d3g5h5h4f7h6"
@@ -35,7 +36,7 @@ def scores(book: Book) -> dict[tuple[int, ...], int]:
 
 def whole_games(count: int = 3) -> Book:
     """A book of whole random games, with passes and finished positions."""
-    book = Book(Options(level=1, min_empties=0))
+    book = Book(BookOptions(level=1, min_empties=0))
     positions = []
     for seed in range(40):
         moves = referee.random_moves(seed, 60)
@@ -370,7 +371,7 @@ def test_an_unfixed_book_saved_as_our_own_says_which_leaves_are_links(tmp_path: 
     book = small_book()
     entry = book.table.entry(0)
     child = book.table.canonical(*book.table.play(entry.player, entry.opponent, entry.leaf_move))[:2]
-    book.put(Entry(*child, score=3, lower=3, upper=3, level=2))
+    book.put(PositionEntry(*child, score=3, lower=3, upper=3, level=2))
     saved = registry.save(tmp_path / "b.book", book)
     assert any("1 leaves lead into the book, such as " in note for note in saved.notes)
     # Neither the file nor opening it drops anything without a word.

@@ -18,13 +18,14 @@ from desdaemon.book.formats import egaroucid, registry, text
 from desdaemon.book.growth.add import add_positions, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.options import Options, Rule, default_depth
-from desdaemon.book.record import HUMAN_LEVEL, START
+from desdaemon.book.layout import HUMAN_LEVEL
+from desdaemon.book.options import BookOptions, Rule, default_depth
+from desdaemon.book.record import START
 
 
 def with_games(count: int, *, level: int = 1, depth: int = 61) -> Book:
     """A book of whole random games, searched by the toy."""
-    book = Book(Options(level=level).at_depth(depth))
+    book = Book(BookOptions(level=level).at_depth(depth))
     positions = [key for seed in range(count) for key in game_positions(book, referee.random_moves(seed, 60))]
     add_positions(book, positions, Worker(toy))
     return book
@@ -63,7 +64,7 @@ def test_of_several_levels_the_most_frequent_counts_and_of_two_the_higher(tmp_pa
     assert read([7, 7, 12]) == 7
     assert read([7, 12, 7, 12, 30]) == 12
     assert read([HUMAN_LEVEL, HUMAN_LEVEL, -1, 9]) == 9
-    assert read([HUMAN_LEVEL, -1]) == Options().level
+    assert read([HUMAN_LEVEL, -1]) == BookOptions().level
 
 
 @pytest.mark.parametrize("name", ["b.egbk3", "b.txt", "b.dat", "b.book"])
@@ -79,7 +80,7 @@ def test_a_book_comes_back_as_deep_as_it_was(name: str, depth: int, tmp_path: Pa
 def test_an_empty_book_has_a_depth_to_grow_to(tmp_path: Path, shared_data: Path) -> None:
     path = egbk3(tmp_path / "empty.egbk3", record3(*START, 0, -1))
     book = egaroucid.read(path).book
-    assert (book.options.level, book.options.depth) == (Options().level, default_depth(Options().level))
+    assert (book.options.level, book.options.depth) == (BookOptions().level, default_depth(BookOptions().level))
     assert book.options.rule is Rule.EGAROUCID
     sample = shared_data / "egaroucid-empty.egbk3"
     if sample.exists():

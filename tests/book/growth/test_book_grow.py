@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy, worth
 
-from desdaemon.book.book import OPEN, Book
+from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import edax
-from desdaemon.book.growth.add import Game, add_games, add_positions, fix, game_positions, new_book
+from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions, new_book
 from desdaemon.book.growth.game_results import add_result
 from desdaemon.book.growth.grow import (
     Mode,
@@ -30,13 +30,14 @@ from desdaemon.book.growth.grow import (
     select,
 )
 from desdaemon.book.growth.research import correct, deepen
-from desdaemon.book.growth.rounds import Report, Worker
+from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.shrink import cut, prune, prune_marks, subtree
-from desdaemon.book.negamax import Order, leaf_bound, margins_of, negamax, negamax_from
-from desdaemon.book.options import Options, Rule, default_depth
-from desdaemon.book.record import NO_SCORE, START, Entry
+from desdaemon.book.layout import NEGAMAX_WORDS, NO_SCORE, OPEN
+from desdaemon.book.negamax import LayerOrder, leaf_bound, margins_of, negamax, negamax_from
+from desdaemon.book.options import BookOptions, Rule, default_depth
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
-from desdaemon.book.table import Table
+from desdaemon.book.table import BookTable
 
 
 def read(path: Path) -> Book:
@@ -55,7 +56,7 @@ def keys(book: Book, rows: list[int]) -> set[tuple[int, ...]]:
     return {book.table.entry(row)[:2] for row in rows}
 
 
-def children(entry: Entry) -> Iterator[tuple[int, tuple[int, int]]]:
+def children(entry: PositionEntry) -> Iterator[tuple[int, tuple[int, int]]]:
     """The referee's (move, canonical child) pairs, one for each legal move, or the forced pass."""
     cells = referee.from_bits(entry.player, entry.opponent)
     legal = referee.legal_moves(cells)
@@ -65,12 +66,12 @@ def children(entry: Entry) -> Iterator[tuple[int, tuple[int, int]]]:
         yield 64, canonical(*referee.to_bits(referee.passed(cells)))
 
 
-def expected(book: Book) -> dict[tuple[int, int], Entry]:
+def expected(book: Book) -> dict[tuple[int, int], PositionEntry]:
     """Reference 5.3, by recursion over all paths."""
     known = {entry[:2]: entry for entry in (book.table.entry(row) for row in range(len(book)))}
-    done: dict[tuple[int, int], Entry] = {}
+    done: dict[tuple[int, int], PositionEntry] = {}
 
-    def visit(key: tuple[int, int]) -> Entry:
+    def visit(key: tuple[int, int]) -> PositionEntry:
         if key in done:
             return done[key]
         entry = known[key]
@@ -102,7 +103,7 @@ def expected(book: Book) -> dict[tuple[int, int], Entry]:
 
 
 def game_book(seed: int, games: int = 4, depth: int = 60, level: int = 1) -> Book:
-    book = new_book(Options(level=level, min_empties=61 - depth), toy)
+    book = new_book(BookOptions(level=level, min_empties=61 - depth), toy)
     rng = random.Random(seed)
     for _ in range(games):
         moves = referee.random_moves(rng.randrange(1000), 60)
@@ -131,7 +132,7 @@ def test_negamax_is_the_recursion_over_paths(seed: int) -> None:
 
 
 def test_a_transposition_counts_once_for_each_path() -> None:
-    book = new_book(Options(level=1, min_empties=50), toy)
+    book = new_book(BookOptions(level=1, min_empties=50), toy)
     for moves in ("f5d6c3d3c4", "f5d6c4d3c3"):
         add_positions(
             book, game_positions(book, [referee.square(moves[k : k + 2]) for k in range(0, 10, 2)]), Worker(toy)
@@ -146,14 +147,14 @@ def test_a_transposition_counts_once_for_each_path() -> None:
 
 @pytest.mark.parametrize("rule", list(Rule))
 def test_a_move_of_plus_2_whose_replies_are_all_minus_4_becomes_plus_4(rule: Rule) -> None:
-    book = Book(Options(level=1, min_empties=50, rule=rule))
+    book = Book(BookOptions(level=1, min_empties=50, rule=rule))
     reply_level, move_level = 1, 20
     child = canonical(*after("f5"))
-    book.put(Entry(*START, score=2, level=move_level))
-    book.put(Entry(*child, score=-2, level=move_level))
+    book.put(PositionEntry(*START, score=2, level=move_level))
+    book.put(PositionEntry(*child, score=-2, level=move_level))
     for _, grandchild in children(book.entry(*child)):
         # Worth -4 to the one who replies, so +4 to the other, at a lower level than the move.
-        book.put(Entry(*grandchild, score=4, level=reply_level))
+        book.put(PositionEntry(*grandchild, score=4, level=reply_level))
     assert book.negamax() > 0
     assert book.entry(*child).score == -4
     assert [move.score for move in book.moves_on(*START)] == [4, 4, 4, 4]
@@ -163,18 +164,18 @@ def test_a_move_of_plus_2_whose_replies_are_all_minus_4_becomes_plus_4(rule: Rul
 
 def test_leaves_count_with_edaxs_rule_only() -> None:
     for rule, score in ((Rule.EDAX, 5), (Rule.EGAROUCID, -2)):
-        book = Book(Options(level=1, min_empties=50, rule=rule))
+        book = Book(BookOptions(level=1, min_empties=50, rule=rule))
         child = canonical(*after("f5"))
         end = canonical(*after("f5d6"))
-        leaf = next(move for move, key in children(Entry(*child)) if key != end)
-        book.put(Entry(*end, score=2, level=1))
-        book.put(Entry(*child, score=0, level=1, leaf_move=leaf, leaf_score=5, leaf_level=1))
+        leaf = next(move for move, key in children(PositionEntry(*child)) if key != end)
+        book.put(PositionEntry(*end, score=2, level=1))
+        book.put(PositionEntry(*child, score=0, level=1, leaf_move=leaf, leaf_score=5, leaf_level=1))
         book.negamax()
         assert book.entry(*child).score == score
 
 
 def test_colours_are_one() -> None:
-    book = new_book(Options(level=1, min_empties=50), toy)
+    book = new_book(BookOptions(level=1, min_empties=50), toy)
     cells = referee.from_bits(*START)
     swapped = referee.to_bits([[-disc for disc in row] for row in cells])
     # The same position seen with the other colour to move is another one; its mirror image is the same.
@@ -192,18 +193,18 @@ def test_threads_and_repetition_change_nothing() -> None:
 
 @pytest.mark.parametrize("big", [(1 << 32) - 1, 1 << 32, 1 << 62, (1 << 64) - 2])
 def test_counts_go_on_beyond_32_bits_and_saturate_at_64(big: int) -> None:
-    book = new_book(Options(level=1, min_empties=50), toy)
+    book = new_book(BookOptions(level=1, min_empties=50), toy)
     add_positions(book, game_positions(book, [referee.square("f5")]), Worker(toy))
     child = book.table.find(*after("f5"))
     book.table.write(child, book.table.entry(child)._replace(wins=5, draws=6, losses=7, lines=big))
-    order = Order(book.table)
+    order = LayerOrder(book.table)
     root = book.table.find(*START)
     place = order.rows.tolist().index(root)
     margins = margins_of(book.options)
+    block = np.zeros(NEGAMAX_WORDS, np.uint64)
+    places = address(margins), 0, order.filters.at, address(block)
     with book.table.lock:
-        stopped = kernels().negamax_rows(
-            book.table.context, address(order.rows), place, place + 1, address(margins), 0, address(order.block)
-        )
+        stopped = kernels().negamax_rows(book.table.context, address(order.rows), place, place + 1, *places)
     assert stopped == place + 1
     entry = book.table.entry(root)
     # All four first moves lead to the same position.
@@ -217,7 +218,7 @@ def test_counts_go_on_beyond_32_bits_and_saturate_at_64(big: int) -> None:
 
 
 def test_games_are_added_down_to_the_depth_and_completely() -> None:
-    book = new_book(Options(level=1, min_empties=61 - 12), toy)
+    book = new_book(BookOptions(level=1, min_empties=61 - 12), toy)
     moves = referee.random_moves(3, 60)
     outcome = add_positions(book, game_positions(book, moves), Worker(toy))
     assert outcome.finished
@@ -341,7 +342,7 @@ def test_stopped_and_gone_on_with_is_the_same_book(stops: tuple[int, ...]) -> No
     for stop in stops:
         left = stop
 
-        def tell(report: Report) -> bool:
+        def tell(report: CommandProgress) -> bool:
             nonlocal left
             left -= 1
             return left > 0
@@ -373,9 +374,9 @@ def test_an_unfinished_search_is_not_stored() -> None:
 
 
 def test_progress_counts_up() -> None:
-    reports: list[Report] = []
+    reports: list[CommandProgress] = []
 
-    def tell(report: Report) -> bool:
+    def tell(report: CommandProgress) -> bool:
         reports.append(report)
         return True
 
@@ -578,7 +579,7 @@ def test_after_any_changes_the_quick_negamax_does_what_the_whole_one_does(data: 
             if not below:
                 continue
             score = data.draw(st.integers(-64, 64))
-            touched.add(book.put(Entry(*below[0], score=score, lower=score, upper=score, level=1)))
+            touched.add(book.put(PositionEntry(*below[0], score=score, lower=score, upper=score, level=1)))
         elif kind == "human":
             score = data.draw(st.integers(-64, 64))
             touched.add(book.put(entry._replace(score=score, lower=score, upper=score, level=70, flags=1)))
@@ -586,7 +587,7 @@ def test_after_any_changes_the_quick_negamax_does_what_the_whole_one_does(data: 
             touched.add(book.put(entry.without_leaf()))
         elif entry.has_leaf:
             touched.add(book.put(entry._replace(leaf_score=data.draw(st.integers(-64, 64)))))
-    quick = Table()
+    quick = BookTable()
     for row in range(len(book)):
         entry = book.table.entry(row)
         quick.insert(*entry[:2])
@@ -602,20 +603,20 @@ def test_growing_a_large_book_a_little_looks_at_a_little() -> None:
     book = game_book(5, games=8)
     worker = Worker(toy)
     fix(book, worker)
-    assert book.suspects().tolist() == []
+    assert book.unverified_rows().tolist() == []
     position = game_positions(book, referee.random_moves(77, 9))[-1]
     before = {entry[:2]: entry for entry in contents(book)}
     add_positions(book, [position], worker)
     assert verify(book) == (len(book), [], 0, 0)
     row = book.table.find(*position)
     book.put(book.table.entry(row)._replace(leaf_score=60))
-    assert set(book.suspects().tolist()) == {row, *book.table.parents(row)}
+    assert set(book.unverified_rows().tolist()) == {row, *book.table.parents(row)}
     assert 1 <= book.negamax() <= 10
     assert verify(book).clean
     assert before.keys() < {entry[:2] for entry in contents(book)}
     # Another margin changes everything.
     book.options = book.options._replace(midgame_error=9)
-    assert book.suspects() is None
+    assert book.unverified_rows() is None
     book.negamax()
     assert verify(book).clean
 
@@ -639,13 +640,13 @@ def some_games(count: int) -> list[tuple[list[int], int]]:
 @pytest.mark.parametrize("depth", [12, 61])
 def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
     games = some_games(6)
-    one = new_book(Options(level=1, min_empties=61 - depth), toy)
+    one = new_book(BookOptions(level=1, min_empties=61 - depth), toy)
     for moves, score in games:
         positions = game_positions(one, moves)
         add_positions(one, positions, Worker(toy))
         add_result(one, positions, score)
-    many = new_book(Options(level=1, min_empties=61 - depth), toy)
-    given = [Game(bytes(moves), score) for moves, score in games]
+    many = new_book(BookOptions(level=1, min_empties=61 - depth), toy)
+    given = [BookGame(bytes(moves), score) for moves, score in games]
     outcome, problems = add_games(many, given, Worker(toy), keep_results=True)
     assert problems == []
     assert outcome.added == len(many) - 1
@@ -655,9 +656,14 @@ def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
 
 
 def test_an_illegal_move_ends_its_game_and_is_named() -> None:
-    book = new_book(Options(level=1, min_empties=0), toy)
+    book = new_book(BookOptions(level=1, min_empties=0), toy)
     moves = referee.random_moves(1, 60)
-    games = [Game(bytes(moves[:10])), Game(bytes([*moves[:20], 27, *moves[20:]])), Game(b"\x40"), Game(b"\x13\xff")]
+    games = [
+        BookGame(bytes(moves[:10])),
+        BookGame(bytes([*moves[:20], 27, *moves[20:]])),
+        BookGame(b"\x40"),
+        BookGame(b"\x13\xff"),
+    ]
     outcome, problems = add_games(book, games, Worker(toy))
     assert outcome.finished
     assert problems == [f"game {game}: move {move} is not legal" for game, move in ((2, 21), (3, 1), (4, 2))]
@@ -667,12 +673,12 @@ def test_an_illegal_move_ends_its_game_and_is_named() -> None:
 
 def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 2)
-    games = [Game(bytes(moves), score) for moves, score in some_games(6)]
-    book = new_book(Options(level=1, min_empties=40), toy)
+    games = [BookGame(bytes(moves), score) for moves, score in some_games(6)]
+    book = new_book(BookOptions(level=1, min_empties=40), toy)
     outcome, _ = add_games(book, games, Worker(toy, tell=lambda report: report.total < 4))
     assert not outcome.finished
     assert verify(book).clean
     outcome, _ = add_games(book, games, Worker(toy))
-    whole = new_book(Options(level=1, min_empties=40), toy)
+    whole = new_book(BookOptions(level=1, min_empties=40), toy)
     add_games(whole, games, Worker(toy))
     assert contents(book) == contents(whole)

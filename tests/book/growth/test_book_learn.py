@@ -21,10 +21,11 @@ from desdaemon.book.growth.learn import (
     repair_level,
     walk,
 )
-from desdaemon.book.growth.rounds import Report, Worker
+from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.schedule import RECIPES, parse, run
-from desdaemon.book.options import Options, Rule
-from desdaemon.book.record import MAX_LEVEL, START, Entry
+from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.reports.grade import GUESSED, LETTERS, READ, SOLVED, Grades, egaroucid_reading, reading
 from desdaemon.book.storage.store import create_store, open_store
@@ -39,7 +40,7 @@ def learnt(threads: int = 1, window: Window = WINDOW, leaf: int = 8, level: int 
     return book
 
 
-def entries(book: Book) -> dict[tuple[int, int], Entry]:
+def entries(book: Book) -> dict[tuple[int, int], PositionEntry]:
     return {entry[:2]: entry for entry in (book.table.entry(row) for row in range(len(book)))}
 
 
@@ -135,7 +136,7 @@ def test_stopped_three_times_and_resumed_is_the_same_book(threads: int, tmp_path
     for limit in (5, 30, 60, 10**9):
         left = limit
 
-        def tell(report: Report) -> bool:
+        def tell(report: CommandProgress) -> bool:
             nonlocal left
             left -= 1
             return left > 0
@@ -194,7 +195,7 @@ def test_settings_out_of_range() -> None:
 def test_reduce_keeps_the_window_and_what_the_root_does_not_reach() -> None:
     book = learnt()
     orphan = canonical(*referee.to_bits(referee.random_position(9, 40)))
-    book.put(Entry(*orphan, score=3, lower=3, upper=3, level=5, leaf_score=3, leaf_move=65))
+    book.put(PositionEntry(*orphan, score=3, lower=3, upper=3, level=5, leaf_score=3, leaf_move=65))
     small = Window(5, 1, 2)
     kept = {key for key, _ in paths(book, small, None)} | {orphan}
     before = len(book)
@@ -241,13 +242,13 @@ def test_what_levels_read() -> None:
 
 def graded(rule: Rule = Rule.EDAX, **levels: int) -> Book:
     """The position after f5 and its children at the levels given, all of score 0; (e.g. d6=60, f4=1, f6=27)."""
-    book = Book(Options(rule=rule))
+    book = Book(BookOptions(rule=rule))
     cells = referee.play(referee.start(), referee.square("f5"))
     for move, level in levels.items():
         p, o = canonical(*referee.to_bits(referee.play(cells, referee.square(move))))
-        book.put(Entry(p, o, score=0, level=level, leaf_level=level))
+        book.put(PositionEntry(p, o, score=0, level=level, leaf_level=level))
     p, o = canonical(*referee.to_bits(cells))
-    book.put(Entry(p, o, score=0, level=1))
+    book.put(PositionEntry(p, o, score=0, level=1))
     return book
 
 
@@ -315,9 +316,9 @@ def game() -> list[tuple[int, int]]:
 
 
 def line_book() -> Book:
-    book = Book(Options(level=1, min_empties=50))
+    book = Book(BookOptions(level=1, min_empties=50))
     for position in game():
-        book.put(Entry(*canonical(*position), score=0, level=1))
+        book.put(PositionEntry(*canonical(*position), score=0, level=1))
     return book
 
 
@@ -420,7 +421,7 @@ def test_a_stopped_schedule_goes_on() -> None:
     book = small_book(depth=10)
     calls = 0
 
-    def tell(report: Report) -> bool:
+    def tell(report: CommandProgress) -> bool:
         nonlocal calls
         calls += 1
         return calls != 5

@@ -11,12 +11,12 @@ from book_dialogue import BookDialogue
 from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.choose import Choice, Settings
-from desdaemon.book.growth.add import Game, add_games, game_positions
+from desdaemon.book.choose import Choice, MoveChoice
+from desdaemon.book.growth.add import BookGame, add_games, game_positions
 from desdaemon.book.growth.game_results import Results, add_result, adjust, learn_result, weight
-from desdaemon.book.growth.rounds import Report, Worker
-from desdaemon.book.growth.self_play import ROUND, Tally, Terms, self_play
-from desdaemon.book.options import Options
+from desdaemon.book.growth.rounds import CommandProgress, Worker
+from desdaemon.book.growth.self_play import ROUND, SelfPlayTally, SelfPlayTerms, self_play
+from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.books.lookup import look_data
@@ -57,7 +57,7 @@ def test_forty_losses_are_felt_in_the_opening_of_a_book_of_24_plies() -> None:
     book = small_book(depth=24)
     moves = finished_game(1)
     positions = game_positions(book, moves)
-    add_games(book, [Game(bytes(moves))], Worker(toy))
+    add_games(book, [BookGame(bytes(moves))], Worker(toy))
     for row in range(len(book)):
         book.table.set_results(row, (100, 0, 100))
     for _ in range(40):
@@ -75,8 +75,8 @@ def test_forty_losses_are_felt_in_the_opening_of_a_book_of_24_plies() -> None:
 
 def test_many_games_at_once_are_learned_from_as_one_by_one() -> None:
     games = [finished_game(seed) for seed in range(6)]
-    scored = [Game(bytes(moves), black_score(moves)) for moves in games]
-    at_once, single = (Book(Options(level=1, min_empties=30)) for _ in range(2))
+    scored = [BookGame(bytes(moves), black_score(moves)) for moves in games]
+    at_once, single = (Book(BookOptions(level=1, min_empties=30)) for _ in range(2))
     add_games(at_once, scored, Worker(toy), keep_results=True, adjusting=True)
     add_games(single, scored, Worker(toy), keep_results=False)
     for moves, game in zip(games, scored, strict=True):
@@ -94,10 +94,10 @@ def test_many_games_at_once_are_learned_from_as_one_by_one() -> None:
 def test_one_game_is_counted_and_then_adjusted() -> None:
     book = small_book(depth=10)
     moves = finished_game(2)
-    add_games(book, [Game(bytes(moves))], Worker(toy))
+    add_games(book, [BookGame(bytes(moves))], Worker(toy))
     positions = game_positions(book, moves)
     plain = small_book(depth=10)
-    add_games(plain, [Game(bytes(moves))], Worker(toy))
+    add_games(plain, [BookGame(bytes(moves))], Worker(toy))
     assert learn_result(plain, positions, 4, adjusting=False) == 11
     assert learn_result(book, positions, 4, adjusting=True) == 11
     for ply in range(11):
@@ -182,10 +182,10 @@ def test_results_are_shown(dialogue: BookDialogue, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ self-play
 
 
-def played(games: int, threads: int = 1, tell: object = None, **changed: object) -> tuple[Book, bool, Tally]:
+def played(games: int, threads: int = 1, tell: object = None, **changed: object) -> tuple[Book, bool, SelfPlayTally]:
     book = small_book(depth=8)
     worker = Worker(toy, threads=threads, **({"tell": tell} if tell else {}))
-    terms = Terms(1, Settings(randomness=2), seed=7, random_plies=2)._replace(**changed)
+    terms = SelfPlayTerms(1, MoveChoice(randomness=2), seed=7, random_plies=2)._replace(**changed)
     outcome, tally = self_play(book, START, worker, games, terms)
     return book, outcome.finished, tally
 
@@ -209,7 +209,7 @@ def test_self_play_is_the_same_with_any_number_of_threads() -> None:
 
 
 def test_a_stop_leaves_whole_rounds() -> None:
-    def tell(report: Report) -> bool:
+    def tell(report: CommandProgress) -> bool:
         return not (report.stage == "games" and report.done == ROUND + 2)
 
     book, finished, tally = played(2 * ROUND, tell=tell)
@@ -235,5 +235,5 @@ def test_self_play_as_a_command(dialogue: BookDialogue) -> None:
 
 
 def test_results_choose_the_moves_of_self_play() -> None:
-    book, _, _ = played(4, settings=Settings(choice=Choice.RESULTS))
+    book, _, _ = played(4, settings=MoveChoice(choice=Choice.RESULTS))
     assert book.table.keeps_results

@@ -14,7 +14,7 @@ from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.hash_seeding import known_scores
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.options import Options
+from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.engine.limits import level_limits
@@ -42,7 +42,7 @@ def test_any_number_of_threads_grows_the_same_book() -> None:
     books = []
     for threads in (1, 2):
         search = Searches(hash_bits=14)
-        book = new_book(Options(level=3, min_empties=54), search)
+        book = new_book(BookOptions(level=3, min_empties=54), search)
         outcome = deviate(book, START, Worker(search, threads=threads), 1, 3)
         assert outcome.finished
         assert verify(book) == (len(book), [], 0, 0)
@@ -53,7 +53,7 @@ def test_any_number_of_threads_grows_the_same_book() -> None:
 
 def test_telling_a_command_to_stop_halts_its_searches() -> None:
     search = Searches()
-    book = new_book(Options(level=2, min_empties=51), search)
+    book = new_book(BookOptions(level=2, min_empties=51), search)
     deviate(book, START, Worker(search), 6, 12)
     ended: list[int] = []
     worker = Worker(
@@ -75,7 +75,7 @@ def test_telling_a_command_to_stop_halts_its_searches() -> None:
 
 def test_a_stop_ends_a_long_search_and_the_book_is_sound() -> None:
     search = Searches()
-    book = new_book(Options(level=2, min_empties=51), search)
+    book = new_book(BookOptions(level=2, min_empties=51), search)
     book.options = book.options.at_level(40)
     timer = threading.Timer(0.2, search.stop)
     timer.start()
@@ -124,7 +124,7 @@ def test_what_a_book_knows_is_what_its_links_lead_to(opening: tuple[int, ...]) -
 
 def test_what_a_book_knows_spares_the_search_its_work() -> None:
     searches = Searches()
-    book = Book(Options(level=8, min_empties=50))
+    book = Book(BookOptions(level=8, min_empties=50))
     worker = Worker(searches)
     add_positions(book, [START], worker)
     deviate(book, START, worker, 2, 4)

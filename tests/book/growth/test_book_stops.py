@@ -13,7 +13,7 @@ from toys import contents
 from desdaemon.book import book
 from desdaemon.book.formats.registry import load
 from desdaemon.book.reports.check import verify
-from desdaemon.books.jobs import Job
+from desdaemon.books.jobs import BookJob
 from desdaemon.books.service import DUE
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
@@ -94,16 +94,16 @@ class Stopper:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.after = 0
         self.stopped = False
-        report = Job.report
+        report = BookJob.report
 
-        def counted(job: Job, phase: str, done: int, total: int, positions: int) -> bool:
+        def counted(job: BookJob, phase: str, done: int, total: int, positions: int) -> bool:
             self.after -= 1
             if self.after == 0:
                 job.cancel()
                 self.stopped = True
             return report(job, phase, done, total, positions)
 
-        monkeypatch.setattr(Job, "report", counted)
+        monkeypatch.setattr(BookJob, "report", counted)
 
 
 def everything(dialogue: BookDialogue) -> object:
@@ -147,7 +147,7 @@ def test_a_stopped_command_goes_on_to_the_same_book(
         if stopper.stopped and "delete" not in line:
             assert "...stopped" in answer or everything(dialogue) in (whole, before), answer
         assert verify(dialogue.book).clean
-        assert not dialogue.book.due
+        assert not dialogue.book.stale
         if everything(dialogue) != whole or "delete" not in line:
             dialogue.both(line)
         assert everything(dialogue) == whole, (after, answer)
@@ -236,15 +236,15 @@ def test_a_negamax_that_takes_too_long_is_due_and_done_by_the_next_command(
     answer = dialogue.lines("book negamax")
     assert answer == ["Book negamax...stopped", DUE]
     assert DUE in dialogue.lines("book show")
-    assert dialogue.book.due
+    assert dialogue.book.stale
     # Neither is the file said to be up to date.
     dialogue.reopen(Path(files["native"]))
-    assert not dialogue.book.due
+    assert not dialogue.book.stale
     assert everything(dialogue) == whole
     stopper.after = 1
     dialogue.say("book negamax")
     assert DUE not in dialogue.lines("book info")
-    assert not dialogue.book.due
+    assert not dialogue.book.stale
     assert DUE not in dialogue.lines("book show")
     assert everything(dialogue) == whole
 

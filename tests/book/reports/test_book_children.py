@@ -11,13 +11,14 @@ from toys import canonical, contents, small_book, toy
 from desdaemon.book.book import Book
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.options import Options, Rule
-from desdaemon.book.record import HUMAN, HUMAN_LEVEL, NO_SCORE, START, Entry
+from desdaemon.book.layout import HUMAN, HUMAN_LEVEL, NO_SCORE
+from desdaemon.book.options import BookOptions, Rule
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.children import LEAF, LINK, UNKNOWN, children
 from desdaemon.book.reports.grade import LETTERS, SOLVED, Grades, Stale, TooMany, reading
 
 
-def plain_flags(book: Book, entry: Entry, loss: int) -> int:
+def plain_flags(book: Book, entry: PositionEntry, loss: int) -> int:
     """What is at the ends of an entry's good lines, by the definition, one position at a time."""
     rule = book.options.rule
     legal = book.table.links(entry.player, entry.opponent)
@@ -45,13 +46,13 @@ def shuffled(rule: Rule) -> Book:
     dice = random.Random(int(rule))
     for entry in contents(book):
         level, leaf_level = dice.choice([-1, 2, 10, 21, 30, 55, 60]), dice.choice([-1, 5, 27, 40, 60])
-        changed = Entry(*entry)._replace(level=level, leaf_level=leaf_level)
+        changed = PositionEntry(*entry)._replace(level=level, leaf_level=leaf_level)
         if dice.random() < 0.05:
             changed = changed._replace(level=HUMAN_LEVEL, flags=HUMAN)
         elif dice.random() < 0.05:
             changed = changed._replace(score=NO_SCORE)
         book.table.write(book.table.find(*entry[:2]), changed)
-    book.options = Options(level=2, min_empties=54, rule=rule)
+    book.options = BookOptions(level=2, min_empties=54, rule=rule)
     return book
 
 
@@ -63,10 +64,10 @@ def test_grades_are_those_of_a_plain_walk(rule: Rule) -> None:
     for entry in contents(book):
         for loss in (1, 2, 6):
             flags = grades.flags(*entry[:2], loss)
-            assert flags == plain_flags(book, Entry(*entry), loss)
+            assert flags == plain_flags(book, PositionEntry(*entry), loss)
             seen.add(flags)
         letter = grades.grade(*entry[:2])
-        assert letter[0] == LETTERS[plain_flags(book, Entry(*entry), 1)]
+        assert letter[0] == LETTERS[plain_flags(book, PositionEntry(*entry), 1)]
         assert (len(letter) == 2) == (letter[0] == "A")
     assert len(seen) > 3
 

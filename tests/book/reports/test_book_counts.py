@@ -14,8 +14,8 @@ from desdaemon.book.growth.add import enumerate_book, fix
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.shrink import cut
-from desdaemon.book.options import Options
-from desdaemon.book.record import START, Entry
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports import report
 from desdaemon.book.reports.report import summary
 from desdaemon.book.storage import snapshot
@@ -63,7 +63,7 @@ def test_counts_follow_whatever_is_done(seed: int) -> None:
             moves = [move for move, child in book.table.links(entry.player, entry.opponent) if child < 0]
             if moves and moves[0] < 64:
                 child = book.table.canonical(*book.table.play(entry.player, entry.opponent, moves[0]))
-                book.put(Entry(*child[:2], level=3))
+                book.put(PositionEntry(*child[:2], level=3))
         elif action == 3:
             book.negamax()
         elif action == 4:
@@ -74,7 +74,7 @@ def test_counts_follow_whatever_is_done(seed: int) -> None:
             fix(book, Worker(toy))
         else:
             # The position is no one's child: something is not reached.
-            book.put(Entry(1 << rng.randrange(20), 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+            book.put(PositionEntry(1 << rng.randrange(20), 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
         same(book)
 
 
@@ -95,7 +95,7 @@ def test_large_changes_are_counted_by_the_next_walk(monkeypatch: pytest.MonkeyPa
 
 
 def test_negamax_counts_on_its_way_with_wide_counts_too() -> None:
-    book = enumerate_book(6, Options(min_empties=54))
+    book = enumerate_book(6, BookOptions(min_empties=54))
     for row in range(len(book)):
         entry = book.table.entry(row)
         book.put(entry._replace(leaf_score=3, leaf_move=65, leaf_level=60, lines=1 << 40))

@@ -11,7 +11,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.errors import WriteFailed
 from desdaemon.book.formats import edax
 from desdaemon.book.growth.add import synthetic_book
-from desdaemon.book.record import Entry
+from desdaemon.book.record import PositionEntry
 from desdaemon.book.storage import snapshot, table_memory
 from desdaemon.book.storage.arena import ARENA, PIECE
 from desdaemon.book.storage.store import create_store, open_store
@@ -48,7 +48,7 @@ def test_a_book_in_files_is_the_same_book(tmp_path: Path, no_memory: None) -> No
         store.book.negamax()
         # All records may change: they are where the system can write them out.
         assert ARENA.in_files == before + PIECE
-        store.book.put(Entry(1, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+        store.book.put(PositionEntry(1, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
         changed = contents(store.book)
     assert len(changed) == len(wanted) + 1
     with open_store(path) as store:

@@ -28,7 +28,7 @@ from desdaemon.book.errors import WriteFailed, ReadOnly
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.growth.learn import Window, learn
-from desdaemon.book.record import START, Entry
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.storage.store import open_store
 from toys import toy
 
@@ -71,14 +71,14 @@ number = 0
 try:
     while True:
         number += 1
-        store.book.put(Entry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+        store.book.put(PositionEntry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
         store.commit()
         print(number, flush=True)
 except WriteFailed as error:
     print("failed:", error, flush=True)
 assert store.read_only
 try:
-    store.book.put(Entry(1, 2))
+    store.book.put(PositionEntry(1, 2))
 except ReadOnly as error:
     print("read-only:", error, flush=True)
 """

@@ -16,12 +16,12 @@ import pytest
 from book_dialogue import BookDialogue
 from toys import contents
 
+from desdaemon.book import negamax
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Unreadable
 from desdaemon.book.growth.add import enumerate_book
-from desdaemon.book.negamax import negamax
-from desdaemon.book.options import Options
-from desdaemon.book.record import RECORD, START, Entry
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import RECORD, START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import snapshot, store
 from desdaemon.book.storage.salvage import salvage
@@ -32,7 +32,7 @@ PLIES = 8
 
 def large_book() -> Book:
     """80,068 positions with made-up scores and game results: the smallest that has every section of the file."""
-    book = enumerate_book(PLIES, Options(level=10, min_empties=60 - PLIES))
+    book = enumerate_book(PLIES, BookOptions(level=10, min_empties=60 - PLIES))
     rng = np.random.default_rng(3)
     for chunk in book.table.chunks():
         chunk["level"] = 10
@@ -50,8 +50,8 @@ class Saved(NamedTuple):
     """A book's file, its header, and what is in it."""
 
     path: Path
-    header: snapshot.Header
-    entries: dict[tuple[int, int], Entry]
+    header: snapshot.SnapshotHeader
+    entries: dict[tuple[int, int], PositionEntry]
     keys: list[list[int]]
     content: bytes
 
@@ -79,7 +79,7 @@ def never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Store, "_check_blocks", lambda store: None)
 
 
-def regions(header: snapshot.Header) -> dict[str, tuple[int, int]]:
+def regions(header: snapshot.SnapshotHeader) -> dict[str, tuple[int, int]]:
     """Where each section of the file begins and ends."""
     ends = {
         "header": (0, 200),
@@ -129,7 +129,7 @@ def flipped(saved: Saved, byte: int, rng: random.Random, *, thorough: bool) -> s
                 assert table.guard.damage is not None
             refused(table.check_all)
             refused(opened.save)
-            refused(lambda: opened.book.put(Entry(1, 2)))
+            refused(lambda: opened.book.put(PositionEntry(1, 2)))
             if thorough:
                 refused(opened.book.negamax)
                 refused(lambda: verify(opened.book))
@@ -214,7 +214,7 @@ def test_changes_before_everything_was_compared_are_no_damage(saved: Saved, tmp_
                 entry = book.table.entry(rng.randrange(len(book)))
                 book.put(entry._replace(leaf_score=rng.randrange(-60, 60)))
             for key in range(1, 5000):
-                book.put(Entry(key, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+                book.put(PositionEntry(key, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
             book.set_results(9, (4.0, 5.0, 6.0))
             opened.commit()
             book.negamax()
@@ -237,7 +237,7 @@ def test_a_journal_is_replayed_on_a_book_compared_by_and_by(saved: Saved, tmp_pa
     assert journal_path(path).stat().st_size > 100
     with open_store(path) as opened:
         assert contents(opened.book) == wanted
-        assert negamax(opened.book.table, opened.book.options, check_only=True) == 0
+        assert negamax.check(opened.book.table, opened.book.options)[0] == 0
 
 
 def test_a_dialogue_says_what_is_damaged_and_goes_on(saved: Saved, tmp_path: Path, dialogue: BookDialogue) -> None:

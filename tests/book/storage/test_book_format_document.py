@@ -12,7 +12,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.growth.add import fix
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.record import START, Entry
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage import snapshot
 from desdaemon.book.storage.store import create_store, open_store
@@ -31,7 +31,7 @@ def test_the_file(indexed_from: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(snapshot, "INDEXED_FROM", indexed_from)
     book = small_book()
     deviate(book, START, Worker(toy), 2, 6)
-    wide = Entry(*START, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 19, -9, 10, 1)
+    wide = PositionEntry(*START, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 19, -9, 10, 1)
     book.put(wide)
     assert not book.settled
     book.set_results(1, (1.5, 2.0, 3.0))
@@ -146,7 +146,7 @@ def test_a_file_of_the_first_version_is_read_and_saved_as_one_of_the_third(tmp_p
         store.book.edit(*START, None, 9)
     with open_store(path) as store:
         assert store.book.settled
-        assert store.book.suspects() is not None
+        assert store.book.unverified_rows() is not None
         assert verify(store.book).clean
 
 
@@ -159,7 +159,7 @@ def test_a_small_book_is_a_small_file(tmp_path: Path) -> None:
 def test_the_journal(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     with create_store(path, small_book()) as store:
-        store.book.put(Entry(5, 1 << 40, score=-3, lower=-4, upper=-2, level=70, flags=1))
+        store.book.put(PositionEntry(5, 1 << 40, score=-3, lower=-4, upper=-2, level=70, flags=1))
         store.commit()
         store.book.options = store.book.options.at_level(9)
         store.book.remember((1, 2, 3, 4), (5, -6))

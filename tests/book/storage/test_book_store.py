@@ -22,7 +22,7 @@ from desdaemon.book.book import Book
 from desdaemon.book.errors import Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.record import START, Entry
+from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.storage import journal, snapshot
 from desdaemon.book.storage.salvage import salvage
 from desdaemon.book.storage.store import GROUP_SECONDS, Store, create_store, journal_path, lock_path, open_store
@@ -34,9 +34,9 @@ def grown() -> Book:
     return book
 
 
-def human(key: int) -> Entry:
+def human(key: int) -> PositionEntry:
     """A position that negamax leaves as it is."""
-    return Entry(key, 1 << 50, score=1, lower=1, upper=1, level=70, flags=1)
+    return PositionEntry(key, 1 << 50, score=1, lower=1, upper=1, level=70, flags=1)
 
 
 def reopened(path: Path) -> list[tuple[int, ...]]:
@@ -73,7 +73,7 @@ def test_a_book_comes_back(tmp_path: Path) -> None:
 def test_large_counts_come_back(tmp_path: Path) -> None:
     path = tmp_path / "b.book"
     book = small_book()
-    entry = Entry(1, 2, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 8, 9, 10, 1)
+    entry = PositionEntry(1, 2, 1 << 40, 2, 3, 1 << 63, 5, 4, 6, 7, 8, 9, 10, 1)
     book.put(entry)
     create_store(path, book).close()
     row = snapshot.read(path).table.find_canonical(1, 2)
@@ -129,7 +129,7 @@ def test_a_second_writer_is_told_who_is_first(tmp_path: Path) -> None:
                 reader.save()
             before = contents(reader.book)
             with pytest.raises(ReadOnly, match="for reading only"):
-                reader.book.put(Entry(1, 2))
+                reader.book.put(PositionEntry(1, 2))
             with pytest.raises(ReadOnly):
                 reader.book.edit(*START, None, 3)
             with pytest.raises(ReadOnly):
@@ -160,7 +160,7 @@ def journaled(tmp_path: Path) -> tuple[Path, list[list[tuple[int, ...]]], list[i
         states.append(contents(store.book))
         sizes.append(store.journal_bytes)
         for key in range(3, 9):
-            store.book.put(Entry(key, 1 << 40, score=key, lower=key, upper=key, level=70, flags=1))
+            store.book.put(PositionEntry(key, 1 << 40, score=key, lower=key, upper=key, level=70, flags=1))
             store.commit()
             states.append(contents(store.book))
             sizes.append(store.journal_bytes)
@@ -259,7 +259,7 @@ def test_changes_that_belong_together_wait_for_their_end(tmp_path: Path) -> None
         store.commit()
         before = journal_path(path).read_bytes()
         with store.book.together():
-            store.book.put(Entry(1, 1 << 40, score=1, level=1))
+            store.book.put(PositionEntry(1, 1 << 40, score=1, level=1))
             # The thread that writes groups wants its turn meanwhile.
             time.sleep(3 * GROUP_SECONDS)
             store.commit()
@@ -276,7 +276,7 @@ def test_a_long_journal_is_called_bloated(tmp_path: Path, monkeypatch: pytest.Mo
         store.book.options = store.book.options._replace(verbosity=1)
         for _ in range(path.stat().st_size // 60000 + 1):
             for key in range(1, 1000):
-                store.book.put(Entry(key, 1 << 40, level=1))
+                store.book.put(PositionEntry(key, 1 << 40, level=1))
             store.commit()
         assert store.bloated
         store.save()
@@ -347,7 +347,7 @@ def test_a_journal_that_somebody_removed_takes_no_changes_until_the_book_is_save
         store.commit()
         journal_path(path).unlink()
         store.book.put(human(6))
-        with pytest.raises(WriteFailed, match="somebody removed or replaced this journal"):
+        with pytest.raises(WriteFailed, match="another process removed or replaced this journal"):
             store.commit()
         with pytest.raises(ReadOnly):
             store.book.put(human(7))
@@ -367,7 +367,7 @@ def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: py
 
     with monkeypatch.context() as patched:
         patched.setattr("desdaemon.book.storage.journal.os.write", full)
-        store.book.put(Entry(99, 1 << 50))
+        store.book.put(PositionEntry(99, 1 << 50))
         with pytest.raises(WriteFailed, match="No space left"):
             store.commit()
         assert store.read_only
@@ -376,7 +376,7 @@ def test_a_failed_write_makes_the_book_read_only(tmp_path: Path, monkeypatch: py
         before = contents(store.book)
         assert len(before) == len(states[-1]) + 1
         with pytest.raises(ReadOnly, match="No space left"):
-            store.book.put(Entry(100, 1 << 50))
+            store.book.put(PositionEntry(100, 1 << 50))
         assert contents(store.book) == before
         with pytest.raises(WriteFailed):
             store.close()
@@ -449,7 +449,7 @@ def test_an_unexpected_error_while_committing_is_logged_and_refuses_changes(
             time.sleep(0.01)
         assert "no memory for that" in store.failure
         with pytest.raises(ReadOnly, match="no memory for that"):
-            store.book.put(Entry(100, 1 << 50))
+            store.book.put(PositionEntry(100, 1 << 50))
         said = ""
         while "Traceback" not in said and time.monotonic() < until:
             time.sleep(0.01)
@@ -479,7 +479,7 @@ def test_a_full_disk_while_saving_leaves_the_old_book(tmp_path: Path, monkeypatc
             with pytest.raises(WriteFailed, match="No space left"):
                 store.save()
         assert not store.read_only
-        store.book.put(Entry(100, 1 << 50))
+        store.book.put(PositionEntry(100, 1 << 50))
         states.append(contents(store.book))
     assert reopened(path) == states[-1]
 
@@ -489,7 +489,7 @@ def test_what_is_whole_of_a_damaged_book_is_saved(tmp_path: Path) -> None:
     book = grown()
     for key in range(1, 60_000):
         position = book.table.canonical(*START[:1], START[1] | key << 45)[:2]
-        book.put(Entry(*position, score=1, lower=1, upper=1, level=70, flags=1))
+        book.put(PositionEntry(*position, score=1, lower=1, upper=1, level=70, flags=1))
     with create_store(path, book) as store:
         store.book.put(store.book.table.entry(0)._replace(score=9, level=70, flags=1))
         store.commit()
@@ -549,7 +549,7 @@ class StoreModel(RuleBasedStateMachine):
     @rule(key=st.integers(1, 40), score=st.integers(-64, 64), wide=st.booleans())
     def put(self, key: int, score: int, wide: bool) -> None:
         # A human's score: negamax, which a reopened book runs, leaves it alone. Counts follow from leaves: none here.
-        entry = Entry(key, key << 40, 0, 0, 0, 0, score, score, score, 70 if wide else 60, flags=1)
+        entry = PositionEntry(key, key << 40, 0, 0, 0, 0, score, score, score, 70 if wide else 60, flags=1)
         self.store.book.put(entry)
         self.model[entry.player, entry.opponent] = entry
 
@@ -611,8 +611,8 @@ sys.path[:0] = sys.argv[2:]
 import checkout
 from pathlib import Path
 from desdaemon.book.growth.grow import deviate
-from desdaemon.book.growth.rounds import Job, Worker
-from desdaemon.book.record import START, Entry
+from desdaemon.book.growth.rounds import Worker
+from desdaemon.book.record import PositionEntry
 from desdaemon.book.storage.salvage import salvage
 from desdaemon.book.storage.store import open_store
 from toys import toy
@@ -622,7 +622,7 @@ print("open", flush=True)
 number = sum(1 for row in range(len(store.book)) if store.book.table.entry(row).opponent == 1 << 40)
 while True:
     number += 1
-    store.book.put(Entry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+    store.book.put(PositionEntry(number, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
     store.commit()
     print(number, flush=True)
     if number % 50 == 0:
@@ -657,7 +657,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
     assert lock_path(path).exists()
 
 
-def resealed(spoilt: bytes, header: snapshot.Header) -> bytes:
+def resealed(spoilt: bytes, header: snapshot.SnapshotHeader) -> bytes:
     """A file with checksums that fit what is in it."""
     body = spoilt[snapshot.PAGE : header.checksums_at]
     blocks = (body[at : at + snapshot.BLOCK] for at in range(0, len(body), snapshot.BLOCK))
@@ -669,7 +669,7 @@ def test_nonsense_under_right_checksums_leads_nowhere_outside(tmp_path: Path, mo
     monkeypatch.setattr(snapshot, "INDEXED_FROM", 0)
     path = tmp_path / "b.book"
     book = grown()
-    book.put(Entry(*START, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
+    book.put(PositionEntry(*START, 1 << 40, score=1, lower=1, upper=1, level=70, flags=1))
     create_store(path, book).close()
     content = path.read_bytes()
     header = snapshot.read_header(path, content, len(content))

@@ -13,9 +13,9 @@ from toys import canonical
 from desdaemon.book.chunks import CHUNK_ROWS
 from desdaemon.book.errors import OutOfRange
 from desdaemon.book.growth.add import enumerate_book
-from desdaemon.book.options import Options
-from desdaemon.book.record import RECORD, STATE, Entry, mirror_move, unmirror_move
-from desdaemon.book.table import Table
+from desdaemon.book.options import BookOptions
+from desdaemon.book.record import RECORD, STATE, PositionEntry, mirror_move, unmirror_move
+from desdaemon.book.table import BookTable
 
 seeds = st.integers(0, 10_000)
 plies = st.integers(0, 60)
@@ -28,7 +28,7 @@ def board(seed: int, ply: int) -> tuple[int, int]:
 @given(seeds, plies)
 @settings(max_examples=100, deadline=None)
 def test_canonical_form_is_the_referees_for_all_images(seed: int, ply: int) -> None:
-    table = Table()
+    table = BookTable()
     cells = referee.random_position(seed, ply)
     expected = referee.canonical_bits(cells)
     for image in referee.symmetries(cells):
@@ -43,7 +43,7 @@ def test_canonical_form_is_the_referees_for_all_images(seed: int, ply: int) -> N
 @given(seeds, plies)
 @settings(max_examples=100, deadline=None)
 def test_rules_are_the_referees(seed: int, ply: int) -> None:
-    table = Table()
+    table = BookTable()
     cells = referee.random_position(seed, ply)
     p, o = referee.to_bits(cells)
     legal = referee.legal_moves(cells)
@@ -58,7 +58,7 @@ def test_rules_are_the_referees(seed: int, ply: int) -> None:
 
 
 def test_links_are_the_children_that_are_there() -> None:
-    table = Table()
+    table = BookTable()
     rng = random.Random(5)
     for seed in range(200):
         cells = referee.random_position(seed, rng.randrange(50))
@@ -78,7 +78,7 @@ def some_keys(count: int, seed: int) -> np.ndarray:
 
 
 def test_growth_keeps_everything_and_costs_at_most_48_bytes_a_position() -> None:
-    table = Table()
+    table = BookTable()
     keys = some_keys(400_000, 1)
     records = np.zeros(len(keys), RECORD)
     records["player"], records["opponent"] = keys.T
@@ -94,7 +94,7 @@ def test_growth_keeps_everything_and_costs_at_most_48_bytes_a_position() -> None
 
 
 def test_reserved_room_is_enough() -> None:
-    table = Table()
+    table = BookTable()
     table.reserve(100_000)
     before = [len(memory) for memory in table.state().segments]
     records = np.zeros(100_000, RECORD)
@@ -105,7 +105,7 @@ def test_reserved_room_is_enough() -> None:
 
 
 def test_known_records_keep_what_they_had_unless_told() -> None:
-    table = Table()
+    table = BookTable()
     record = np.zeros(1, RECORD)
     record["player"], record["score"] = 7, 5
     table.insert_records(record)
@@ -117,9 +117,11 @@ def test_known_records_keep_what_they_had_unless_told() -> None:
 
 
 def test_counts_beyond_32_bits() -> None:
-    table = Table()
+    table = BookTable()
     rows = [table.insert(key, 0)[0] for key in range(1, 201)]
-    entries = [Entry(key, 0, 1 << 40, key, (1 << 64) - 1, 1 << 32, 3, 2, 4, 5, 6, 7, 8, 1) for key in range(1, 201)]
+    entries = [
+        PositionEntry(key, 0, 1 << 40, key, (1 << 64) - 1, 1 << 32, 3, 2, 4, 5, 6, 7, 8, 1) for key in range(1, 201)
+    ]
     for row, entry in zip(rows, entries, strict=True):
         table.write(row, entry)
     assert [table.entry(row) for row in rows] == entries
@@ -131,9 +133,9 @@ def test_counts_beyond_32_bits() -> None:
 
 def test_rows_that_do_not_exist() -> None:
     with pytest.raises(IndexError):
-        Table().entry(0)
+        BookTable().entry(0)
     with pytest.raises(ValueError, match="marks"):
-        Table().remove(np.ones(1, np.uint8))
+        BookTable().remove(np.ones(1, np.uint8))
 
 
 class TableModel(RuleBasedStateMachine):
@@ -141,7 +143,7 @@ class TableModel(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.table = Table()
+        self.table = BookTable()
         self.model: dict[tuple[int, int], int] = {}
 
     @rule(first=st.integers(1, 3000), count=st.integers(1, 400), score=st.integers(-64, 64))
@@ -149,7 +151,7 @@ class TableModel(RuleBasedStateMachine):
         for key in range(first, first + count):
             row, new = self.table.insert(key, key * 3)
             assert new == ((key, key * 3) not in self.model)
-            self.table.write(row, Entry(key, key * 3, score=score))
+            self.table.write(row, PositionEntry(key, key * 3, score=score))
             self.model[key, key * 3] = score
 
     @rule(modulus=st.integers(1, 7), phase=st.integers(0, 6))
@@ -180,7 +182,7 @@ TestTableModel.settings = settings(max_examples=15, stateful_step_count=12, dead
 
 
 def test_every_position_of_the_first_plies() -> None:
-    book = enumerate_book(6, Options())
+    book = enumerate_book(6, BookOptions())
     seen = {canonical(*referee.to_bits(referee.start()))}
     front = set(seen)
     for _ in range(6):
@@ -195,11 +197,11 @@ def test_every_position_of_the_first_plies() -> None:
     assert counts[54:61] == [1773, 322, 60, 14, 3, 1, 1]
     assert sum(counts) == len(book)
     with pytest.raises(OutOfRange, match="plies 13"):
-        enumerate_book(13, Options())
+        enumerate_book(13, BookOptions())
 
 
 def test_parents_are_the_inverse_of_links() -> None:
-    table = Table()
+    table = BookTable()
     rng = random.Random(11)
     for seed in range(60):
         cells = referee.random_position(seed, rng.randrange(20, 60))
@@ -228,7 +230,7 @@ def test_parents_are_the_inverse_of_links() -> None:
 
 
 def test_states_are_everything_about_rows_in_their_order() -> None:
-    table = Table()
+    table = BookTable()
     for key in range(1, 3 * CHUNK_ROWS):
         table.insert(key, 1 << 40)
     rows = [5, 2 * CHUNK_ROWS + 7, 0, CHUNK_ROWS, CHUNK_ROWS - 1]

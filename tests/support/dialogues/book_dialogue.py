@@ -8,7 +8,7 @@ from dialogue import Dialogue
 
 from desdaemon.book.book import Book
 from desdaemon.books import text
-from desdaemon.books.jobs import Jobs
+from desdaemon.books.jobs import BookJobs
 from desdaemon.books.service import Books
 
 # On a busy machine a short job may take a second: then, too, its answer alone is of interest.
@@ -20,7 +20,7 @@ class BookDialogue(Dialogue):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
-        self.books = Books(Jobs())
+        self.books = Books(BookJobs())
         self.session.books = self.books
 
     @property
@@ -40,7 +40,7 @@ class BookDialogue(Dialogue):
     def reopen(self, path: Path) -> None:
         """Close the book, and open a file of our own as a start of the program does."""
         self.close()
-        self.books = Books(Jobs())
+        self.books = Books(BookJobs())
         self.session.books = self.books
         self.session.settings.book_file = str(path)
         self.text.open_book()

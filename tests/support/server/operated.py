@@ -9,7 +9,7 @@ from typing import Any
 
 from fake_engine import FakeSearcher, build_fake
 
-from desdaemon.books.jobs import Jobs
+from desdaemon.books.jobs import BookJobs
 from desdaemon.books.service import Books
 from desdaemon.operations.registry import ClientRecord, ServerLimits
 from desdaemon.protocol.system.logs import Log
@@ -58,7 +58,7 @@ class Operated:
             settings,
             self._build,
             scheduler=scheduler,
-            books=Books(Jobs(), scheduler=scheduler, data_folder=str(folder)),
+            books=Books(BookJobs(), scheduler=scheduler, data_folder=str(folder)),
             limits=limits or ServerLimits(),
             log=Log("error"),
             data_folder=str(folder) if data_folder is None else data_folder,

@@ -1,0 +1,267 @@
+"""The memory that the book's kernels and Python share: offsets, sizes and special values, each written here alone.
+
+Plain data without imports: kernels read it while they are compiled, and a book with compiled code from the cache must
+not load the compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code
+includes this file.
+"""
+
+WORD = 8
+
+# A record: the position, four path counts of 32 bits, eight bytes. See book/FORMAT.md.
+RECORD_BYTES = 40
+PLAYER = 0
+"""The discs of the side to move in canonical orientation, a1 = bit 0."""
+OPPONENT = 8
+COUNTS = 16
+"""Wins, draws, losses, lines (`WINS` ...), 32 bits each; with the flag `WIDE` the first is a row of the wide table."""
+SCORE = 32
+"""Discs for the side to move, a signed byte like the next five."""
+LOWER = 33
+UPPER = 34
+LEVEL = 35
+LEAF_MOVE = 36
+"""An unsigned byte: a square, `PASS`, or from `NO_MOVE` on none."""
+LEAF_SCORE = 37
+LEAF_LEVEL = 38
+FLAGS = 39
+
+WINS, DRAWS, LOSSES, LINES = range(4)
+"""The order of the path counts."""
+WIDE_COUNTS_BYTES = 32
+"""A row of the wide table: four counts of 64 bits."""
+RESULT_BYTES = 24
+"""A position's game results: games won, drawn and lost, as doubles."""
+
+HUMAN = 1
+"""Flag: the score was set by hand. Negamax, merges and imports leave it."""
+WIDE = 2
+"""Flag of a record in memory: a count is 2^32 or more, all four are in the wide table."""
+
+# Values.
+NO_SCORE = -127
+"""Stands where no score is known."""
+MAX_SCORE = 64
+MAX_BOUND = 127
+"""Bounds fit a byte; a margin that leaves it says nothing about scores of at most 64."""
+PASS = 64
+NO_MOVE = 65
+KEEPS_LEAF = 255
+"""In place of a move: the position's leaf is as good as any link that it loses."""
+NO_LEVEL = -1
+"""The level of a score of unknown origin (an Egaroucid book's undefined level)."""
+MAX_LEVEL = 60
+HUMAN_LEVEL = 70
+"""The level of a score that a human set; it outranks every search."""
+CENTRE = 0x0000001818000000
+"""The squares that are never empty."""
+SQUARES = 65
+"""Lengths of arrays by 0 to 64 empty squares."""
+LEVELS = 129
+"""Lengths of arrays by level, from `NO_LEVEL` on."""
+
+# A table's context: 64-bit words, most of them addresses.
+CHUNKS = 0
+"""Address of the addresses of the chunks of records."""
+COUNT = 8
+"""Rows in use."""
+SEGMENTS = 16
+"""Address of the index segments' descriptors."""
+WIDE_TABLE = 24
+"""Address of the wide table."""
+WIDE_COUNT = 32
+"""Its rows in use."""
+WIDE_ROOM = 40
+ROOM = 48
+"""Rows that the chunks have room for."""
+FULL = 56
+"""Out: the segment that has to grow before `insert_row` can go on."""
+RESULTS = 64
+"""Address of the addresses of the chunks of game results; 0 without any."""
+GUARD = 72
+"""Address of the guard of a mapped file; 0 where nothing has to be checked."""
+CONTEXT_WORDS = 16
+
+CHUNK_BITS = 14
+"""A chunk has 2^14 rows."""
+SEGMENT_BITS = 10
+"""The index has 2^10 segments, chosen by the top bits of a position's hash."""
+
+# A segment's descriptor.
+SEGMENT_BYTES = 32
+SEGMENT_TAGS = 0
+"""Address of one byte a slot, 0 for a free one."""
+SEGMENT_ROWS = 8
+"""Address of a 32-bit row number a slot."""
+SEGMENT_CAPACITY = 16
+SEGMENT_USED = 24
+
+# Answers of `insert_row` that ask the caller for room.
+SEGMENT_FULL = -1
+CHUNK_MISSING = -2
+
+# The guard of a mapped file (`storage/checksums.py`): words.
+GUARD_FIRST = 0
+"""Address of the first byte under a checksum."""
+GUARD_END = 8
+"""Address after the last one."""
+GUARD_SHIFT = 16
+"""A block has 2^shift bytes."""
+GUARD_STATES = 24
+"""Address of a byte a block (`UNCHECKED` ...)."""
+GUARD_SUMS = 32
+"""Address of the 32-bit checksums."""
+GUARD_TABLES = 40
+"""Address of the eight tables of CRC-32."""
+GUARD_NEXT = 48
+"""The lock of `check_block`: tickets given out."""
+GUARD_SERVED = 56
+"""The ticket whose owner may go on."""
+GUARD_DAMAGED = 64
+"""Number of the first block found to be damaged, plus 1; 0 for none."""
+GUARD_WORDS = 9
+
+UNCHECKED, CHECKED, DAMAGED = range(3)
+"""The state of a block."""
+
+# Filters of look-ups: for every number of empty squares two words.
+FILTER_BYTES = 16
+FILTER_BITS = 0
+"""Address of bits, of which those of the rows with this number of empty squares are set; 0 where there is no such
+row."""
+FILTER_MASK = 8
+"""How many bits, a power of 2, less one; 0 where there are none, and any position may be there."""
+MOST_FILTERED = 1 << 22
+"""Rows with one number of empty squares beyond which the bits would not stay in a cache."""
+FILTER_BITS_PER_ROW = 16
+
+# What a leaf can be at fault for.
+OPEN = 1
+"""There is no leaf though a legal move leads out of the book, or a finished game has no score."""
+LINKED = 2
+"""The leaf's move leads into the book."""
+ILLEGAL = 3
+"""The leaf is not a legal move."""
+SURPLUS = 4
+"""A score without a move in a position that is not finished."""
+
+# What `inspect_rows` finds wrong with a row: bits.
+BAD_BOARD = 1
+"""The board is impossible or not canonical."""
+NOT_FOUND = 2
+"""It is not found by its own board."""
+BAD_NUMBERS = 4
+"""The score, the level or the human mark is out of range."""
+
+# Kinds of positions.
+MUST_PASS = 1
+"""The side to move has no move, the other one has."""
+FINISHED = 2
+"""Nobody has a move."""
+OTHER_PASSES = 4
+"""The side to move has a move, the other one has none."""
+
+# The arguments of `negamax_rows`: words of its block, and bits of its rule.
+NEGAMAX_CHANGED = 0
+"""Out: rows whose score or bounds changed, or are not right."""
+NEGAMAX_FLAGS = 8
+"""Address of a byte for each place in the order, set where anything changed; 0 for none."""
+NEGAMAX_TALLY = 16
+"""Address of counts to be added to (`TALLY_WORDS`); 0 for none."""
+NEGAMAX_FAULTS = 24
+"""Address of a byte for each place in the order, set to what is wrong with a leaf (`OPEN` ...); 0 for none."""
+NEGAMAX_WORDS = 4
+RULE_EGAROUCID = 1
+"""Only links count; a position without links keeps its score; lines count positions."""
+RULE_CHECK_ONLY = 8
+"""Nothing is stored."""
+MARGIN_BYTES = 6
+"""For a level and a number of empty squares: what to add to a leaf's score for its lower and its upper bound, and
+whether it is exact, 16 bits each."""
+
+LAYERS = 130
+"""Twice the empty squares, plus 1 where the side to move has to pass: it falls along every link."""
+
+# Counts of a whole book: words, `SQUARES` of each kind by empty squares, then 256 each by level and by score, + 128.
+TALLY_POSITIONS, TALLY_LINKS, TALLY_LEAVES, TALLY_FINISHED = range(4)
+TALLY_KINDS = 4
+TALLY_LEVELS = TALLY_KINDS * SQUARES
+TALLY_SCORES = TALLY_LEVELS + 256
+TALLY_WORDS = TALLY_SCORES + 256
+TALLY_BIAS = 128
+
+# The arguments of `select_rows` and `select_below`: words.
+SELECT_MODE = 0
+SELECT_TOLERANCE = 8
+"""What either side to move may lose, two words."""
+SELECT_LOW = 24
+SELECT_HIGH = 40
+SELECT_LEAST = 56
+"""The fewest empty squares of a position that is grown."""
+SELECT_MARGINS = 64
+"""Address of the margins."""
+DEVIATE, ENHANCE, PLAY, EXTEND = range(4)
+"""Modes of selecting."""
+EXPAND = 64
+"""Mark of a row whose leaf is to be added."""
+WALK_STACK_WORDS = 1 << 14
+"""Of the stack of `select_below`: more than a line has rows times the legal moves of each."""
+
+# A record of Edax's book.dat, version 4: the fields, then the links (score and move, a byte each), then the leaf.
+DAT_COUNTS = 16
+DAT_SCORE = 32
+"""A signed 16-bit number like the two bounds behind it."""
+DAT_LINKS = 38
+"""How many links."""
+DAT_LEVEL = 39
+DAT_FIXED = 40
+"""Bytes before the links."""
+DAT_LINK_BYTES = 2
+DAT_LEAST = DAT_FIXED + DAT_LINK_BYTES
+"""Bytes of a record without links."""
+DAT_MOST = 176
+"""More than any record has."""
+DAT_BOUND = 512
+"""Edax's bounds lie within this."""
+
+# A record of Egaroucid's .egbk3.
+EGBK_BYTES = 25
+EGBK_SCORE = 16
+EGBK_LEVEL = 17
+EGBK_LINES = 18
+EGBK_LEAF_SCORE = 22
+EGBK_LEAF_MOVE = 23
+EGBK_LEAF_LEVEL = 24
+EGBK_UNDEFINED_SCORE = -126
+EGBK_UNDEFINED_MOVE = 125
+
+# What can be wrong with a record of a file.
+(
+    CUT,
+    OVERLAP,
+    CENTRE_EMPTY,
+    NOT_CANONICAL,
+    BAD_SCORE,
+    BAD_LEVEL,
+    TOO_MANY_LINKS,
+    BAD_LINK,
+    LINK_TWICE,
+    BAD_LINK_SCORE,
+    BAD_LEAF,
+    BAD_LEAF_SCORE,
+    BAD_LEAF_LEVEL,
+    LEAF_LINKED,
+) = range(1, 15)
+
+# What the importing kernels tell: words.
+IMPORT_REASON = 0
+"""0: everything was read; `SEGMENT_FULL`, `CHUNK_MISSING`; else what is wrong with the record it stopped at."""
+IMPORT_BYTE = 1
+"""At which byte of the record."""
+IMPORT_REPEATED = 2
+"""Positions that were there already."""
+IMPORT_LEAST_EMPTIES = 3
+IMPORT_LEVELS = 4
+"""Unfinished positions by level 0 to `MAX_LEVEL`."""
+IMPORT_PASSES = IMPORT_LEVELS + MAX_LEVEL + 1
+"""By 0 to 64 empty squares, positions after which the other side would have to pass."""
+IMPORT_WORDS = IMPORT_PASSES + SQUARES

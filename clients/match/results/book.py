@@ -1,0 +1,77 @@
+"""The games of a match in a book: `desdaemon match --book-results FILE`.
+
+A daemon that is started for it opens the book, adds the games as `book add --unsearched` does, and ends. Used by the
+main thread of a match alone: once before the first game, so that a file that is of no use is reported at once, and once
+after the last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from desdaemon.clients.match.engine_process import OWN_COMMAND, EngineFault, EngineProcess
+from desdaemon.clients.match.process_groups import ProcessGroups
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.games.bases import FileGame, write_games
+
+_LINE = re.compile(rb"[^\n]*\n")
+_TIMEOUT_S = 3600.0
+
+
+def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The data of the replies to requests that follow the opening of the book. Raises `BadInput`."""
+    found = []
+    process = EngineProcess([*OWN_COMMAND, "--protocol", "json"], groups=groups)
+    try:
+        for number, (op, args) in enumerate([("book.load", {"file": str(Path(file).resolve())}), *requests], 1):
+            process.send(json.dumps({"v": 1, "id": number, "op": op, "args": args}))
+            while True:
+                reply = json.loads(process.until(_LINE, _TIMEOUT_S)[0][0])
+                if reply["type"] == "error":
+                    raise BadInput(f"--book-results {quoted(file)}: {reply['error']['message']}")
+                if reply["type"] != "partial" and reply["id"] == number:
+                    found.append(reply["data"])
+                    break
+    except EngineFault as fault:
+        raise BadInput(f"--book-results {quoted(file)}: {fault}") from None
+    finally:
+        process.close()
+    return found
+
+
+def check_book(file: str, groups: ProcessGroups) -> None:
+    """Raise `BadInput` unless the book can be opened and changes of it are kept in its file."""
+    _, status = _asked(file, groups, [("status", {})])
+    reason = status["book"]["reason"]
+    # Only a book of our own format has a journal beside it; the results of games would be lost in another.
+    if not Path(f"{Path(file).resolve()}.journal").exists():
+        reason = reason or "not a book of our own format: expected one that book save wrote"
+    if reason:
+        raise BadInput(f"--book-results {quoted(file)}: {reason}")
+
+
+def count_games(file: str, games: Sequence[FileGame], journal: str, groups: ProcessGroups) -> int:
+    """Add the positions of games down to the book's depth and count their results; returns how many games were new.
+
+    Nothing is searched: the positions without a leaf wait for `book fix`. Which games of a match with a ``journal``
+    were counted is kept beside it, so that a match that goes on does not count them again. Raises `BadInput`.
+    """
+    kept = Path(f"{journal}.counted") if journal else None
+    before: set[int] = set()
+    if kept is not None and kept.exists():
+        before = set(json.loads(kept.read_text(encoding="utf-8")))
+    games = [game for game in games if game.number not in before]
+    if not games:
+        return 0
+    with tempfile.TemporaryDirectory(prefix="desdaemon-match-") as folder:
+        path = str(Path(folder) / "match.ggf")
+        write_games(path, games)
+        _, added = _asked(file, groups, [("book.add", {"files": [path], "unsearched": True})])
+    if kept is not None:
+        kept.write_text(json.dumps(sorted(before | {game.number for game in games})) + "\n", encoding="utf-8")
+    return int(added["games"])
