@@ -9,7 +9,7 @@
 Any number of requests may be made at once: more than the daemon takes from one client wait here for their turn.
 
 When the connection breaks, a new one is made, to the daemon that is there then. Requests that change nothing are sent
-again, and their partials may begin anew; the others raise `ConnectionLost`, for they may have been carried out.
+again, and their partials may start over; the others raise `ConnectionLost`, for they may have been carried out.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class AsyncClient:
         if os.getpid() != self._process:
             raise Forked(self._process)
         number = next(self._numbers)
-        handle = AsyncHandle(number, op, _body(number, op, args or {}), read_partial, read_final, self._withdraw)
+        handle = AsyncHandle(number, op, _body(number, op, args or {}), read_partial, read_final, self._send_cancel)
         handle.deadline = self._loop.time() + self._patience_s
         if self._closed:
             handle.fail(ConnectionLost("the client was closed"))
@@ -189,7 +189,7 @@ class AsyncClient:
         return 1000 * (self._loop.time() - began)
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse one position; with ``partial_ms`` the partials tell how it goes."""
+        """Analyse one position; with ``partial_ms`` the partials report the progress."""
         return self.start("analyze", analyze_args(board, moves, limits), results.analysed, results.analysed)
 
     def analyze_game(
@@ -201,7 +201,7 @@ class AsyncClient:
     ) -> GameAnalysis:
         """Analyse plies of a game, by default all: a partial for each as it is done, then all of them.
 
-        With ``partial_ms`` also partials that tell how each goes, whose ``done`` is false.
+        With ``partial_ms`` also partials that report the progress of each, whose ``done`` is false.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
@@ -347,7 +347,7 @@ class AsyncClient:
         for found in (self._open, self._prompt_waiting, self._waiting):
             found.clear()
 
-    async def _withdraw(self, handle: AsyncHandle[Any, Any], keep: bool) -> bool:
+    async def _send_cancel(self, handle: AsyncHandle[Any, Any], keep: bool) -> bool:
         if not handle.sent:
             handle.fail(Cancelled("the request was cancelled before it was sent"))
             return True
@@ -387,7 +387,9 @@ class AsyncClient:
     def _greet(self) -> None:
         number = next(self._numbers)
         body = _body(number, "hello", {})
-        handle: AsyncHandle[Data, Hello] = AsyncHandle(number, "hello", body, _as_it_is, results.hello, self._withdraw)
+        handle: AsyncHandle[Data, Hello] = AsyncHandle(
+            number, "hello", body, _as_it_is, results.hello, self._send_cancel
+        )
         handle.when_done(lambda: self._know(handle))
         self._submit(handle)
 

@@ -197,7 +197,7 @@ class Client:
         return self._loop.run(self._client.ping(timeout_s))
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
-        """Analyse one position; with ``partial_ms`` the partials tell how it goes."""
+        """Analyse one position; with ``partial_ms`` the partials report the progress."""
         return Handle(self._loop, self._loop.call(lambda: self._client.analyze(board, moves, **limits)))
 
     def analyze_game(

@@ -29,7 +29,7 @@ class AsyncHandle(Generic[P, F]):
         body: bytes,
         read_partial: Callable[[Data], P | None],
         read_final: Callable[[Data], F],
-        withdraw: Callable[[AsyncHandle[Any, Any], bool], Awaitable[bool]],
+        send_cancel: Callable[[AsyncHandle[Any, Any], bool], Awaitable[bool]],
     ) -> None:
         self.id = number
         self.op = op
@@ -40,7 +40,7 @@ class AsyncHandle(Generic[P, F]):
         self._read_partial = read_partial
         """What it makes None of is left out."""
         self._read_final = read_final
-        self._withdraw = withdraw
+        self._send_cancel = send_cancel
         self._partials: deque[P] = deque(maxlen=_MOST_PARTIALS_KEPT)
         self._changed = asyncio.Event()
         self._final: asyncio.Future[F] = asyncio.get_running_loop().create_future()
@@ -66,7 +66,7 @@ class AsyncHandle(Generic[P, F]):
         `result` then raises `Cancelled`, whose ``found`` is what was found; with ``keep`` that is the result, where an
         analysis has found anything.
         """
-        return not self.done and await self._withdraw(self, keep)
+        return not self.done and await self._send_cancel(self, keep)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the final or an error, without asking for either; false when the time is over first."""

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, parse_board, parse_moves, play_moves
 
-# Answered at once, whatever the daemon is doing: they wait behind their like only.
+# Answered at once, whatever the daemon is doing: they wait behind requests of the same kind only.
 PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 
 

@@ -77,7 +77,7 @@ class Shell:
             done = False
         if self.client.connections != self._connections:
             self._connections = self.client.connections
-            logs.echo("The daemon was reached anew: board, game and options are as at the beginning.")
+            logs.echo("The daemon was reached again: board, game and options are as at the beginning.")
         sys.stdout.flush()
         return done
 

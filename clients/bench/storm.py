@@ -74,7 +74,7 @@ class _Polite:
                     self._book[known] = look.score
 
     async def ask(self, number: int) -> None:
-        """One client; it comes anew now and then, sometimes with several requests at a time."""
+        """One client; it comes again now and then, sometimes with several requests at a time."""
         dice = random.Random(number)
         endpoint = (self.daemon.ipc, self.daemon.tcp)[number % 2]
         while time.monotonic() < self.end:

@@ -40,7 +40,7 @@ class MatchTerms(NamedTuple):
 
     margin: float = 0.0
     patience: float = 600_000.0
-    lateness: float = 10_000.0
+    overhead: float = 10_000.0
     adjudicate: int = 0
     solver: Callable[[Position], MoverScore] | None = None
 
@@ -116,7 +116,7 @@ def play_game(
 def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: MatchTerms) -> tuple[str, float]:
     """A player's answer and the ms it took; waits no longer than the terms allow."""
     limit = watch.left
-    longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.lateness
+    longest = terms.patience if limit == float("inf") else max(0.0, limit) + terms.margin + terms.overhead
     begun = time.monotonic()
     text, at = player.answer(record, watch, longest / 1000)
     return text, max(0.0, at - begun) * 1000

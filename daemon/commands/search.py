@@ -166,7 +166,7 @@ def _solve(text: TextDialect, argument: str) -> None:
     from .problems import STANDARD_INPUT, solve_file
 
     path, wrong = argument, ""
-    # From afar the whole argument is a name inside the data folder.
+    # From a remote client the whole argument is a name inside the data folder.
     if " " in argument and not text.session.remote and not os.path.exists(argument):  # noqa: PTH110  pathlib costs start-up time
         path, _, wrong = argument.rpartition(" ")
     if not path or path in STANDARD_INPUT:

@@ -108,7 +108,7 @@ class CassioDialect(LineDialect):
         except Exception as error:
             self._failed(
                 command,
-                f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}",
+                f"{quoted(line)}: an internal error: {type(error).__name__}: {quoted(str(error))}",
             )
 
     def _failed(self, command: str, error: str) -> None:
@@ -212,7 +212,7 @@ class CassioDialect(LineDialect):
             running.end()
             return
         except Exception as error:
-            self.say(f"ERROR: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}")
+            self.say(f"ERROR: an internal error: {type(error).__name__}: {quoted(str(error))}")
         running.end()
         self.say(READY)
 

@@ -65,7 +65,7 @@ class JsonLinesDialect:
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""
-        services = self._furnish()
+        services = self._build_services()
         item = first or source.get()
         while item.text is not None and not self._ending:
             if item.error:
@@ -80,7 +80,7 @@ class JsonLinesDialect:
             raise self._lost
         return item.status
 
-    def _furnish(self) -> Services:
+    def _build_services(self) -> Services:
         settings = self._session.settings
         shared = self._session.scheduler
         scheduler = shared if isinstance(shared, Scheduler) else Scheduler(settings.n_tasks or processors())

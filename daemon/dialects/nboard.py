@@ -128,9 +128,7 @@ class NBoardDialect(LineDialect):
         except OSError:
             raise
         except Exception as error:
-            self.refuse(
-                f"{quoted(line)}: a mistake in the program itself: {type(error).__name__}: {quoted(str(error))}"
-            )
+            self.refuse(f"{quoted(line)}: an internal error: {type(error).__name__}: {quoted(str(error))}")
 
     # Set-up
 

@@ -38,13 +38,13 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C."""
 
 INTERNAL_ERROR = 70
-"""Exit status after a mistake in the program itself."""
+"""Exit status after an internal error."""
 
 STORING_S = 5.0
 """How long the end of a dialogue waits for the searches of a finished game that is being stored."""
 
 _CHUNK = 65_536
-_HEED_S = 0.1
+_SIGNAL_CHECK_S = 0.1
 
 
 class LineQueue:
@@ -106,7 +106,7 @@ def read_typed(editor: LineEditor, prompted: threading.Event, lines: LineQueue, 
     reader = _Reader(lines, listener)
     going_on = True
     while going_on:
-        if prompted.wait(_HEED_S):
+        if prompted.wait(_SIGNAL_CHECK_S):
             prompted.clear()
             typed = editor.read()
             data = b"" if typed is None else f"{typed}\n".encode("utf-8", "surrogateescape")
@@ -413,7 +413,7 @@ def run_beside_signals(
     while True:
         try:
             # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
-            while not done.wait(_HEED_S):
+            while not done.wait(_SIGNAL_CHECK_S):
                 pass
             break
         except KeyboardInterrupt:

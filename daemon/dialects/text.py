@@ -139,10 +139,10 @@ class TextDialect:
         self._played_on = True
 
     def _confess(self, line: str) -> None:
-        """A mistake in the program must not end the dialogue; the trace goes where messages go."""
+        """An internal error must not end the dialogue; the trace goes where messages go."""
         import traceback
 
-        self.warn(f"{quoted(line)}: a mistake in the program itself\n{traceback.format_exc().rstrip()}")
+        self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
 
     def _abandoned(self, line: str) -> None:
         """Report a command that was stopped before its search began, unless the other end has gone."""

@@ -136,7 +136,7 @@ class XBoardDialect(LineDialect):
         import traceback
 
         self.output.error(f"{traceback.format_exc().rstrip()}")
-        self.say(f"Error (a mistake in the program itself: {type(error).__name__}): {line.split()[0][:60]}")
+        self.say(f"Error (an internal error: {type(error).__name__}): {line.split()[0][:60]}")
 
     def idle(self) -> None:
         """See `LineDialect`."""
@@ -216,7 +216,7 @@ class XBoardDialect(LineDialect):
         if self.session.settings.move_time:
             return
         clock = self.session.clocks.setdefault(black, Clock(left))
-        self.session.lateness.find(clock.set(left, clock.left_stones))
+        self.session.overhead.find(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
         """Whose clock `time` speaks of, where the engine plays neither side: that of the side to move."""

@@ -105,7 +105,7 @@ class AnalysisService:
             request.fail(error)
         except Exception:
             self.health.mistake("analyze")
-            request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+            request.fail(RequestError("internal", "an internal error; its log has more"))
 
     def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         values = request.values

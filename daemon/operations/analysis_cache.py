@@ -1,7 +1,7 @@
 """What analyses have found, by position: shared by all clients, bounded, kept in a file over restarts.
 
 A position stands for its eight mirror images. The file ends with a checksum; one
-that is damaged, or was made with other weights, is begun anew.
+that is damaged, or was made with other weights, is begun again.
 """
 
 from __future__ import annotations
@@ -160,9 +160,9 @@ class AnalysisCache:
             return f"{path}: {error.strerror}: expected a file that can be read"
         head = len(_MAGIC) + 16
         if not data.startswith(_MAGIC) or blake2b(data[:-16], digest_size=16).digest() != data[-16:]:
-            return f"{path}: damaged: expected what this program writes; it is begun anew"
+            return f"{path}: damaged: expected what this program writes; it is begun again"
         if data[len(_MAGIC) : head] != self._origin:
-            return f"{path}: made with other weights: it is begun anew"
+            return f"{path}: made with other weights: it is begun again"
         body = zlib.decompress(data[head:-16])
         at = 0
         while at < len(body):

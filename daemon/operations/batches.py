@@ -55,7 +55,7 @@ _HELD = "another daemon keeps the batches of this data folder"
 
 
 class _Batch:
-    """A batch under way or over."""
+    """A batch in progress or over."""
 
     def __init__(self, file: BatchFile, job: BookJob) -> None:
         self.file = file
@@ -190,7 +190,7 @@ class Batches:
                 request.fail(RequestError("internal", f"batches: {error.strerror}"))
             except Exception:
                 self._health.mistake("batch")
-                request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
+                request.fail(RequestError("internal", "an internal error; its log has more"))
             finally:
                 with self._starting:
                     self._submitted -= submits

@@ -233,7 +233,7 @@ class Operations:
             self._fail(request, RequestError("bad_request", str(error)))
         except Exception:
             self.health.mistake(operation.name)
-            self._fail(request, RequestError("internal", "a mistake in the daemon; its log has more"))
+            self._fail(request, RequestError("internal", "an internal error; its log has more"))
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
     def handle_text(self, client: ClientRecord, number: int, line: str, reply: Callable[[str], None]) -> None:

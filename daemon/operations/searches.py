@@ -130,7 +130,7 @@ class ResumableSearch:
 
     def cancel(self) -> None:
         """End it; its answer is not wanted."""
-        self._tools.scheduler.withdraw(self._item)
+        self._tools.scheduler.remove(self._item)
         self._stop()
 
     def _stop(self) -> None:
@@ -151,7 +151,7 @@ class ResumableSearch:
             self._again = not self._asker.cancelled and self._search(engine)
         except Exception:
             self._tools.health.mistake("analyze")
-            self._asker.failed(RequestError("internal", "a mistake in the daemon; its log has more"))
+            self._asker.failed(RequestError("internal", "an internal error; its log has more"))
 
     def _done(self) -> None:
         again, self._again = self._again, False
@@ -249,7 +249,7 @@ class ResumableSearch:
 
 
 class SharedTurnSearch:
-    """A short search that shares a turn with others: one line, all moves allowed; begun anew if interrupted."""
+    """A short search that shares a turn with others: one line, all moves allowed; begun again if interrupted."""
 
     running = False
     """It has no progress to tell."""

@@ -1,4 +1,4 @@
-"""The daemon's engines as a session sees them: lent for each search, when the scheduler says so.
+"""The daemon's engines as a session sees them: leased for each search, when the scheduler says so.
 
 A search that has to make room for others goes on later, as if nothing had happened.
 """
@@ -45,7 +45,7 @@ class LeasedEngines(EngineSource):
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
         """See `EngineSource.get`."""
         threads = min(config.threads, self._scheduler.slots)
-        # Whether there is an engine at all has to be known now. One to search with is lent with the turn: there would
+        # Whether there is an engine at all has to be known now. One to search with is leased with the turn: there would
         # be more of them than turns otherwise, each with a table of its own.
         self._engines.assure(threads)
         return LoadedEngine(LeasedSearcher(self._engines, self._scheduler, self._whose, threads), LeaseControl)

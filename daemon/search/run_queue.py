@@ -8,7 +8,7 @@ Thread time is shared equally between keys, a key's between its clients, a clien
 interrupts tasks that are not, as long as its key and its client have not had more short work than their share; so a
 short question is answered at once whatever is running, and nobody gets more than their share by asking many. A task
 that was interrupted by a short one keeps its turn: it is resumed before others are started. One that would have
-to begin anew is not interrupted: the short task runs beside it, as its guest, until it is short no more. Otherwise a
+to start over is not interrupted: the short task runs beside it, as its guest, until it is short no more. Otherwise a
 turn lasts an eighth of what the task has had so far, but at least `SLICE_S`: an interruption costs some of the work
 done.
 """

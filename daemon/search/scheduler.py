@@ -89,7 +89,7 @@ class Scheduler:
             decision = self._decide(now)
         _carry_out(decision)
 
-    def withdraw(self, item: SearchTask) -> bool:
+    def remove(self, item: SearchTask) -> bool:
         """Forget an item whose turn has not come; False when it has."""
         with self._lock:
             now = time.monotonic()
@@ -109,7 +109,7 @@ class Scheduler:
 
     def drop(self, item: SearchTask) -> None:
         """Forget an item, waiting or running."""
-        self.withdraw(item)
+        self.remove(item)
         self.release(item)
 
     def _decide(self, now: float) -> Decision:
@@ -166,14 +166,14 @@ class Scheduler:
             self.add(item)
         try:
             while not item.running:
-                if abandoned() and self.withdraw(item):
+                if abandoned() and self.remove(item):
                     raise Abandoned
                 turn.wait(_POLL_S if news is None else None)
                 turn.clear()
             yield
         finally:
             again, item.again = item.again, False
-            self.withdraw(item)
+            self.remove(item)
             self.release(item, again=again)
 
 

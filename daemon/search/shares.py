@@ -26,7 +26,7 @@ SLICE_S = 0.5
 
 LONGEST_SLICE_S = 60.0
 SLICE_PART = 8
-"""Otherwise a turn is this part of what the task has had so far, all of it for one that has to begin anew: what an
+"""Otherwise a turn is this part of what the task has had so far, all of it for one that has to start over: what an
 interruption loses is made up for."""
 
 AGEING_S = 30.0
@@ -69,7 +69,7 @@ class QueuedTask:
     """A piece of work for ``least`` to ``threads`` threads, waiting or running, of a ``client`` with a ``key``.
 
     While it runs, ``granted`` is its number of threads. One that is not ``interruptible`` keeps them until it is over;
-    one that was interrupted may be added again, and ``restarts`` says that it begins anew then. Of a client's tasks
+    one that was interrupted may be added again, and ``restarts`` says that it starts over then. Of a client's tasks
     those of higher ``priority`` go first.
     """
 
@@ -216,7 +216,7 @@ class TimeShare:
             self._sweep(now)
 
     def _sweep(self, now: float) -> None:
-        """Forget children that would begin anew as they are, and of the others those that were charged least."""
+        """Forget children that would start over as they are, and of the others those that were charged least."""
         for kind, heap in enumerate(self._heaps):
             kept = [entry for entry in heap if entry[2].waiting[kind]]
             for _, _, child in heap:

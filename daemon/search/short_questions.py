@@ -33,7 +33,7 @@ MOST_IN_TURN = 128
 """Questions of one turn."""
 
 
-MISTAKE = "a mistake in the daemon; its log has more"
+MISTAKE = "an internal error; its log has more"
 """What a client is told of an exception that nobody expected."""
 
 

@@ -60,7 +60,7 @@ class Simulation:
         self.queue.add(task, self.now)
         self._decide()
 
-    def withdraw(self, task: QueuedTask) -> None:
+    def remove(self, task: QueuedTask) -> None:
         """A task that waits is not needed any more."""
         if self.queue.remove(task, self.now):
             del self._left[task], self._done[task]

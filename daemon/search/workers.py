@@ -40,7 +40,7 @@ def step_back() -> None:
 
 
 class EnginePool:
-    """Engines with one search thread or several, lent and given back. Every method may be called from any thread."""
+    """Engines with one search thread or several, leased and given back. Every method may be called from any thread."""
 
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
@@ -60,7 +60,7 @@ class EnginePool:
         self._making = threading.Lock()
 
     def assure(self, threads: int) -> None:
-        """See that there are searches with so many threads at all, lent or not; raises `EngineFailure`."""
+        """See that there are searches with so many threads at all, leased or not; raises `EngineFailure`."""
         with self._making:
             if threads not in self._made:
                 self.give_back(self.borrow(threads), threads)

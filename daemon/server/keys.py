@@ -58,7 +58,7 @@ class KeyStore:
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """By public key, read anew where the file has changed; raises `BadInput` for one that cannot be used."""
+        """By public key, read again where the file has changed; raises `BadInput` for one that cannot be used."""
         path = self.folder / _ALLOWED
         try:
             found = path.stat()

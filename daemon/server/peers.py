@@ -176,7 +176,7 @@ class SocketClients:
                 self._forget(peer)
 
     def renew_roles(self, acceptor: Acceptor) -> None:
-        """Heed that the list of keys has changed: what a revoked key has in flight ends."""
+        """Apply a changed list of keys: what a revoked key has in flight ends."""
         for peer in list(self._peers.values()):
             if peer.acceptor is acceptor:
                 self._renew(peer)
@@ -229,6 +229,6 @@ class SocketClients:
         if peer.connection is not None:
             self._close(peer.connection)
         peer.outbox.clear()
-        # What is still under way for it must not fill the outbox again.
+        # What is still in progress for it must not fill the outbox again.
         peer.dropped = True
         self._health.clients = len(self._peers)

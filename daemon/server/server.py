@@ -57,7 +57,7 @@ JOBS_S = 2.5
 """At the end, book jobs that were cancelled have so long to come to a consistent book."""
 
 SAVE_S = 300.0
-_HEED_S = 0.1
+_SIGNAL_CHECK_S = 0.1
 STATUS_S = 2.0
 ALIVE_S = 1.0
 RETURN_S = 60.0
@@ -81,7 +81,7 @@ class DaemonServer:
         self._lifeline = Lifeline()
         self._watches_loop = options.log_level == "debug"
         self._lock = _hold(private_folder(folders.runtime()))
-        self._services = self._furnish(settings, options, scheduler)
+        self._services = self._build_services(settings, options, scheduler)
         keys = KeyStore(options.keys_folder) if options.encrypted else None
         old = os.umask(0o077)
         try:
@@ -102,7 +102,7 @@ class DaemonServer:
         self._watched = self._alive = 0.0
         self._saving: threading.Thread | None = None
 
-    def _furnish(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
+    def _build_services(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
         services = build_services(
             settings,
             loader.build_engine,
@@ -259,8 +259,8 @@ def main(arguments: list[str]) -> int:
     server.start()
     if ending.asked:
         server.end()
-    # A signal that the system gives to another thread does not wake this one up, which alone can heed it.
-    while not server.done.wait(_HEED_S):
+    # A signal that the system gives to another thread does not wake this one up, which alone can handle it.
+    while not server.done.wait(_SIGNAL_CHECK_S):
         pass
     leave(0)
 
@@ -318,7 +318,7 @@ def _opened(
 
 
 class _Signals:
-    """SIGTERM and the first SIGINT end in good order, the second SIGINT at once."""
+    """SIGTERM and the first SIGINT end cleanly, the second SIGINT at once."""
 
     def __init__(self) -> None:
         self.server: DaemonServer | None = None

@@ -313,7 +313,7 @@ class Sockets:
 
     def _serve(self) -> None:
         """Take requests of those that have sent some, for a few milliseconds, and some of each kind in each turn."""
-        self._heed_keys(time.monotonic())
+        self._apply_key_changes(time.monotonic())
         for queue, seconds in ((self._fresh, _FRESH_S), (self._new, _HANDSHAKES_S), (self._behind, _BEHIND_S)):
             until = time.monotonic() + seconds
             for _ in range(len(queue)):
@@ -453,8 +453,8 @@ class Sockets:
 
     # A few times a second
 
-    def _heed_keys(self, now: float) -> None:
-        """End what revoked keys have open. A look at the list of keys before each batch is dear, so not for each."""
+    def _apply_key_changes(self, now: float) -> None:
+        """End what revoked keys have open. A look at the list of keys before each batch is costly, so not for each."""
         if now < self._next_look_at_keys:
             return
         self._next_look_at_keys = now + _KEYS_S
@@ -472,7 +472,7 @@ class Sockets:
         self._paused.clear()
         while self._handshaking and now - (oldest := next(iter(self._handshaking))).since > _HANDSHAKE_S:
             self._refuse_handshake(oldest, "took too long")
-        self._heed_keys(now)
+        self._apply_key_changes(now)
         self.peers.tidy(now)
         self._log_refusals(now)
 

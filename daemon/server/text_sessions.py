@@ -56,7 +56,7 @@ _COMMANDS = {
     ADMIN: "load save solve wtest seek perft count estimate mobility bench",
 }
 ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
-"""The least role for a command of the text protocol; one that is not here cannot be given from afar."""
+"""The least role for a command of the text protocol; one that is not here cannot be given remotely."""
 
 FILE_COMMANDS = frozenset(("load", "save", "solve", "wtest"))
 """Those whose argument is a file."""
@@ -64,7 +64,7 @@ FILE_COMMANDS = frozenset(("load", "save", "solve", "wtest"))
 NEVER = frozenset(
     ("base", "script-to-obf", "select-hard", "nboard", "protocol_version", "xboard", "engine-protocol", "book")
 )
-"""What cannot be given from afar: work on many files at once, and other protocols; `book` goes by its commands."""
+"""What cannot be given remotely: work on many files at once, and other protocols; `book` goes by its commands."""
 
 SHARED_OPTIONS = frozenset(("hash-table-size", "book-tasks", "book-memory"))
 """Options of the engine's memory and of the threads of book jobs, which are everybody's: setting them changes nothing.
@@ -281,7 +281,7 @@ class TextSessions:
             work()
         except Exception:
             self._health.mistake("text")
-            dialect.warn(f"{quoted(item.text)}: a mistake in the program itself")
+            dialect.warn(f"{quoted(item.text)}: an internal error")
 
     def _finish(self, client: ClientRecord, room: _TextSession, item: _QueuedLine) -> None:
         dialect = room.dialect
@@ -333,7 +333,7 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
     option = find_option(word.lstrip("-"))
     if option is not None and rest:
         if option.kind == "path":
-            raise RequestError("forbidden", f"{option.name}: cannot be set from afar", "line")
+            raise RequestError("forbidden", f"{option.name}: cannot be set remotely", "line")
         if option.name in SHARED_OPTIONS:
             return "# " + line
         least = OPTION_ROLES.get(option.name, READER)
@@ -347,7 +347,7 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
         found = find_book_command(rest.split(" ", 1)[0].lower())
         needed = found.role if found else READER
     if needed is None:
-        raise RequestError("forbidden", f"{command.name}: cannot be asked for from afar", "line")
+        raise RequestError("forbidden", f"{command.name}: cannot be asked for remotely", "line")
     if not allows(role, needed):
         raise RequestError("forbidden", f"{command.name} takes the role {needed}, not {role}", "line")
     if command.name in FILE_COMMANDS and rest:

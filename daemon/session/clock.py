@@ -7,14 +7,14 @@ import itertools
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .move_overhead import Lateness
+from .move_overhead import MoveOverhead
 from .settings import SessionSettings
 
 RESERVE_MS = 30
 """Kept back of every move's time for what comes after the search was told to end."""
 
 MOST_LAG_MS = 150
-"""What a clock that others keep may count more than was used: theirs runs while lines are under way and windows are
+"""What a clock that others keep may count more than was used: theirs runs while lines are in transit and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
 
 _SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 5.2), (32, 12.6), (64, 17.0))
@@ -74,22 +74,22 @@ class Clock:
         if not self.left_stones:
             self._new_period()
 
-    def move_ms(self, settings: SessionSettings, empties: int, lateness: Lateness) -> int:
+    def move_ms(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> int:
         """The time for the next move, at least 1."""
-        return _after_lag(lateness.less(self._share(settings, empties, lateness)))
+        return _after_lag(overhead.less(self._share(settings, empties, overhead)))
 
-    def _share(self, settings: SessionSettings, empties: int, lateness: Lateness) -> float:
+    def _share(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> float:
         left = max(0.0, self.left)
         if self.left_stones:
             return left / self.left_stones
         if self.stones:
             share = left / _moves_to_share(settings, empties, left) + self.increment
             return max(share, self.period / self.stones)
-        return _share_of_game(settings, empties, left, self.increment, lateness)
+        return _share_of_game(settings, empties, left, self.increment, overhead)
 
 
 def move_limits(
-    settings: SessionSettings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None = None
+    settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None = None
 ) -> Limits:
     """The limits of a search with ``empties`` squares left.
 
@@ -104,7 +104,7 @@ def move_limits(
         depth, selectivity = min(settings.depth, empties), Selectivity.FULL
     if settings.selectivity >= 0:
         selectivity = Selectivity(settings.selectivity)
-    return Limits(depth, selectivity, settings.nodes, _move_time(settings, empties, remaining_ms, lateness, clock))
+    return Limits(depth, selectivity, settings.nodes, _move_time(settings, empties, remaining_ms, overhead, clock))
 
 
 def is_bounded(limits: Limits) -> bool:
@@ -113,15 +113,15 @@ def is_bounded(limits: Limits) -> bool:
 
 
 def _move_time(
-    settings: SessionSettings, empties: int, remaining_ms: float, lateness: Lateness, clock: Clock | None
+    settings: SessionSettings, empties: int, remaining_ms: float, overhead: MoveOverhead, clock: Clock | None
 ) -> int:
     """Milliseconds for this move, 0 without a clock."""
-    times = [clock.move_ms(settings, empties, lateness)] if clock else []
+    times = [clock.move_ms(settings, empties, overhead)] if clock else []
     if settings.move_time:
-        times.append(_after_reserve(lateness.less(settings.move_time)))
+        times.append(_after_reserve(overhead.less(settings.move_time)))
     if settings.game_time:
-        share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, lateness)
-        times.append(_after_reserve(lateness.less(share)))
+        share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, overhead)
+        times.append(_after_reserve(overhead.less(share)))
     return min(times, default=0)
 
 
@@ -133,10 +133,12 @@ def speedup(threads: int) -> float:
     return _SPEEDUPS[-1][1]
 
 
-def _share_of_game(settings: SessionSettings, empties: int, left: float, increment: float, lateness: Lateness) -> float:
-    """A move's part of the ms left for a game; half of it or less where the cushion is touched: it is to come back."""
+def _share_of_game(
+    settings: SessionSettings, empties: int, left: float, increment: float, overhead: MoveOverhead
+) -> float:
+    """A move's part of the ms left for a game; half of it or less once the reserve is used, to restore it."""
     share = left / _moves_to_share(settings, empties, left) + increment
-    spare = left - lateness.cushion
+    spare = left - overhead.reserve_ms
     return min(share, max(spare, min(share, left / 5 + increment) / 2))
 
 

@@ -175,9 +175,9 @@ class Interrupt:
             self._busy = False
 
     def stop_command(self) -> bool:
-        """End the search of the command under way, or the first that it will begin, and its wait for an engine.
+        """End the search of the running command, or the first that it will begin, and its wait for an engine.
 
-        False where no command is under way, and where this one was told before.
+        False where no command is in progress, and where this one was told before.
         """
         with self._lock:
             search = self._search

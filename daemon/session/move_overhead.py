@@ -4,7 +4,7 @@ delivery.
 
 from __future__ import annotations
 
-CUSHION_MS = 400
+LATE_RESERVE_MS = 400
 """What is left on a clock after a move, if it can be helped: on a busy machine a process may have to wait for its
 turn."""
 
@@ -18,7 +18,7 @@ MOST_LATE_MS = 1000
 """More than this is no machine's doing: a process was held, or a clock was put."""
 
 
-class Lateness:
+class MoveOverhead:
     """Measured delays of moves, ms.
 
     ``recent`` is the delay to expect of the next move, ``worst`` the largest to keep in reserve. It counts both a late
@@ -46,6 +46,6 @@ class Lateness:
         return max(share - 2 * self.recent, share / 5)
 
     @property
-    def cushion(self) -> float:
+    def reserve_ms(self) -> float:
         """The time to keep in reserve on a clock, ms."""
-        return CUSHION_MS + 4 * self.worst
+        return LATE_RESERVE_MS + 4 * self.worst

@@ -17,7 +17,7 @@ from desdaemon.search.loader import Abandoned, EngineConfig, EngineFailure, Engi
 
 from .game import PlayedGame
 from .interrupt import Interrupt, StoppableSearch
-from .move_overhead import Lateness
+from .move_overhead import MoveOverhead
 from .settings import SessionSettings
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Session:
         self._opening: list[tuple[Position, int]] = []
         self._clock_from = (0.0, 0.0)
         self.clocks: dict[bool, Clock] = {}
-        self.lateness = Lateness()
+        self.overhead = MoveOverhead()
         self._expected: tuple[Position, int | None] | None = None
 
     # The game
@@ -257,7 +257,7 @@ class Session:
 
         black = position.black_to_move
         clock = self.clocks.get(black) if clocks else None
-        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.lateness, clock)
+        return move_limits(self.settings, position.empties, self.remaining_ms(black), self.overhead, clock)
 
     def search(
         self,
@@ -433,7 +433,7 @@ class Session:
             spent = (time.monotonic() - begun) * 1000
             self.game.charge(position.black_to_move, spent)
             if planned:
-                self.lateness.note(spent - planned)
+                self.overhead.note(spent - planned)
             if position.black_to_move in self.clocks:
                 self.clocks[position.black_to_move].spend(spent)
         line = result.lines[0]

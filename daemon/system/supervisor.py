@@ -1,7 +1,7 @@
 """`desdaemon serve --supervise`: a small process that restarts the daemon when it dies, or gives no sign of life.
 
 The daemon is a child in a process group of its own, with a socket to say that it lives. Signals that end are passed on
-to it; an end in good order, and one before it was ever ready, ends the supervisor with the same status.
+to it; a clean end, and one before it was ever ready, ends the supervisor with the same status.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ BOOK_COMMANDS = (
         True,
         ADMIN,
     ),
-    _editor("reopen", (), "Read the file of the book in use anew, for writing where no other process has it."),
+    _editor("reopen", (), "Read the file of the book in use again, for writing where no other process has it."),
     BookCommand(
         "save",
         (),

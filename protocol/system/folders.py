@@ -42,7 +42,7 @@ def runtime() -> str:
 
 
 def caches() -> Iterator[str]:
-    """Where what can be made anew may be kept, the best first: `DESDAEMON_CACHE_DIR` alone where it is set."""
+    """Where what can be made again may be kept, the best first: `DESDAEMON_CACHE_DIR` alone where it is set."""
     named = os.environ.get("DESDAEMON_CACHE_DIR")
     if named:
         yield named

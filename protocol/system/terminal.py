@@ -1,4 +1,4 @@
-"""Progress for somebody who looks at a terminal: one line on standard error, written anew."""
+"""Progress for somebody who looks at a terminal: one line on standard error, written again."""
 
 from __future__ import annotations
 

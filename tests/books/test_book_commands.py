@@ -193,7 +193,7 @@ def test_go_plays_from_the_book_and_a_seed_repeats_it(dialogue: BookDialogue) ->
         for _ in range(12):
             played.append(dialogue.say("go").split()[-1])
             dialogue.say("undo")
-        # Another seed in between, so that this one begins anew.
+        # Another seed in between, so that this one starts over.
         dialogue.say("book-seed 1")
         dialogue.say("go")
         dialogue.say("undo")

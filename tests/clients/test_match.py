@@ -59,7 +59,7 @@ def played(
     players: list[EngineClient] = []
     try:
         players = [start_player(command_of(fake(*side)), str(side[0])) for side in (first, second)]
-        wanted = MatchTerms(patience=500, lateness=300)._replace(**terms)
+        wanted = MatchTerms(patience=500, overhead=300)._replace(**terms)
         return play_game((players[0], players[1]), opening or GameRecord(START, ()), controls, wanted)
     finally:
         for player in players:
@@ -108,7 +108,7 @@ def test_a_side_that_goes_wrong_loses(fault: str, ending: str, note: str, white:
 
 def test_a_late_move_loses_and_one_within_the_margin_does_not() -> None:
     hurried = TimeControl(move=100)
-    game = played(["gtp", "slow", 0], ["gtp"], (hurried, NO_LIMIT), lateness=60_000)
+    game = played(["gtp", "slow", 0], ["gtp"], (hurried, NO_LIMIT), overhead=60_000)
     assert (game.ending, game.faulty, game.moves) == ("time", 0, (1, 0))
     assert re.fullmatch(r"move 1 took \d+\.\d{3} s", game.note)
     assert game.longest[0] >= 500

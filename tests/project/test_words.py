@@ -18,18 +18,42 @@ from checkout import ROOT
 
 NAMES = {
     "Door": "Endpoint",
+    "LentEngines": "EngineLeases",
     "Porter": "ZapAuthenticator",
+    "cushion": "reserve",
+    "dear": "costly",
     "doors": "endpoints",
+    "furnish": "build_services",
+    "heed": "apply, handle",
     "honesty": "selectivity_check",
+    "lateness": "overhead",
+    "lent": "leased",
     "porter": "authenticator",
     "rooms": "sessions, services",
+    "traits": "metadata",
+    "withdraw": "cancel, remove",
 }
 """Whole identifiers, or parts of them between underscores; leading underscores do not count."""
 
 PHRASES = {
+    "comes? upon": "find",
+    "cushion": "reserve",
+    "dear": "costly",
+    "from afar": "remotely",
+    "furnish": "build",
+    "heed": "apply, handle",
     "honesty": "calibration",
+    "how it goes": "progress",
+    "in good order": "cleanly",
+    "keeps its word": "is calibrated",
+    "lateness": "move overhead",
+    "lent": "leased",
     "porter": "authenticator",
+    "stand-ins?": "reduced search",
+    "stands? in for": "replaces",
+    "their like": "the same kind",
     "what is due": "stale scores",
+    "withdraw": "cancel, remove",
 }
 """As regular expressions; between two words there may be any white space, and capitals do not matter."""
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from desdaemon.engine.limits import Limits
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.session.clock import RESERVE_MS, Clock, is_bounded, move_limits
-from desdaemon.session.move_overhead import CUSHION_MS, MOST_LATE_MS, Lateness
+from desdaemon.session.move_overhead import LATE_RESERVE_MS, MOST_LATE_MS, MoveOverhead
 from desdaemon.session.settings import SessionSettings
 
 LATENESS_MS = 20
@@ -27,7 +27,7 @@ def settings(**values: int) -> SessionSettings:
 
 @given(st.integers(10, 10**7), st.integers(0, 60))
 def test_a_time_for_a_move_is_kept(move_time: int, empties: int) -> None:
-    limits = move_limits(settings(move_time=move_time), empties, 0, Lateness())
+    limits = move_limits(settings(move_time=move_time), empties, 0, MoveOverhead())
     assert 0 < limits.time_ms < move_time
     if move_time >= 100:
         assert limits.time_ms + LATENESS_MS <= move_time
@@ -40,7 +40,7 @@ def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties:
     made = settings(game_time=game_time, speed=speed)
     remaining = float(game_time)
     for empties in range(first_empties, 0, -2):
-        limits = move_limits(made, empties, remaining, Lateness())
+        limits = move_limits(made, empties, remaining, MoveOverhead())
         assert limits.time_ms >= 1
         remaining -= limits.time_ms + (LATENESS_MS if limits.time_ms > RESERVE_MS else 0)
     assert remaining >= 0 or game_time < 1000
@@ -49,34 +49,34 @@ def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties:
 @pytest.mark.parametrize("game_time", [1_000, 10_000, 60_000, 900_000])
 def test_most_of_the_time_is_used(game_time: int) -> None:
     remaining = float(game_time)
-    first = move_limits(settings(game_time=game_time), 60, remaining, Lateness()).time_ms
+    first = move_limits(settings(game_time=game_time), 60, remaining, MoveOverhead()).time_ms
     for empties in range(60, 0, -2):
-        remaining -= move_limits(settings(game_time=game_time), empties, remaining, Lateness()).time_ms
+        remaining -= move_limits(settings(game_time=game_time), empties, remaining, MoveOverhead()).time_ms
     assert 0 <= remaining < game_time / 2
     assert first < game_time / 8
 
 
 def test_both_clocks_bind() -> None:
     made = settings(game_time=100_000, move_time=500)
-    assert move_limits(made, 50, 100_000, Lateness()).time_ms < 500
-    assert move_limits(made, 50, 400, Lateness()).time_ms < 200
+    assert move_limits(made, 50, 100_000, MoveOverhead()).time_ms < 500
+    assert move_limits(made, 50, 400, MoveOverhead()).time_ms < 200
 
 
 def test_the_default_level_does_not_hold_back_a_clock_but_a_chosen_one_does() -> None:
     made = settings(move_time=1000)
-    assert move_limits(made, 50, 0, Lateness()).depth == 50
+    assert move_limits(made, 50, 0, MoveOverhead()).depth == 50
     made.level_chosen = True
-    assert move_limits(made, 50, 0, Lateness())[:2] == (21, 73)
+    assert move_limits(made, 50, 0, MoveOverhead())[:2] == (21, 73)
     made.depth = 9
-    assert move_limits(made, 50, 0, Lateness())[:2] == (9, 100)
+    assert move_limits(made, 50, 0, MoveOverhead())[:2] == (9, 100)
     made.selectivity = 73
-    assert move_limits(made, 50, 0, Lateness())[:2] == (9, 73)
+    assert move_limits(made, 50, 0, MoveOverhead())[:2] == (9, 73)
     made.nodes = 77
-    assert move_limits(made, 5, 0, Lateness())[:3] == (5, 73, 77)
+    assert move_limits(made, 5, 0, MoveOverhead())[:3] == (5, 73, 77)
 
 
 def test_boards_with_more_than_sixty_empties() -> None:
-    assert move_limits(settings(), 63, 0, Lateness()).depth == 21
+    assert move_limits(settings(), 63, 0, MoveOverhead()).depth == 21
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_game_clock_with_increment_never_runs_out(
 ) -> None:
     clock = Clock(main, increment=increment * with_increment)
     for empties in range(60, 0, -2):
-        ms = clock.move_ms(settings(), empties, Lateness())
+        ms = clock.move_ms(settings(), empties, MoveOverhead())
         assert ms >= 1
         clock.spend(ms + lag * min(RESERVE_MS, ms))
         assert clock.left > 0
@@ -111,7 +111,7 @@ def test_periods_are_kept(main: float, period: float, stones: int) -> None:
     clock = Clock(main, period, stones)
     for empties in range(60, 0, -2):
         allowed = clock.left / clock.left_stones if clock.left_stones else clock.left + period / stones
-        ms = clock.move_ms(settings(), empties, Lateness())
+        ms = clock.move_ms(settings(), empties, MoveOverhead())
         assert ms <= allowed + 1
         clock.spend(ms)
         assert clock.left > 0
@@ -126,25 +126,25 @@ def test_a_period_begins_anew_after_its_stones() -> None:
     clock.spend(3000)
     assert (clock.left, clock.left_stones) == (10_000, 2)
     clock.set(500, 1)
-    assert clock.move_ms(settings(), 30, Lateness()) <= 500
+    assert clock.move_ms(settings(), 30, MoveOverhead()) <= 500
     clock = Clock(1000, 10_000, 2)
     clock.spend(1500)
     assert (clock.left, clock.left_stones) == (9500, 1)
 
 
-def played(clock: Clock, lateness: Lateness, empties: int, late: float, unseen: float = 0.0) -> float:
+def played(clock: Clock, overhead: MoveOverhead, empties: int, late: float, unseen: float = 0.0) -> float:
     """A move that takes all the time it may and comes late; what the other end's clock shows then."""
-    ms = clock.move_ms(settings(), empties, lateness)
+    ms = clock.move_ms(settings(), empties, overhead)
     clock.spend(ms + late)
-    lateness.note(late)
-    lateness.find(clock.set(clock.left - unseen, 0))
+    overhead.note(late)
+    overhead.find(clock.set(clock.left - unseen, 0))
     return clock.left - clock.increment
 
 
 @given(st.lists(st.floats(0, 75), min_size=30, max_size=30))
 def test_a_machine_that_is_late_at_every_move_does_not_lose_a_fast_game(late: list[float]) -> None:
-    clock, lateness = Clock(1000.0, increment=50.0), Lateness()
-    assert all(played(clock, lateness, 60 - 2 * move, ms) > 0.0 for move, ms in enumerate(late))
+    clock, overhead = Clock(1000.0, increment=50.0), MoveOverhead()
+    assert all(played(clock, overhead, 60 - 2 * move, ms) > 0.0 for move, ms in enumerate(late))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_machine_that_is_late_at_every_move_does_not_lose_a_fast_game(late: li
 )
 def test_a_machine_that_stalls_loses_no_game(main: float, increment: float, longest: float, often: float) -> None:
     """Two hundred games, stalls before a line is read and after a search was to end, drawn by lot."""
-    chance, lateness = random.Random(1), Lateness()
+    chance, overhead = random.Random(1), MoveOverhead()
 
     def stall() -> float:
         return chance.uniform(longest / 2, longest) if chance.random() < often else chance.uniform(0, 5)
@@ -168,26 +168,26 @@ def test_a_machine_that_stalls_loses_no_game(main: float, increment: float, long
     least = []
     for _ in range(200):
         clock = Clock(main, increment=increment)
-        least.append(min(played(clock, lateness, empties, stall(), stall()) for empties in range(52, 0, -2)))
+        least.append(min(played(clock, overhead, empties, stall(), stall()) for empties in range(52, 0, -2)))
     assert min(least) > 0
 
 
 def test_lateness_is_forgotten() -> None:
-    lateness = Lateness()
+    overhead = MoveOverhead()
     clock = Clock(600_000.0)
-    usual = clock.move_ms(settings(), 50, lateness)
-    lateness.note(500)
-    assert usual - 2000 < clock.move_ms(settings(), 50, lateness) < usual - 900
-    assert lateness.cushion > CUSHION_MS + 1900
+    usual = clock.move_ms(settings(), 50, overhead)
+    overhead.note(500)
+    assert usual - 2000 < clock.move_ms(settings(), 50, overhead) < usual - 900
+    assert overhead.reserve_ms > LATE_RESERVE_MS + 1900
     for _ in range(10):
-        lateness.note(-1)
-    assert clock.move_ms(settings(), 50, lateness) > usual - 200
-    assert lateness.cushion > CUSHION_MS + 1600
+        overhead.note(-1)
+    assert clock.move_ms(settings(), 50, overhead) > usual - 200
+    assert overhead.reserve_ms > LATE_RESERVE_MS + 1600
     for _ in range(300):
-        lateness.note(0)
-    assert lateness.cushion < CUSHION_MS + 10
-    lateness.note(10**6)
-    assert lateness.recent == lateness.worst == MOST_LATE_MS
+        overhead.note(0)
+    assert overhead.reserve_ms < LATE_RESERVE_MS + 10
+    overhead.note(10**6)
+    assert overhead.recent == overhead.worst == MOST_LATE_MS
 
 
 def test_what_only_the_other_end_s_clock_has_seen() -> None:
@@ -206,9 +206,9 @@ def test_what_only_the_other_end_s_clock_has_seen() -> None:
 
 
 def test_a_time_for_a_move_shrinks_where_stops_come_late() -> None:
-    lateness = Lateness()
+    overhead = MoveOverhead()
     made = settings(move_time=1000)
-    lateness.note(150)
-    assert move_limits(made, 50, 0, lateness).time_ms == 1000 - 300 - RESERVE_MS
-    lateness.note(MOST_LATE_MS)
-    assert move_limits(made, 50, 0, lateness).time_ms == 200 - RESERVE_MS
+    overhead.note(150)
+    assert move_limits(made, 50, 0, overhead).time_ms == 1000 - 300 - RESERVE_MS
+    overhead.note(MOST_LATE_MS)
+    assert move_limits(made, 50, 0, overhead).time_ms == 200 - RESERVE_MS

@@ -186,7 +186,7 @@ def test_how_late_moves_come_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     first = session.limits(START).time_ms
     monkeypatch.setattr("desdaemon.session.session.time", searcher)
     session.choose()
-    assert session.lateness.worst == pytest.approx(250)
+    assert session.overhead.worst == pytest.approx(250)
     assert session.game.black_ms == pytest.approx(first + 250)
     assert session.limits(START).time_ms < first - 200
 

@@ -163,8 +163,8 @@ class GtpDialect(LineDialect):
     def _confess(self, line: str) -> str:
         import traceback
 
-        self.output.error(f"{quoted(line)}: a mistake in the program itself\n{traceback.format_exc().rstrip()}")
-        return "a mistake in the program itself"
+        self.output.error(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
+        return "an internal error"
 
     # Set-up
 
@@ -224,7 +224,7 @@ class GtpDialect(LineDialect):
         black, left = gtp.parse_colour(colour), gtp.parse_seconds(seconds, overdrawn=True)
         count = gtp.parse_count(stones, 0, 10**6)
         clock = self.session.clocks.setdefault(black, Clock(left))
-        self.session.lateness.find(clock.set(left, count))
+        self.session.overhead.find(clock.set(left, count))
         return ""
 
     # The game

@@ -1,7 +1,7 @@
 """Stage `probcut`: the error of shallow searches as predictions of deep ones, fitted for the engine's ProbCut.
 
-Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched as ProbCut's stand-ins are, and
-as deep as what these stand for. The differences near the bound that a node was asked about are what the engine's
+Nodes that the engine's own searches of held-out positions meet (`nodes`) are searched as ProbCut's reduced searches
+are, and as deep as what these replace. The differences near the bound that a node was asked about are what the engine's
 `ErrorModel` describes: its logarithm is linear in all parameters but one, so it is fitted as a generalised linear model
 (gamma errors, logarithmic link) of the squared differences, for each value of that one on a grid. Two thirds of the
 searches are for the fit, the rest for the check, at every selectivity: how many differences lie within the margin, and
@@ -111,7 +111,7 @@ def fit(found: Measured) -> ErrorModel:
 
 
 def _weights(depths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Deep nodes are dear and few, but a cut saves the more there: a depth counts as the root of its number."""
+    """Deep nodes are costly and few, but a cut saves the more there: a depth counts as the root of its number."""
     return np.asarray(1 / np.sqrt(np.bincount(depths)[depths]))
 
 

@@ -102,7 +102,7 @@ class Measured(NamedTuple):
 
     @property
     def stand_ins(self) -> NDArray[np.int64]:
-        """Plies of the stand-ins."""
+        """Plies of the reduced searches."""
         pairs = zip(self.nodes.empties.tolist(), self.nodes.depths.tolist(), strict=True)
         return np.array([stand_in(empties, depth) for empties, depth in pairs], np.int64)
 
@@ -183,7 +183,7 @@ def measure(nodes: Nodes, truth: Limits, weights: Weights, workers: int) -> Meas
     for _ in range(workers):
         searchers.put(Searcher(hash_bits=20, weights=weights))
     scores = np.zeros((3, len(nodes.players)))
-    # Searches of one class have one stand-in: it depends on the depth, and on whether that is the end.
+    # Searches of one class have one reduced search: it depends on the depth, and on whether that is the end.
     shallow = stand_in(int(nodes.empties[0]), truth.depth) if len(nodes.players) else 0
     # Shallow before deep: the table then never answers with more than was asked.
     plan = (Limits(0), Limits(shallow, Selectivity.PERCENT_87), truth)
