@@ -12,6 +12,9 @@ from desdaemon.engine.search import Control, Searcher
 
 _ALL = (1 << 64) - 1
 
+HASH_BITS = 18
+"""A search's table has at most 2 to the power of so many entries: its size is part of what decides the answer."""
+
 Told = Callable[[int, int, Result], None]
 """Hears of a search: the discs of the side to move and of the other one, and what came out."""
 
@@ -19,7 +22,7 @@ Told = Callable[[int, int, Result], None]
 class Searches:
     """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
 
-    def __init__(self, *, hash_bits: int = 18, weights: Weights | None = None, told: Told | None = None) -> None:
+    def __init__(self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, told: Told | None = None) -> None:
         """``weights`` None: the shipped ones. Each thread that searches has tables of at most 2**``hash_bits`` entries.
         ``told`` is called by it with every search that was not stopped.
 

@@ -38,6 +38,15 @@ class JobProgress(NamedTuple):
     rate: float = 0.0
 
 
+class ClusterFigures(NamedTuple):
+    """How a cluster does that searches for a job: its workers and slots, and the share of the slots' time in
+    searches."""
+
+    workers: int
+    slots: int
+    busy: float
+
+
 class BookJob:
     """A piece of work; made by `BookJobs`. Its attributes may be read, and all methods called, from any thread.
 
@@ -59,6 +68,10 @@ class BookJob:
         self.failure: Exception | None = None
         self.error = ""
         self.cancelled = False
+        self.cluster: ClusterFigures | None = None
+        """Set from time to time where a cluster searches for it."""
+        self.notes: list[str] = []
+        """What there is to remark when it is over, beside the result's."""
         self.on_book = True
         self.before_notice: Callable[[], None] = lambda: None
         """Called before every notice: what is told has to last."""
@@ -151,6 +164,8 @@ class BookJob:
                     state = CANCELLED
         except Exception as error:
             self.failure, self.error, state = error, str(error) or type(error).__name__, FAILED
+        if self.notes:
+            self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
         self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
         self.result.setdefault("job", self.id)
         self.end(state)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -264,6 +265,9 @@ class Books:
 
     def close(self) -> list[str]:
         """Let go of the book; changes are in its journal. Returns what cannot be said otherwise any more."""
+        connection = sys.modules.get("desdaemon.cluster.connection")
+        if connection is not None:
+            connection.CONNECTIONS.close()
         opened, self._opened = self._opened, None
         if opened is None:
             return []
@@ -480,7 +484,12 @@ class Books:
             return run.job.report(report.stage, report.done, report.total, report.positions)
 
         threads = settings.book_tasks or processors()
-        return Worker(self._leased(run.job, searches), threads=threads, tell=tell, halt=searches.stop)
+        evaluate = self._leased(run.job, searches)
+        if not settings.cluster:
+            return Worker(evaluate, threads=threads, tell=tell, halt=searches.stop)
+        from desdaemon.cluster.pool import cluster_pool
+
+        return cluster_pool(run.job, settings, self._weights_of(settings.eval_file), evaluate, threads, tell, show)
 
     def _leased(self, job: BookJob, searches: Evaluate) -> Evaluate:
         scheduler = self.scheduler

@@ -162,4 +162,6 @@ def progress_line(job: BookJob) -> str:
     if found.eta_s is not None and total:
         minutes, seconds = divmod(round(found.eta_s), 60)
         line += f", {minutes}:{seconds:02d} left"
+    if job.cluster is not None:
+        line += f", {job.cluster.workers} workers, {job.cluster.slots} slots, {job.cluster.busy:.0%} busy"
     return line

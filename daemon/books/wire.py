@@ -273,4 +273,6 @@ def progress_data(job: BookJob) -> Data:
     """The progress of a job."""
     data: Data = job.progress._asdict()
     data["rate"] = round(data["rate"], 3)
+    if job.cluster is not None:
+        data |= {"workers": job.cluster.workers, "slots": job.cluster.slots, "busy": round(job.cluster.busy, 3)}
     return data

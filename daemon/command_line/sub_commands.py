@@ -65,6 +65,7 @@ SUB_COMMANDS = (
     SubCommand("bench restarts", "kill a server while clients work", "desdaemon.clients.bench.restarts"),
     SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
     SubCommand("bench web", "measure the board in the browser", "desdaemon.clients.bench.web"),
+    SubCommand("cluster", "search on many machines: scheduler, worker, status, check", "desdaemon.cluster.command"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),

@@ -22,6 +22,7 @@ from .search import SearchTable
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
+    from desdaemon.engine.result import Result
     from desdaemon.session.interrupt import StoppableSearch
 
 LONGEST_LINE = 65_536
@@ -73,8 +74,9 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
     """Solve the problems of an OBF file (`STANDARD_INPUT` by either of its names too) as their lines come.
 
     Lines that cannot be read are named and passed over. A stop ends it after the problem in hand. The problems whose
-    answers are not those listed are written to the file ``wrong``. Raises `OSError` when a file cannot be opened,
-    `EngineFailure` and `Abandoned`.
+    answers are not those listed are written to the file ``wrong``. With the option `cluster` its workers search.
+    Raises `OSError` when a file cannot be opened, `EngineFailure`, `Abandoned`, and `BadInput` where a cluster has no
+    scheduler.
     """
     verbose = text.session.settings.verbose
     tally = _ProblemTally()
@@ -85,8 +87,8 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
         rejects = stack.enter_context(open(wrong, "w", encoding="utf-8")) if wrong else None  # noqa: PTH123
         if verbose == 1:
             text.say(f"{edax.SOLVE_HEADER}\n{edax.SOLVE_RULE}")
-        for problem in _problems(text, file, path):
-            faulty = _solve(text, problem, tally, search)
+        for problem, found in _searched(text, _problems(text, file, path), search, stack):
+            faulty = _solve(text, problem, tally, search, found)
             if faulty and rejects:
                 rejects.write(f"{problem_text(problem)}\n")
             if search.stopped:
@@ -95,6 +97,20 @@ def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
         text.say(edax.SOLVE_RULE)
     ms, cpu_ms = (time.monotonic() - begun) * 1000, (time.process_time() - cpu_begun) * 1000
     text.say(f"{edax.solve_summary(path, tally.nodes, ms, cpu_ms)}\n{tally.summary()}")
+
+
+def _searched(
+    text: TextDialect, problems: Iterator[Problem], search: StoppableSearch, stack: ExitStack
+) -> Iterator[tuple[Problem, Result | None]]:
+    """The problems, with their results where a cluster searches."""
+    settings = text.session.settings
+    if not settings.cluster:
+        return ((problem, None) for problem in problems)
+    from desdaemon.cluster.solve import cluster_of, solved
+
+    cluster = cluster_of(text.session, text.session.engine(search).searcher, text.warn)
+    stack.enter_context(search.control(cluster))
+    return solved(text.session, cluster, problems)
 
 
 @contextmanager
@@ -126,8 +142,10 @@ def _skip_line(file: IO[bytes]) -> None:
         pass
 
 
-def _solve(text: TextDialect, problem: Problem, tally: _ProblemTally, search: StoppableSearch) -> bool:
-    """Solve a problem and show it; whether the answer is not the one listed."""
+def _solve(
+    text: TextDialect, problem: Problem, tally: _ProblemTally, search: StoppableSearch, found: Result | None
+) -> bool:
+    """Solve a problem, unless it was ``found`` already, and show it; whether the answer is not the one listed."""
     session, position = text.session, problem.position
     tally.positions += 1
     number = tally.positions
@@ -143,8 +161,11 @@ def _solve(text: TextDialect, problem: Problem, tally: _ProblemTally, search: St
         row = edax.SearchRow(position.empties, Selectivity.FULL, edax.EXACT, score, 0, 0, (), position.black_to_move)
         table.row(row, "" if detailed else fault)
     else:
-        session.engine(search).searcher.clear()
-        result = session.search(position, session.limits(position), progress=table.progress, attempts=table.attempts)
+        result = found
+        if result is None:
+            session.engine(search).searcher.clear()
+            limits = session.limits(position)
+            result = session.search(position, limits, progress=table.progress, attempts=table.attempts)
         tally.nodes += result.nodes
         fault = tally.check(problem, result.lines[0].move, result.lines[0].score)
         table.finish(result, again=not detailed, note="" if detailed else fault)

@@ -66,9 +66,11 @@ NEVER = frozenset(
 )
 """What cannot be given remotely: work on many files at once, and other protocols; `book` goes by its commands."""
 
-SHARED_OPTIONS = frozenset(("hash-table-size", "book-tasks", "book-memory"))
-"""Options of the engine's memory and of the threads of book jobs, which are everybody's: setting them changes nothing.
-"""
+SHARED_OPTIONS = frozenset(
+    ("hash-table-size", "book-tasks", "book-memory", "cluster", "cluster-tls", "cluster-threads")
+)
+"""Options of the engine's memory and of who searches for book jobs, which are everybody's: setting them changes
+nothing."""
 
 OPTION_ROLES = {"auto-store": EDITOR}
 """The least role for an option that does more than change one's own dialogue."""

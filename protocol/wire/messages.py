@@ -44,6 +44,7 @@ FEATURES = {
     "book.get.children": "`children` with `book.get`.",
     "book.get.many": "`positions` with `book.get`: many look-ups in one request.",
     "book.reopen": "`book.reopen`: a book that another process writes is read again.",
+    "cluster": "Progress of book jobs tells how a cluster does that searches for them.",
     "events": "Events on a PUB socket.",
     "jobs": "`jobs`, and `job` with `cancel`.",
     "metrics": "`metrics`.",

@@ -22,6 +22,11 @@ def _added(since: str, *fields: Field) -> Shape:
     """The fields of a shape that was added as a whole."""
     return tuple(field._replace(since=since) for field in fields)
 
+_CLUSTER = (
+    Field("workers", "int", "Workers of the cluster that searches.", absent="there is none", since="cluster"),
+    Field("slots", "int", "Searches that they do at a time.", "searches", absent="there is none", since="cluster"),
+    Field("busy", "float", "Share of the slots' time spent in searches, 0 to 1.", absent="there is none", since="cluster"),
+)
 
 SHAPES: dict[str, Shape] = {
     "nothing": (),
@@ -302,6 +307,7 @@ SHAPES: dict[str, Shape] = {
         Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
         Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
         Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
+        *_CLUSTER,
     ),
     "job_result": JOB_RESULT,
     "job_event": (
@@ -312,6 +318,7 @@ SHAPES: dict[str, Shape] = {
         Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
         Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
         Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
+        *_CLUSTER,
         Field("op", "str", "Operation."),
         Field("client", "str", "Who asked for it."),
         Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),

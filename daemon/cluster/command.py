@@ -1,0 +1,123 @@
+"""`desdaemon cluster`: the scheduler and the workers of a cluster, and what they are doing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Sequence
+
+from desdaemon.protocol.command_line import Parser, whole
+from desdaemon.protocol.errors import BadInput
+
+from .connection import PORT
+
+DESCRIPTION = """
+Book commands, -solve and other long work can use the searches of many
+machines: one scheduler, any number of workers, and the program that owns the
+book, which names the scheduler by -cluster:
+
+  desdaemon cluster scheduler
+  desdaemon cluster worker tcp://127.0.0.1:8786
+  desdaemon -cluster tcp://127.0.0.1:8786
+
+Beyond one machine the addresses are tls://HOST:PORT, and everybody has a
+folder with certificates: docs/cluster.md.
+"""
+
+
+def command_line() -> Parser:
+    """The command line."""
+    parser = Parser(
+        prog="desdaemon cluster", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    scheduler = commands.add_parser("scheduler", help="tell workers what to search, until a signal comes")
+    scheduler.add_argument(
+        "--listen",
+        default=f"tcp://127.0.0.1:{PORT}",
+        metavar="ADDRESS",
+        help=f"where (tcp://127.0.0.1:{PORT}); port 0 is any",
+    )
+    scheduler.add_argument("--scheduler-file", default="", metavar="FILE", help="write down here where it is")
+    worker = commands.add_parser("worker", help="search for others, until a signal comes")
+    worker.add_argument("cluster", metavar="ADDRESS", help="the scheduler, or its scheduler file")
+    worker.add_argument("--threads", type=whole(1, 1024), default=0, metavar="N", help="searches at a time (all)")
+    worker.add_argument("--name", default="", help="what it is called (host and process)")
+    worker.add_argument("--nice", type=whole(0, 19), default=0, metavar="N", help="give way to other programs (0)")
+    worker.add_argument(
+        "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave in good order after this time"
+    )
+    status = commands.add_parser("status", help="list the workers")
+    check = commands.add_parser("check", help="have every worker do fixed searches; status 1 where one is wrong")
+    for each in (status, check):
+        each.add_argument("cluster", metavar="ADDRESS", help="the scheduler, or its scheduler file")
+    for each in (worker, status, check):
+        each.add_argument("--eval-file", default="", metavar="FILE", help="weights instead of the built-in ones")
+    for each in (scheduler, worker, status, check):
+        each.add_argument("--tls", default="", metavar="FOLDER", help="certificates: ca.pem, cert.pem and key.pem")
+    return parser
+
+
+def main(argv: Sequence[str]) -> int:
+    """Carry it out; returns the exit status."""
+    options = command_line().parse_args(argv)
+    from desdaemon.engine.compiler.library import LibraryError
+
+    try:
+        return _COMMANDS[options.command](options)
+    except (BadInput, LibraryError) as error:
+        sys.stderr.write(f"desdaemon cluster {options.command}: {error}\n")
+        return 1
+
+
+def _scheduler(options: argparse.Namespace) -> int:
+    from . import node
+
+    return node.run_scheduler(node.SchedulerOptions(options.listen, options.tls, options.scheduler_file))
+
+
+def _worker(options: argparse.Namespace) -> int:
+    from . import node
+
+    name = options.name or f"{socket.gethostname()}-{os.getpid()}"
+    threads = options.threads or len(os.sched_getaffinity(0))
+    return node.run_worker(
+        node.WorkerOptions(
+            options.cluster, options.tls, threads, name, options.nice, options.lifetime, options.eval_file
+        )
+    )
+
+
+def _status(options: argparse.Namespace) -> int:
+    from .status import status
+
+    rows = status(options.cluster, options.tls, options.eval_file)
+    if not rows:
+        _print("no workers")
+    for row in rows:
+        program = "same program" if row.same else "OTHER PROGRAM OR WEIGHTS"
+        _print(
+            f"{row.name}  {row.address}  {row.threads} threads  {program}  {row.running} batches at work  "
+            f"{row.done} searches done  heard of {row.silent_s:.1f} s ago"
+        )
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .status import check
+
+    found = check(options.cluster, options.tls, options.eval_file)
+    for name, wrong in found:
+        _print(f"{name}  {wrong or 'right'}")
+    if not found:
+        _print("no workers")
+    return 1 if not found or any(wrong for _, wrong in found) else 0
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+_COMMANDS = {"scheduler": _scheduler, "worker": _worker, "status": _status, "check": _check}

@@ -1,0 +1,169 @@
+"""Reaching the scheduler of a cluster: its address, the rules for it, TLS, and dask's settings.
+
+Whoever reaches a dask scheduler can run any code on its workers, and what workers answer is unpickled by the owner. So
+beyond this machine only TLS is allowed, with certificates of a certificate authority of one's own: who has one of its
+certificates is trusted with everything, host names are not looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from desdaemon.protocol.errors import BadInput, quoted
+
+if TYPE_CHECKING:
+    from distributed import Client, Security
+
+PORT = 8786
+"""Dask's own."""
+
+CONNECT_S = 10
+
+_CERTIFICATE_FILES = ("ca.pem", "cert.pem", "key.pem")
+
+MISSING = "the cluster needs dask.distributed: expected pip install 'desdaemon[cluster]'"
+
+
+def configure() -> None:
+    """Set dask up for searches and import it; raises `BadInput` where it is not installed.
+
+    A search knows better than the scheduler where it should run, and is never moved; a worker that has not been heard
+    of for half a minute is taken for gone. Dask's own lines in the log are for errors alone.
+    """
+    try:
+        import dask
+    except ImportError:
+        raise BadInput(MISSING) from None
+    dask.config.set(
+        {
+            "distributed.scheduler.work-stealing": False,
+            "distributed.scheduler.worker-saturation": 1.0,
+            "distributed.worker.profile.enabled": False,
+            "distributed.admin.system-monitor.gil.enabled": False,
+            "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
+            "logging": {"distributed": "critical", "tornado": "critical", "bokeh": "critical"},
+        }
+    )
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise BadInput(MISSING) from None
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def scheduler_address(text: str) -> str:
+    """The address in ``text``, which may name a scheduler file instead; raises `BadInput`."""
+    if "://" in text:
+        return text
+    path = Path(text)
+    if path.is_file():
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))["address"]
+        except (OSError, ValueError, KeyError, TypeError):
+            found = None
+        if isinstance(found, str):
+            return found
+        raise BadInput(f"cluster = {quoted(text)}: expected a scheduler file, made by desdaemon cluster scheduler")
+    if ":" in text and "/" not in text:
+        return f"tcp://{text}"
+    raise BadInput(f"cluster = {quoted(text)}: expected tcp://HOST:PORT, tls://HOST:PORT or a scheduler file")
+
+
+def checked_address(address: str, tls: str) -> None:
+    """Raise `BadInput` for an address that is not safe, or that does not go with ``tls``."""
+    scheme, _, rest = address.partition("://")
+    if scheme == "tls":
+        if not tls:
+            raise BadInput(f"{quoted(address)}: expected a folder with {', '.join(_CERTIFICATE_FILES)}, by cluster-tls")
+    elif scheme != "tcp":
+        raise BadInput(f"{quoted(address)}: expected tcp://HOST:PORT or tls://HOST:PORT")
+    elif not _loopback(rest.rpartition(":")[0]):
+        raise BadInput(
+            f"{quoted(address)}: expected tls:// beyond this machine: who reaches a scheduler can run any code"
+        )
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    return False
+
+
+def security(tls: str) -> Security | None:
+    """The certificates in the folder ``tls``, None without one; raises `BadInput`."""
+    if not tls:
+        return None
+    folder = Path(tls)
+    for name in _CERTIFICATE_FILES:
+        if not (folder / name).is_file():
+            raise BadInput(f"cluster-tls = {quoted(tls)}: no {name}: expected a folder with {_named()}")
+    from distributed import Security
+
+    authority, certificate, key = (str(folder / name) for name in _CERTIFICATE_FILES)
+    each = {f"tls_{role}_{what}": file for role in ("scheduler", "worker", "client") for what, file in
+            (("cert", certificate), ("key", key))}  # fmt: skip
+    return Security(tls_ca_file=authority, require_encryption=True, **each)
+
+
+def _named() -> str:
+    return f"{', '.join(_CERTIFICATE_FILES[:-1])} and {_CERTIFICATE_FILES[-1]}"
+
+
+def connect(text: str, tls: str) -> Client:
+    """A client of the scheduler that ``text`` names; raises `BadInput` where there is none, or it refuses."""
+    configure()
+    address = scheduler_address(text)
+    checked_address(address, tls)
+    from distributed import Client
+
+    try:
+        return Client(address, security=security(tls), set_as_default=False, timeout=CONNECT_S, name="desdaemon")
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise BadInput(f"cluster {quoted(address)}: {reason}: expected a scheduler that answers") from None
+
+
+class Connections:
+    """The clients of this process, one for each cluster that was named; its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[tuple[str, str], Client] = {}
+
+    def client(self, text: str, tls: str) -> Client:
+        """As `connect`; a client that still has its scheduler is used again."""
+        with self._lock:
+            known = self._clients.get((text, tls))
+            if known is not None and known.status == "running":
+                return known
+            client = self._clients[text, tls] = connect(text, tls)
+            return client
+
+    def close(self) -> None:
+        """Leave all of them."""
+        with self._lock:
+            clients, self._clients = list(self._clients.values()), {}
+        for client in clients:
+            with contextlib.suppress(Exception):
+                client.close(timeout=1)
+
+
+CONNECTIONS = Connections()
+
+
+def workers_of(client: Client) -> dict[str, dict[str, Any]]:
+    """The workers that the scheduler knows, by address, as it describes them. Raises `OSError` where it is gone."""
+    try:
+        found: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    except (RuntimeError, ValueError) as error:
+        raise OSError(str(error)) from None
+    return found

@@ -1,0 +1,70 @@
+"""What decides the answers of a search, as one short text: two machines with the same text give the same answers.
+
+It is made of the sources of the search and its kernels, of the weights, and of the answers to fixed searches: those
+tell of a compiler or a processor that gets something else out of the same sources. The processor's kind is not in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.engine.compiler.library import imported_sources
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.exports import MODULES
+from desdaemon.engine.result import Result
+
+_SEARCH = ("desdaemon.engine.search", "desdaemon.book.growth.engine_evaluator", *MODULES)
+
+_RESOURCE = "desdaemon-"
+
+_FIXED = (
+    (0x0000000810000000, 0x0000001008000000, 10),
+    (0x0000100804000000, 0x0000001018000000, 12),
+    (0x00003C1C08100000, 0x0000000010080400, 9),
+    (0x0000002C1C382000, 0x0010101020040E00, 11),
+    (0x003E020C14083000, 0x0000001028140E08, 8),
+)
+"""Positions from openings to the midgame, by discs of the side to move and of the other side, with levels."""
+
+
+class Identity(NamedTuple):
+    """``code`` is a digest of sources and weights, ``proof`` one of the answers to the fixed searches."""
+
+    code: str
+    proof: str
+
+    @property
+    def resource(self) -> str:
+        """The name of dask's resource that a worker offers, one for each slot, and that every task asks for."""
+        return f"{_RESOURCE}{self.code}-{self.proof}"
+
+
+def identity(weights: Weights) -> Identity:
+    """This program's; takes some tens of ms, more where the kernels have to be compiled. Raises `LibraryError`."""
+    code = hashlib.blake2b(weights.digest.encode(), digest_size=6)
+    for path in imported_sources(_SEARCH):
+        code.update(path.read_bytes())
+    return Identity(code.hexdigest(), _proof(weights))
+
+
+def _proof(weights: Weights) -> str:
+    proof = hashlib.blake2b(digest_size=6)
+
+    def told(player: int, opponent: int, result: Result) -> None:
+        proof.update(f"{result.lines[0].move} {result.lines[0].score} {result.nodes}\n".encode())
+
+    search = Searches(weights=weights, told=told)
+    for player, opponent, level in _FIXED:
+        search(player, opponent, level, 0)
+    return proof.hexdigest()
+
+
+def of_resources(resources: dict[str, float]) -> Identity | None:
+    """The identity of a worker with these resources; None for one that is not ours."""
+    for name in resources:
+        parts = name.removeprefix(_RESOURCE).split("-")
+        if name.startswith(_RESOURCE) and len(parts) == 2:
+            return Identity(*parts)
+    return None

@@ -1,0 +1,184 @@
+"""A process of the cluster: the scheduler, or a worker, which joins once it has done the fixed searches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon.protocol.errors import BadInput
+
+from .connection import PORT, checked_address, configure, scheduler_address, security
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+KILLS = 3
+"""A batch whose workers died so many times is given back to the owner."""
+
+SILENT_S = 30
+"""A worker that was not heard of for so long is taken for gone."""
+
+
+class SchedulerOptions(NamedTuple):
+    """Where a scheduler listens, the folder of its certificates or "", and the file that tells where it is or ""."""
+
+    listen: str
+    tls: str
+    scheduler_file: str
+
+
+class WorkerOptions(NamedTuple):
+    """A worker: the scheduler's address or file, certificates, threads, name, niceness, seconds of life (0: no end),
+    weights (a file, "" for the built-in ones)."""
+
+    scheduler: str
+    tls: str
+    threads: int
+    name: str
+    nice: int
+    lifetime_s: float
+    eval_file: str
+
+
+def say(line: str) -> None:
+    """A line for people."""
+    sys.stderr.write(f"desdaemon cluster: {line}\n")
+    sys.stderr.flush()
+
+
+def run_scheduler(options: SchedulerOptions) -> int:
+    """Be the scheduler until a signal comes; raises `BadInput`."""
+    checked_address(options.listen, options.tls)
+    configure()
+    certificates = security(options.tls)
+    return _until_signal(_schedule(options, certificates))
+
+
+async def _schedule(options: SchedulerOptions, certificates: Security | None) -> int:
+    from distributed import Scheduler
+
+    scheme, _, rest = options.listen.partition("://")
+    host, _, port = rest.rpartition(":")
+    try:
+        scheduler = await Scheduler(
+            protocol=f"{scheme}://",
+            host=host,
+            port=int(port) if port else PORT,
+            dashboard=False,
+            security=certificates,
+            allowed_failures=KILLS - 1,
+            worker_ttl=SILENT_S,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(f"{options.listen}: {_reason(error)}: expected an address that is free") from None
+    if options.scheduler_file:
+        # Whoever waits for the file finds all of it.
+        path = Path(options.scheduler_file)
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
+        beside.write_text(json.dumps({"address": scheduler.address}), encoding="utf-8")
+        beside.replace(path)
+    say(f"scheduler at {scheduler.address}")
+    try:
+        await scheduler.finished()
+    finally:
+        await scheduler.close()
+    return 0
+
+
+def run_worker(options: WorkerOptions) -> int:
+    """Be a worker until a signal comes, its life is over or the scheduler has gone.
+
+    Returns 1 where the scheduler was lost. Raises `BadInput`, and `LibraryError` where there is no engine to be had.
+    """
+    address = scheduler_address(options.scheduler)
+    checked_address(address, options.tls)
+    configure()
+    certificates = security(options.tls)
+    if options.nice:
+        with contextlib.suppress(OSError):
+            os.nice(options.nice)
+    from desdaemon.engine.evaluation.weights import Weights, WeightsError
+
+    from . import tasks
+
+    try:
+        weights = Weights.load(options.eval_file or None)
+    except WeightsError as error:
+        raise BadInput(str(error)) from None
+    state = tasks.prepare(options.name, weights)
+    say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
+    folder = tempfile.mkdtemp(prefix="desdaemon-worker-")
+    try:
+        return _until_signal(_work(options, address, certificates, state.identity.resource, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _work(options: WorkerOptions, address: str, certificates: Security | None, resource: str, folder: str) -> int:
+    from distributed import Worker
+    from distributed.core import Status
+
+    lifetime: dict[str, Any] = {"lifetime": options.lifetime_s} if options.lifetime_s else {}
+    try:
+        worker = await Worker(
+            address,
+            nthreads=options.threads,
+            name=options.name,
+            resources={resource: options.threads},
+            memory_limit=0,
+            dashboard=False,
+            local_directory=folder,
+            security=certificates,
+            **lifetime,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(f"{address}: {_reason(error)}: expected a scheduler that answers") from None
+    say(f"worker {options.name} has joined {address}")
+    try:
+        await worker.finished()
+    except asyncio.CancelledError:
+        # What it searches goes to others at once; nobody takes its end for a crash.
+        await worker.close(timeout=2, executor_wait=False)
+        raise
+    asked = worker.status in (Status.closed, Status.closing) and bool(options.lifetime_s)
+    say(f"worker {options.name} has left")
+    return 0 if asked else 1
+
+
+def _until_signal(work: Coroutine[Any, Any, int]) -> int:
+    """Run ``work``; a signal ends it in good order, a second one at once."""
+
+    async def run() -> int:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+
+        def end(number: int) -> None:
+            if not task.cancel():
+                os._exit(128 + number)
+            for each in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(each, os._exit, 128 + each)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, end, number)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            return 0
+
+    return asyncio.run(run())
+
+
+def _reason(error: BaseException) -> str:
+    """The innermost reason, in a line."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error).partition("\n")[0] or type(error).__name__

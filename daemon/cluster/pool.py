@@ -1,0 +1,359 @@
+"""Searches carried out by a cluster's workers: `ClusterSearches` for any, `ClusterPool` as a book's pool of threads.
+
+The caller's thread owns the window of searches under way (`window.py`); dask's client has a thread of its own and tells
+of finished batches by a queue. Answers are handed out in the order of the searches, so that a book is byte for byte
+what one thread makes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from desdaemon.book.growth.engine_evaluator import HASH_BITS
+from desdaemon.book.growth.rounds import Task, Worker
+from desdaemon.books.jobs import ClusterFigures
+
+from . import tasks as remote
+from .connection import CONNECTIONS, workers_of
+from .identity import Identity, identity, of_resources
+from .window import Batch, Costs, Disagreement, Found, Search, Window
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from desdaemon.book.book import Evaluate
+    from desdaemon.book.growth.rounds import Tell
+    from desdaemon.books.jobs import Job
+    from desdaemon.engine.evaluation.weights import Weights
+    from desdaemon.session.settings import Settings
+
+LOOK_S = 1.0
+"""How often the workers are counted."""
+
+LOST_S = 8.0
+"""After so long without a scheduler a command ends."""
+
+_POLL_S = 0.1
+_FETCH_S = 60.0
+_STOP_S = 2.0
+
+
+class _Done(NamedTuple):
+    """A batch that came back, with what its worker answered or why there is nothing."""
+
+    number: int
+    worker: str
+    answers: list[Found | None]
+    error: BaseException | None
+
+
+Here = Callable[[Search], Found | None]
+"""Searches in this process; None where it was stopped."""
+
+
+class ClusterSearches:
+    """See the module; `answers` is called from one thread, `stop` from any."""
+
+    def __init__(
+        self,
+        client: Client,
+        own: Identity,
+        here: Here,
+        *,
+        hash_bits: int,
+        local: int = 0,
+        figures: Callable[[ClusterFigures], None] = lambda found: None,
+        note: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """``here`` searches on ``local`` threads of this process besides the workers, and what the cluster cannot do.
+
+        ``hash_bits`` limits the table of a search. ``note`` is told once of each thing that a person should know,
+        ``figures`` every second how the cluster does.
+        """
+        self._here = here
+        self._client = client
+        self._own = own
+        self._hash_bits = hash_bits
+        self._local = local
+        self._figures = figures
+        self._note = note
+        self._costs = Costs()
+        self._job = os.urandom(8).hex()
+        self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
+        self._stopped = threading.Event()
+        self._futures: dict[int, Future[Any]] = {}
+        self._addresses: dict[str, str] = {}
+        self._barred: set[str] = set()
+        self._noted: set[str] = set()
+        self._looked = -LOOK_S
+        self._lost_since: float | None = None
+        self._before = 0
+        self._slots = 0
+        self._busy_ms = self._slot_ms = 0.0
+
+    def stop(self) -> None:
+        """End the searches under way; `answers` gives None from now on."""
+        self._stopped.set()
+
+    def answers(self, searches: Iterable[Search]) -> Iterator[Found | None]:
+        """The answer to each, in order; None, and no more, once it was stopped."""
+        window = Window(self._costs, first=self._before)
+        window.slots = self._slots
+        waiting = iter(searches)
+        helpers = ThreadPoolExecutor(self._local) if self._local else None
+        helping: set[int] = set()
+        try:
+            while True:
+                while window.wants():
+                    search = next(waiting, None)
+                    if search is None:
+                        window.close()
+                    else:
+                        window.offer(search)
+                self._look(window)
+                for batch in window.batches():
+                    self._submit(batch)
+                while helpers and len(helping) < self._local and (here := window.local()):
+                    helping.add(here.number)
+                    helpers.submit(self._search_here, here)
+                yield from window.answers()
+                if window.over:
+                    return
+                if self._stopped.is_set():
+                    yield None
+                    return
+                with contextlib.suppress(queue.Empty):
+                    done = self._done.get(timeout=_POLL_S)
+                    helping.discard(done.number)
+                    self._take(window, done)
+        finally:
+            self._before += window.offered
+            self._end(unfinished=not window.over)
+            if helpers:
+                helpers.shutdown(wait=False, cancel_futures=True)
+
+    # Batches
+
+    def _submit(self, batch: Batch) -> None:
+        kind = "long" if batch.long else "short"
+        usable = [
+            address
+            for address, name in self._addresses.items()
+            if name not in self._barred and (name != batch.avoided or len(self._addresses) == 1)
+        ]
+        narrowed = len(usable) < len(self._addresses)
+        future = self._client.submit(
+            remote.search_batch,
+            tuple(self._own),
+            self._job,
+            self._hash_bits,
+            tuple(tuple(search) for search in batch.searches),
+            key=f"desdaemon-{kind}-{self._job}-{batch.number}",
+            resources={self._own.resource: 1},
+            retries=2,
+            priority=int(batch.cost_ms),
+            workers=usable if narrowed else None,
+        )
+        self._futures[batch.number] = future
+        future.add_done_callback(lambda done: self._came_back(batch.number, done))
+
+    def _came_back(self, number: int, future: Future[Any]) -> None:
+        """For dask's thread."""
+        try:
+            worker, answers = future.result(timeout=_FETCH_S)
+        except BaseException as error:
+            self._done.put(_Done(number, "", [], error))
+            return
+        self._done.put(_Done(number, worker, [None if found is None else Found(*found) for found in answers], None))
+
+    def _search_here(self, batch: Batch) -> None:
+        """For a thread of this process."""
+        answers: list[Found | None] = []
+        try:
+            for search in batch.searches:
+                answers.append(None if self._stopped.is_set() else self._here(search))
+        except BaseException as error:
+            self._done.put(_Done(batch.number, "", [], error))
+            return
+        self._done.put(_Done(batch.number, "", answers, None))
+
+    def _take(self, window: Window, done: _Done) -> None:
+        """A batch is back."""
+        future = self._futures.pop(done.number, None)
+        if future is not None:
+            future.release()
+        elif done.error is not None:
+            raise done.error
+        if done.error is not None:
+            self._failed(window, done)
+            return
+        self._busy_ms += sum(found.ms for found in done.answers if found is not None)
+        disagreement = window.answered(done.number, done.worker, done.answers)
+        if disagreement is not None:
+            self._judge(disagreement)
+
+    def _failed(self, window: Window, done: _Done) -> None:
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+
+        assert done.error is not None
+        if isinstance(done.error, FutureCancelledError):
+            self._lose("the scheduler has forgotten the searches")
+            return
+        here = window.failed(done.number)
+        if here is None:
+            return
+        search = here.searches[0]
+        if isinstance(done.error, KilledWorker):
+            what = "workers died of it"
+        else:
+            what = f"{type(done.error).__name__}: {done.error}".partition("\n")[0]
+        self._note(f"cluster: {_named(search)}: {what}: it is searched here")
+        self._search_here(here)
+
+    def _judge(self, found: Disagreement) -> None:
+        """Leave out the worker that is wrong about a search."""
+        search = found.search
+        right = self._here(search)
+        for worker, answer in zip(found.workers, found.answers, strict=True):
+            if right is not None and answer != right[:2]:
+                self._barred.add(worker)
+                self._note(
+                    f"cluster: worker {worker} answered {answer} to {_named(search)}, here it is {right[:2]}: "
+                    "it gets no more searches; book correct finds what it has left in the book"
+                )
+
+    # The cluster
+
+    def _look(self, window: Window) -> None:
+        """Count the workers now and then, and show how they do."""
+        now = time.monotonic()
+        if now - self._looked < LOOK_S:
+            return
+        spent = min(now - self._looked, 10 * LOOK_S) if self._looked > 0 else 0.0
+        self._looked = now
+        self._slot_ms += spent * window.slots * 1000
+        try:
+            if self._client.status != "running":
+                raise OSError
+            found = workers_of(self._client)
+        except (OSError, TimeoutError):
+            self._lost_since = self._lost_since or now
+            if now - self._lost_since > LOST_S:
+                self._lose("its scheduler does not answer")
+            return
+        self._lost_since = None
+        self._addresses = {}
+        slots = 0
+        for address, worker in found.items():
+            name = str(worker["name"])
+            if of_resources(worker["resources"]) == self._own:
+                self._addresses[address] = name
+                slots += worker["nthreads"] if name not in self._barred else 0
+            elif name not in self._noted:
+                self._noted.add(name)
+                self._note(f"cluster: worker {name} has another program or other weights: it gets no searches")
+        window.slots = self._slots = slots
+        if not slots and not self._local and "nobody" not in self._noted:
+            self._noted.add("nobody")
+            self._note("cluster: no worker can do these searches yet: waiting for one")
+        busy = min(1.0, self._busy_ms / self._slot_ms) if self._slot_ms else 0.0
+        self._figures(ClusterFigures(len(self._addresses), slots, busy))
+
+    def _lose(self, why: str) -> None:
+        if not self._stopped.is_set():
+            self._note(f"cluster: {why}: the same command goes on when there is one")
+        self._stopped.set()
+
+    def _end(self, *, unfinished: bool) -> None:
+        """Leave nothing of a run at the workers."""
+        with contextlib.suppress(Exception):
+            if self._client.status != "running":
+                return
+            action = remote.stop_job if unfinished else remote.forget_job
+            on = list(self._addresses)
+            if self._futures:
+                self._client.cancel(list(self._futures.values()), asynchronous=False)
+            if on:
+                ending = threading.Thread(target=self._tell_workers, args=(action, on), daemon=True)
+                ending.start()
+                ending.join(_STOP_S)
+        self._futures.clear()
+        # What was stopped stays so at the workers: another run is another job for them.
+        self._job = os.urandom(8).hex()
+
+    def _tell_workers(self, action: Callable[[str], None], workers: list[str]) -> None:
+        with contextlib.suppress(Exception):
+            self._client.run(action, self._job, workers=workers, on_error="ignore")
+
+
+def _named(search: Search) -> str:
+    from desdaemon.protocol.othello.notation import Position, board_text
+
+    board = board_text(Position(search.player, search.opponent, True))
+    return f"{board} at level {search.level}"
+
+
+class ClusterPool(Worker):
+    """The searches of a book job; ``run`` is called from the job's thread."""
+
+    def __init__(self, cluster: ClusterSearches, evaluate: Evaluate, threads: int, tell: Tell) -> None:
+        """``evaluate`` is for searches that the book wants one by one, ``threads`` are for its own work."""
+        super().__init__(evaluate, threads=threads, tell=tell, halt=cluster.stop)
+        self._cluster = cluster
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
+        """See `Worker.run`."""
+        given: deque[Task] = deque()
+
+        def searches() -> Iterator[Search]:
+            for task in tasks:
+                given.append(task)
+                yield Search(task.player, task.opponent, task.level, task.excluded)
+
+        for found in self._cluster.answers(searches()):
+            if given:
+                yield given.popleft(), None if found is None else (found.move, found.score)
+
+
+def cluster_pool(
+    job: Job,
+    settings: Settings,
+    weights: Weights,
+    evaluate: Evaluate,
+    threads: int,
+    tell: Tell,
+    show: Callable[[str], None] | None,
+) -> ClusterPool:
+    """The pool of a book job, by the options of whoever gave it. Raises `BadInput` where there is no scheduler."""
+
+    def here(search: Search) -> Found | None:
+        begun = time.perf_counter()
+        found = evaluate(search.player, search.opponent, search.level, search.excluded)
+        return None if found is None else Found(*found, 0, (time.perf_counter() - begun) * 1000)
+
+    def figures(found: ClusterFigures) -> None:
+        job.cluster = found
+        # Told again although nothing may have come back: who watches sees that the job is alive.
+        progress = job.progress
+        job.report(progress.phase, progress.done, progress.total, progress.positions)
+
+    cluster = ClusterSearches(
+        CONNECTIONS.client(settings.cluster, settings.cluster_tls),
+        identity(weights),
+        here,
+        hash_bits=HASH_BITS,
+        local=settings.cluster_threads,
+        figures=figures,
+        note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
+    )
+    job.on_cancel(cluster.stop)
+    return ClusterPool(cluster, evaluate, threads, tell)

@@ -1,0 +1,86 @@
+"""The problems of a file solved by a cluster, for `-solve`: in the file's order, each as one thread solves it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Line, Result
+
+from .connection import CONNECTIONS
+from .identity import identity
+from .pool import ClusterSearches
+from .window import Found, Search
+
+if TYPE_CHECKING:
+    from desdaemon.protocol.othello.obf import Problem
+    from desdaemon.search.loader import Searcher
+    from desdaemon.session.session import Session
+
+
+def cluster_of(session: Session, searcher: Searcher, note: Callable[[str], None]) -> ClusterSearches:
+    """The searches of the cluster that the session's options name. Raises `BadInput` where there is no scheduler.
+
+    ``searcher`` is this process's, for what the cluster cannot do.
+    """
+    settings = session.settings
+
+    def here(search: Search) -> Found | None:
+        searcher.clear()
+        result = searcher.search(search.player, search.opponent, Limits(search.depth, search.selectivity))
+        line = result.lines[0]
+        return Found(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
+
+    return ClusterSearches(
+        CONNECTIONS.client(settings.cluster, settings.cluster_tls),
+        identity(Weights.load(settings.eval_file or None)),
+        here,
+        hash_bits=settings.hash_table_size,
+        note=note,
+    )
+
+
+def solved(
+    session: Session, cluster: ClusterSearches, problems: Iterable[Problem]
+) -> Iterator[tuple[Problem, Result | None]]:
+    """Each problem with what was found, None for a game that is over; ends where ``cluster`` is stopped."""
+    given: deque[Problem] = deque()
+
+    def searches() -> Iterator[Search]:
+        for problem in problems:
+            given.append(problem)
+            position = problem.position
+            if not position.over:
+                limits = session.limits(position)
+                yield Search(position.player, position.opponent, session.settings.level, 0, *limits[:2])
+
+    for found in cluster.answers(searches()):
+        while given and given[0].position.over:
+            yield given.popleft(), None
+        if found is None or not given:
+            return
+        problem = given.popleft()
+        yield problem, _result(problem.position.empties, found)
+    while given:
+        yield given.popleft(), None
+
+
+def _result(empties: int, found: Found) -> Result:
+    exact = found.depth >= empties and found.selectivity == 100
+    lower, upper = (found.score, found.score) if exact else (-64, 64)
+    line = Line(
+        found.move,
+        found.score,
+        lower,
+        upper,
+        found.depth,
+        found.selectivity,
+        tuple(found.pv),
+        found.nodes,
+        found.ms,
+        empties,
+    )
+    return Result((line,), found.nodes, found.ms, complete=True)

@@ -1,0 +1,171 @@
+"""What a worker of the cluster does: functions that dask.distributed calls by name, from the worker's threads.
+
+They get and return numbers and texts alone. A process has one `Searches`, set by `prepare` before it joins; what
+arrives for another identity is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+
+from desdaemon.book.growth.engine_evaluator import Searches
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.result import Result
+from desdaemon.engine.search import Control, Searcher
+
+from .identity import Identity, identity
+
+_ALL = (1 << 64) - 1
+
+_JOBS_KEPT = 1000
+"""Jobs that were stopped are remembered as long as this many others were not stopped after them."""
+
+Wanted = tuple[int, int, int, int, int, int]
+"""The fields of a `window.Search`."""
+
+Answer = tuple[int, int, int, float, int, int, tuple[int, ...]]
+"""The fields of a `window.Found`."""
+
+
+class OtherIdentity(Exception):
+    """The task is for a program of other sources or weights, or for one that answers otherwise."""
+
+
+class WorkerState:
+    """The searches of a worker's process. All methods may be called from any thread."""
+
+    def __init__(self, name: str, weights: Weights) -> None:
+        self.name = name
+        self.identity = identity(weights)
+        self.done = 0
+        self._local = threading.local()
+        self.weights = weights
+        self._searches: dict[int, Searches] = {}
+        self._lock = threading.Lock()
+        self._running: dict[str, set[Control]] = {}
+        self._stopped: OrderedDict[str, None] = OrderedDict()
+
+    def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
+        """A search with limits of its own, from a clean table of the full size."""
+        player, opponent, _, excluded, depth, selectivity = search
+        kept: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
+        if hash_bits not in kept:
+            kept.clear()
+            kept[hash_bits] = Searcher(hash_bits=hash_bits, weights=self.weights)
+        searcher = kept[hash_bits]
+        searcher.clear()
+        result = searcher.search(player, opponent, Limits(depth, selectivity), allow=_ALL & ~excluded, control=control)
+        return result if result.complete and not control.stopped else None
+
+    def _of_book(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
+        self._local.result = None
+        self._searches_of(hash_bits)(*search[:4], control)
+        found: Result | None = self._local.result
+        return found
+
+    def _searches_of(self, hash_bits: int) -> Searches:
+        with self._lock:
+            if hash_bits not in self._searches:
+                self._searches[hash_bits] = Searches(hash_bits=hash_bits, weights=self.weights, told=self._told)
+            return self._searches[hash_bits]
+
+    def _told(self, player: int, opponent: int, result: Result) -> None:
+        self._local.result = result
+
+    def search(self, job: str, hash_bits: int, searches: tuple[Wanted, ...]) -> list[Answer | None]:
+        """The answers, None from the moment on when the job was stopped."""
+        answers: list[Answer | None] = []
+        for search in searches:
+            control = Control()
+            with self._lock:
+                stopped = job in self._stopped
+                if not stopped:
+                    self._running.setdefault(job, set()).add(control)
+            if stopped:
+                answers.append(None)
+                continue
+            begun = time.perf_counter()
+            try:
+                found = (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
+            finally:
+                with self._lock:
+                    self._running.get(job, set()).discard(control)
+            ms = (time.perf_counter() - begun) * 1000
+            answers.append(_answer(found, ms) if found is not None else None)
+            with self._lock:
+                self.done += 1
+        return answers
+
+    def stop(self, job: str) -> None:
+        """End the searches of a job, in milliseconds; later ones of it answer None."""
+        with self._lock:
+            self._stopped[job] = None
+            while len(self._stopped) > _JOBS_KEPT:
+                self._stopped.popitem(last=False)
+            for control in self._running.pop(job, set()):
+                control.stop()
+
+    def forget(self, job: str) -> None:
+        """A job is over."""
+        with self._lock:
+            self._running.pop(job, None)
+
+
+def _answer(result: Result, ms: float) -> Answer:
+    line = result.lines[0]
+    return line.move, line.score, result.nodes, ms, line.depth, line.selectivity, line.pv
+
+
+_STATE: WorkerState | None = None
+
+
+def prepare(name: str, weights: Weights) -> WorkerState:
+    """Make this process a worker's; raises `LibraryError` where the kernels cannot be compiled."""
+    global _STATE
+    _STATE = WorkerState(name, weights)
+    return _STATE
+
+
+def _state() -> WorkerState:
+    if _STATE is None:
+        raise OtherIdentity("this process was not started by desdaemon cluster worker")
+    return _STATE
+
+
+def search_batch(
+    expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
+) -> tuple[str, list[Answer | None]]:
+    """The task: the worker's name, and an answer for each search. Raises `OtherIdentity`."""
+    state = _state()
+    if state.identity != expected:
+        raise OtherIdentity(f"worker {state.name} is {'-'.join(state.identity)}, the task is for {'-'.join(expected)}")
+    return state.name, state.search(job, hash_bits, searches)
+
+
+def stop_job(job: str) -> None:
+    """For the worker's event loop: end a job's searches."""
+    if _STATE is not None:
+        _STATE.stop(job)
+
+
+def forget_job(job: str) -> None:
+    """For the worker's event loop: a job is over."""
+    if _STATE is not None:
+        _STATE.forget(job)
+
+
+def figures() -> dict[str, object]:
+    """For the worker's event loop: what `desdaemon cluster status` shows."""
+    state = _state()
+    return {"name": state.name, "pid": os.getpid(), "done": state.done}
+
+
+def prove() -> tuple[str, str]:
+    """The task of `desdaemon cluster check`: the identity, its searches done again."""
+    state = _state()
+    found: Identity = identity(state.weights)
+    return found.code, found.proof

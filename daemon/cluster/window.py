@@ -1,0 +1,266 @@
+"""Which searches are at the workers, in what batches, and in what order their answers are handed out.
+
+A state machine without I/O or clock for one thread, that of `pool.ClusterPool`: searches and answers in, batches out.
+The answers come out in the order in which the searches went in, whatever machine was quicker: a book grows by that
+order, and so is the same as with one thread.
+
+A batch is as many searches as should take `BATCH_MS`, by what such searches have taken so far: one message costs the
+scheduler and the owner a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits
+for another's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+BATCH_MS = 1000.0
+"""How long a batch of short searches should take; a search that takes longer is a batch by itself."""
+
+LEAST_BATCH_MS = 50.0
+
+MOST_IN_BATCH = 512
+
+UNMEASURED_BATCH = 32
+"""The most searches in a batch as long as none of their level and phase has been timed."""
+
+BATCHES_A_SLOT = 3
+"""Batches under way for each slot: one is searched, the others are at hand when it is done."""
+
+HELD_BATCHES = 16
+"""Answers that wait for an earlier one, in batches a slot; beyond this nothing new is given out."""
+
+CHECK_EVERY = 200
+"""One search of so many is done on two machines, and the answers are compared."""
+
+
+class Search(NamedTuple):
+    """A board (discs of the side to move and of the other side), a level, and the moves that are left out.
+
+    Where ``depth`` (plies) is not -1, the search goes so deep, with ``selectivity`` in percent, and has a table of the
+    full size: that is how problems are solved. Else it is a book's.
+    """
+
+    player: int
+    opponent: int
+    level: int
+    excluded: int = 0
+    depth: int = -1
+    selectivity: int = 100
+
+    @property
+    def empties(self) -> int:
+        """The empty squares."""
+        return 64 - (self.player | self.opponent).bit_count()
+
+
+class Found(NamedTuple):
+    """An answer: the best move, its score in discs for the side to move, nodes and ms that it took; depth (plies) and
+    selectivity (percent) that were reached, and the principal variation."""
+
+    move: int
+    score: int
+    nodes: int
+    ms: float
+    depth: int = 0
+    selectivity: int = 100
+    pv: tuple[int, ...] = ()
+
+
+class Batch(NamedTuple):
+    """Searches that go to a worker together.
+
+    ``numbers`` are theirs in order of arrival. It is not to go to the worker ``avoided``, if there is another.
+    ``check`` says that it only checks an answer.
+    """
+
+    number: int
+    numbers: tuple[int, ...]
+    searches: tuple[Search, ...]
+    cost_ms: float
+    check: bool = False
+    avoided: str = ""
+
+    @property
+    def long(self) -> bool:
+        """Whether it is one long search."""
+        return self.cost_ms > BATCH_MS
+
+
+class Disagreement(NamedTuple):
+    """Two workers that answered otherwise to the same search."""
+
+    search: Search
+    workers: tuple[str, str]
+    answers: tuple[tuple[int, int], tuple[int, int]]
+
+
+class Costs:
+    """What searches take, by level and phase: a guess until some were timed."""
+
+    def __init__(self) -> None:
+        self._means: dict[tuple[int, int], float] = {}
+
+    def known(self, search: Search) -> bool:
+        """Whether searches like this one were timed."""
+        return self._key(search) in self._means
+
+    def ms(self, search: Search) -> float:
+        """What this one should take."""
+        return self._means.get(self._key(search)) or 0.3 * 1.32**search.level
+
+    def timed(self, search: Search, ms: float) -> None:
+        """One has taken so long."""
+        key = self._key(search)
+        mean = self._means.get(key)
+        self._means[key] = ms if mean is None else mean + (ms - mean) / 16
+
+    @staticmethod
+    def _key(search: Search) -> tuple[int, int]:
+        return search.level, search.empties // 3
+
+
+class Window:
+    """See the module."""
+
+    def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
+        """``first`` is how many searches came before, in other windows; the checks go on from there."""
+        self.slots = 0
+        """Searches that the workers do at a time; set by the owner as workers come and go."""
+        self._costs = costs
+        self._first = first
+        self._check_every = check_every
+        self._waiting: deque[tuple[int, Search]] = deque()
+        self._waiting_ms = 0.0
+        self._again: deque[Batch] = deque()
+        self._running: dict[int, Batch] = {}
+        self._answers: dict[int, Found | None] = {}
+        self._checked: dict[int, tuple[str, Found]] = {}
+        self._offered = 0
+        self._given = 0
+        self._batches = 0
+        self._complete = False
+
+    # In
+
+    def wants(self) -> bool:
+        """Whether more searches should be offered now."""
+        if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
+            return False
+        return (
+            len(self._waiting) < BATCHES_A_SLOT * MOST_IN_BATCH and self._waiting_ms < 2 * max(1, self.slots) * BATCH_MS
+        )
+
+    def offer(self, search: Search) -> None:
+        """The next search."""
+        self._waiting.append((self._offered, search))
+        self._waiting_ms += self._costs.ms(search)
+        self._offered += 1
+
+    def close(self) -> None:
+        """There are no more."""
+        self._complete = True
+
+    def answered(self, number: int, worker: str, answers: Iterable[Found | None]) -> Disagreement | None:
+        """The answers to a batch, from a worker; None is a search that was stopped.
+
+        Answers to a batch that is not under way any more are dropped. Returns what two workers do not agree about.
+        """
+        batch = self._running.pop(number, None)
+        if batch is None:
+            return None
+        for index, search, found in zip(batch.numbers, batch.searches, answers, strict=True):
+            if found is not None:
+                self._costs.timed(search, found.ms)
+            if batch.check:
+                return self._compared(index, search, worker, found)
+            self._answers[index] = found
+            if found is not None and (self._first + index + 1) % self._check_every == 0:
+                self._checked[index] = worker, found
+                self._again.append(self._batch(((index, search),), check=True, avoided=worker))
+        return None
+
+    def _compared(self, index: int, search: Search, worker: str, found: Found | None) -> Disagreement | None:
+        before, first = self._checked.pop(index)
+        if found is None or found[:2] == first[:2]:
+            return None
+        return Disagreement(search, (before, worker), (first[:2], found[:2]))
+
+    def failed(self, number: int) -> Batch | None:
+        """The cluster has given a batch up: too many workers died of it, or it could not be carried out there.
+
+        One of its searches may be to blame, so that each goes out again by itself. Returns one that did so already: it
+        has to be searched here.
+        """
+        batch = self._running.pop(number, None)
+        if batch is None:
+            return None
+        if batch.check:
+            del self._checked[batch.numbers[0]]
+            return None
+        if len(batch.numbers) == 1:
+            return self._started(batch)
+        for pair in zip(batch.numbers, batch.searches, strict=True):
+            self._again.append(self._batch((pair,)))
+        return None
+
+    # Out
+
+    def batches(self) -> Iterator[Batch]:
+        """What is to be sent to the workers now."""
+        while len(self._running) < BATCHES_A_SLOT * self.slots:
+            if self._again:
+                yield self._started(self._again.popleft())
+            elif self._waiting and (self._complete or not self.wants()):
+                yield self._started(self._next())
+            else:
+                return
+
+    def local(self) -> Batch | None:
+        """A batch for a thread of the owner's, if there is one to be had."""
+        if self._again and not self._again[0].check:
+            return self._started(self._again.popleft())
+        return self._started(self._next()) if self._waiting else None
+
+    def answers(self) -> Iterator[Found | None]:
+        """The answers that are due, in the order of the searches."""
+        while self._given in self._answers:
+            self._given += 1
+            yield self._answers.pop(self._given - 1)
+
+    @property
+    def over(self) -> bool:
+        """Whether every search was answered, checked where it had to be, and handed out."""
+        return self._complete and self._given == self._offered and not self._checked
+
+    @property
+    def offered(self) -> int:
+        """Searches so far."""
+        return self._offered
+
+    def _next(self) -> Batch:
+        share = self._waiting_ms / (2 * max(1, self.slots))
+        limit = min(BATCH_MS, max(LEAST_BATCH_MS, share))
+        chosen: list[tuple[int, Search]] = []
+        cost = 0.0
+        while self._waiting and len(chosen) < MOST_IN_BATCH:
+            search = self._waiting[0][1]
+            ms = self._costs.ms(search)
+            if chosen and (cost + ms > limit or (not self._costs.known(search) and len(chosen) >= UNMEASURED_BATCH)):
+                break
+            chosen.append(self._waiting.popleft())
+            cost += ms
+        self._waiting_ms = max(0.0, self._waiting_ms - cost) if self._waiting else 0.0
+        return self._batch(tuple(chosen), cost=cost)
+
+    def _batch(
+        self, pairs: tuple[tuple[int, Search], ...], *, cost: float = 0.0, check: bool = False, avoided: str = ""
+    ) -> Batch:
+        self._batches += 1
+        numbers, searches = tuple(number for number, _ in pairs), tuple(search for _, search in pairs)
+        return Batch(self._batches, numbers, searches, cost or sum(map(self._costs.ms, searches)), check, avoided)
+
+    def _started(self, batch: Batch) -> Batch:
+        self._running[batch.number] = batch
+        return batch

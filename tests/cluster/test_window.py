@@ -1,0 +1,171 @@
+"""The window of searches under way: order, batches, losses and checks, with made-up workers."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from desdaemon.cluster.window import BATCH_MS, HELD_BATCHES, MOST_IN_BATCH, Batch, Costs, Found, Search, Window
+
+
+def searches(count: int, seed: int) -> list[Search]:
+    """Searches of several levels; the boards only have to differ."""
+    dice = random.Random(seed)
+    return [Search(number, 1 << 40 + number % 16, dice.choice((1, 8, 12, 21)), 0) for number in range(count)]
+
+
+def answer(search: Search) -> Found:
+    """What every worker that is right says."""
+    return Found(search.player % 60, search.player % 64 - 32, 1, 0.1 * 1.4**search.level)
+
+
+class Workers:
+    """Workers that answer in any order, lose batches, and may be wrong."""
+
+    def __init__(self, window: Window, dice: random.Random, liar: str = "") -> None:
+        self.window = window
+        self.dice = dice
+        self.liar = liar
+        self.batches: list[Batch] = []
+        self.disagreements: list[tuple[Search, tuple[str, str]]] = []
+        self.here: list[Search] = []
+        self.most = 0
+
+    def turn(self, loss: float) -> None:
+        self.batches += self.window.batches()
+        self.most = max(self.most, len(self.batches))
+        if not self.batches:
+            return
+        batch = self.batches.pop(self.dice.randrange(len(self.batches)))
+        if self.dice.random() < loss:
+            here = self.window.failed(batch.number)
+            if here is not None:
+                self.here += here.searches
+                self.window.answered(here.number, "", map(answer, here.searches))
+            return
+        worker = self.dice.choice([name for name in ("a", "b", "c") if name != batch.avoided])
+        answers = [answer(search) for search in batch.searches]
+        if worker == self.liar:
+            answers = [found._replace(score=found.score + 1) for found in answers]
+        found = self.window.answered(batch.number, worker, answers)
+        if found is not None:
+            self.disagreements.append((found.search, found.workers))
+
+
+def through(window: Window, wanted: list[Search], workers: Workers, loss: float = 0.0) -> list[Found | None]:
+    waiting = iter(wanted)
+    found: list[Found | None] = []
+    while not window.over:
+        while window.wants():
+            search = next(waiting, None)
+            if search is None:
+                window.close()
+            else:
+                window.offer(search)
+        workers.turn(loss)
+        found += window.answers()
+    return found
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 3000), st.integers(1, 64), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
+def test_every_search_is_answered_once_in_order(count: int, slots: int, seed: int, loss: float) -> None:
+    window = Window(Costs())
+    window.slots = slots
+    wanted = searches(count, seed)
+    workers = Workers(window, random.Random(seed))
+    assert through(window, wanted, workers, loss) == list(map(answer, wanted))
+    assert not workers.disagreements
+    assert workers.most <= 3 * slots
+
+
+def test_a_batch_is_about_a_second_of_searches_and_a_long_search_is_alone() -> None:
+    window, costs = Window(costs := Costs()), costs
+    window.slots = 2
+    for search in searches(400, 1):
+        costs.timed(search, 20.0 if search.level < 20 else 5000.0)
+    waiting = iter(searches(4000, 1))
+    while window.wants():
+        window.offer(next(waiting))
+    for batch in window.batches():
+        assert len(batch.searches) <= MOST_IN_BATCH
+        assert batch.cost_ms <= BATCH_MS or len(batch.searches) == 1
+        assert batch.long == any(search.level == 21 for search in batch.searches)
+
+
+def test_nothing_goes_out_without_a_slot() -> None:
+    window = Window(Costs())
+    window.offer(searches(1, 1)[0])
+    window.close()
+    assert list(window.batches()) == []
+    window.slots = 1
+    assert len(list(window.batches())) == 1
+
+
+def test_what_waits_for_an_early_answer_is_bounded() -> None:
+    window = Window(costs := Costs())
+    window.slots = 1
+    wanted = [Search(number, 1 << 50, 1, 0) for number in range(100_000)]
+    for search in wanted:
+        costs.timed(search, 0.1)
+    waiting = iter(wanted)
+    held: Batch | None = None
+    for _ in range(10_000):
+        while window.wants() and (search := next(waiting, None)) is not None:
+            window.offer(search)
+        for batch in window.batches():
+            if held is None:
+                held = batch
+            else:
+                window.answered(batch.number, "a", map(answer, batch.searches))
+    assert window.offered <= (HELD_BATCHES + 5) * MOST_IN_BATCH
+    assert held is not None
+    window.answered(held.number, "a", map(answer, held.searches))
+    assert next(window.answers()) == answer(wanted[0])
+
+
+def test_the_last_batches_are_small() -> None:
+    window, wanted = Window(costs := Costs()), [Search(number, 1 << 50, 12, 0) for number in range(60)]
+    window.slots = 4
+    for search in wanted:
+        costs.timed(search, 10.0)
+        window.offer(search)
+    window.close()
+    sizes = [len(batch.searches) for batch in window.batches()]
+    assert max(sizes) <= 60 / 4 / 2 + 1
+    assert len(sizes) > 4
+
+
+def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
+    window = Window(Costs())
+    window.slots = 1
+    wanted = searches(3, 5)
+    for search in wanted:
+        window.offer(search)
+    window.close()
+    (first,) = window.batches()
+    assert window.failed(first.number) is None
+    again = list(window.batches())
+    assert [batch.searches for batch in again] == [(search,) for search in wanted]
+    here = window.failed(again[1].number)
+    assert here is not None
+    assert here.searches == (wanted[1],)
+
+
+def test_a_wrong_worker_is_found_by_checks() -> None:
+    window = Window(Costs(), check_every=10)
+    window.slots = 3
+    workers = Workers(window, random.Random(7), liar="b")
+    through(window, searches(3000, 7), workers)
+    assert workers.disagreements
+    assert all("b" in pair for _, pair in workers.disagreements)
+
+
+@pytest.mark.parametrize("number", [0, 99])
+def test_an_answer_that_comes_twice_is_dropped(number: int) -> None:
+    window = Window(Costs())
+    assert window.answered(number, "a", []) is None
+    assert window.failed(number) is None

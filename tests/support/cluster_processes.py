@@ -1,0 +1,106 @@
+"""A cluster of processes on this machine: a scheduler, workers, and dialogues that use them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
+TIMEOUT = 120
+
+
+class Process:
+    """A process of the cluster; `until` waits for a piece of what it tells on standard error."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "cluster", *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        self._lines: list[str] = []
+        self._news = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr
+        for line in self.process.stderr:
+            with self._news:
+                self._lines.append(line)
+                self._news.notify_all()
+        with self._news:
+            self._news.notify_all()
+
+    @property
+    def told(self) -> str:
+        """All that it has told so far."""
+        with self._news:
+            return "".join(self._lines)
+
+    def until(self, piece: str) -> str:
+        with self._news:
+            heard = self._news.wait_for(
+                lambda: piece in "".join(self._lines) or not self._reader.is_alive(), timeout=TIMEOUT
+            )
+        assert heard, self.told
+        assert piece in self.told, self.told
+        return self.told
+
+    def end(self) -> int:
+        """End it by SIGTERM; its exit status."""
+        self.process.terminate()
+        return self.process.wait(TIMEOUT)
+
+    def close(self) -> None:
+        """Make sure that it is gone."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join(TIMEOUT)
+        assert self.process.stderr
+        self.process.stderr.close()
+
+
+class Cluster:
+    """A scheduler with a scheduler file in ``folder``, and workers of one thread each."""
+
+    def __init__(self, folder: Path, *options: str, listen: str = "tcp://127.0.0.1:0") -> None:
+        self.file = folder / "scheduler.json"
+        self.options = options
+        self.scheduler = Process("scheduler", "--listen", listen, "--scheduler-file", str(self.file), *options)
+        self.workers: list[Process] = []
+        self.scheduler.until("scheduler at")
+
+    def start(self, name: str, *options: str) -> Process:
+        """Begin to start a worker."""
+        worker = Process("worker", str(self.file), "--threads", "1", "--name", name, *self.options, *options)
+        self.workers.append(worker)
+        return worker
+
+    def add(self, *names: str) -> list[Process]:
+        """Workers that have joined."""
+        workers = [self.start(name) for name in names]
+        for worker in workers:
+            worker.until("has joined")
+        return workers
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command of the cluster that ends by itself."""
+        return run("cluster", *arguments, str(self.file), *self.options)
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.close()
+
+
+def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    """The program from its start to its end."""
+    return subprocess.run(
+        [*COMMAND, *arguments], input=given, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+
+
+def grown(file: Path, commands: str, *options: str) -> tuple[bytes, str]:
+    """The book that commands make of a new one, as Egaroucid's file, and what was said."""
+    found = run("-verbose", "0", *options, given=f"book new 6 12\n{commands}\nbook export {file}\nquit\n")
+    return file.read_bytes(), found.stdout + found.stderr
