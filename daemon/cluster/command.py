@@ -49,6 +49,7 @@ def command_line() -> Parser:
     worker.add_argument(
         "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave in good order after this time"
     )
+    worker.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     status = commands.add_parser("status", help="list the workers")
     check = commands.add_parser("check", help="have every worker do fixed searches; status 1 where one is wrong")
     for each in (status, check):
@@ -85,7 +86,14 @@ def _worker(options: argparse.Namespace) -> int:
     threads = options.threads or len(os.sched_getaffinity(0))
     return node.run_worker(
         node.WorkerOptions(
-            options.cluster, options.tls, threads, name, options.nice, options.lifetime, options.eval_file
+            options.cluster,
+            options.tls,
+            threads,
+            name,
+            options.nice,
+            options.lifetime,
+            options.eval_file,
+            options.pretend,
         )
     )
 

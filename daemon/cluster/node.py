@@ -38,7 +38,7 @@ class SchedulerOptions(NamedTuple):
 
 class WorkerOptions(NamedTuple):
     """A worker: the scheduler's address or file, certificates, threads, name, niceness, seconds of life (0: no end),
-    weights (a file, "" for the built-in ones)."""
+    weights (a file, "" for the built-in ones), and whether it only waits instead of searching, for measurements."""
 
     scheduler: str
     tls: str
@@ -47,6 +47,7 @@ class WorkerOptions(NamedTuple):
     nice: int
     lifetime_s: float
     eval_file: str
+    pretended: bool
 
 
 def say(line: str) -> None:
@@ -114,7 +115,7 @@ def run_worker(options: WorkerOptions) -> int:
         weights = Weights.load(options.eval_file or None)
     except WeightsError as error:
         raise BadInput(str(error)) from None
-    state = tasks.prepare(options.name, weights)
+    state = tasks.prepare(options.name, weights, pretended=options.pretended)
     say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
     folder = tempfile.mkdtemp(prefix="desdaemon-worker-")
     try:

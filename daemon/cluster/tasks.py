@@ -38,8 +38,10 @@ class OtherIdentity(Exception):
 class WorkerState:
     """The searches of a worker's process. All methods may be called from any thread."""
 
-    def __init__(self, name: str, weights: Weights) -> None:
+    def __init__(self, name: str, weights: Weights, *, pretended: bool = False) -> None:
+        """``pretended``: a search is to wait so many microseconds as the first word of its board says."""
         self.name = name
+        self._pretended = pretended
         self.identity = identity(weights)
         self.done = 0
         self._local = threading.local()
@@ -79,6 +81,9 @@ class WorkerState:
     def search(self, job: str, hash_bits: int, searches: tuple[Wanted, ...]) -> list[Answer | None]:
         """The answers, None from the moment on when the job was stopped."""
         answers: list[Answer | None] = []
+        if self._pretended:
+            time.sleep(sum(search[0] for search in searches) / 1e6)
+            return [(0, 0, 0, search[0] / 1000, 0, 0, ()) for search in searches]
         for search in searches:
             control = Control()
             with self._lock:
@@ -123,10 +128,10 @@ def _answer(result: Result, ms: float) -> Answer:
 _STATE: WorkerState | None = None
 
 
-def prepare(name: str, weights: Weights) -> WorkerState:
+def prepare(name: str, weights: Weights, *, pretended: bool = False) -> WorkerState:
     """Make this process a worker's; raises `LibraryError` where the kernels cannot be compiled."""
     global _STATE
-    _STATE = WorkerState(name, weights)
+    _STATE = WorkerState(name, weights, pretended=pretended)
     return _STATE
 
 

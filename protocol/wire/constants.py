@@ -18,6 +18,7 @@ REVISIONS = {
         "cache.clear",
         "cancel.all",
         "cancel.data",
+        "cluster",
         "status.problems",
     ),
 }

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from cluster_processes import COMMAND, TIMEOUT, Cluster, grown, run
+from random_games import random_game
 
-from desdaemon.protocol.othello.obf import problem_text
-from random_games import random_problems
+from desdaemon.protocol.othello.notation import START, board_text
 
 pytest.importorskip("distributed")
 
@@ -47,7 +47,13 @@ def test_threads_of_the_owner_may_help(cluster: Cluster, by_one_thread: bytes, t
 
 def test_problems_are_solved_in_order_with_the_same_answers(cluster: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "problems.obf"
-    file.write_text("".join(f"{problem_text(problem)}\n" for problem in random_problems(20, 10)))
+    boards = []
+    for seed in range(20):
+        position = START
+        for played in random_game(seed, 50).moves:
+            position = position.after(played.move)
+        boards.append(board_text(position))
+    file.write_text("".join(f"{board};\n" for board in boards))
     lines = []
     for options in ((), ("-cluster", str(cluster.file))):
         solved = run("-solve", str(file), "-level", "60", "-n", "1", *options)
@@ -198,7 +204,9 @@ def test_without_the_extra_a_line_says_how_to_get_it() -> None:
         "import sys; sys.modules['dask'] = None; from desdaemon.cluster.command import main; "
         "sys.exit(main(['status', 'tcp://127.0.0.1:1']))"
     )
-    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1
     assert "desdaemon[cluster]" in found.stderr

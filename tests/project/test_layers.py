@@ -27,7 +27,7 @@ LAYERS = {
 MOST_MODULES = 12
 MOST_TEST_MODULES = 20
 THIRD_PARTY = {
-    "daemon": {"zmq"},
+    "daemon": {"zmq", "dask", "distributed"},
     "clients": {"zmq", "tornado"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
