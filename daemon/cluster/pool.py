@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from desdaemon.book.growth.rounds import Tell
     from desdaemon.books.jobs import Job
     from desdaemon.engine.evaluation.weights import Weights
-    from desdaemon.session.settings import Settings
+    from desdaemon.session.settings import SessionSettings
 
 LOOK_S = 1.0
 """How often the workers are counted."""
@@ -326,7 +326,7 @@ class ClusterPool(Worker):
 
 def cluster_pool(
     job: Job,
-    settings: Settings,
+    settings: SessionSettings,
     weights: Weights,
     evaluate: Evaluate,
     threads: int,

@@ -17,11 +17,11 @@ from .window import Found, Search
 
 if TYPE_CHECKING:
     from desdaemon.protocol.othello.obf import Problem
-    from desdaemon.search.loader import Searcher
+    from desdaemon.search.loader import SearchProtocol
     from desdaemon.session.session import Session
 
 
-def cluster_of(session: Session, searcher: Searcher, note: Callable[[str], None]) -> ClusterSearches:
+def cluster_of(session: Session, searcher: SearchProtocol, note: Callable[[str], None]) -> ClusterSearches:
     """The searches of the cluster that the session's options name. Raises `BadInput` where there is no scheduler.
 
     ``searcher`` is this process's, for what the cluster cannot do.

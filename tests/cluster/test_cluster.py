@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cluster_processes import COMMAND, TIMEOUT, Cluster, grown, run
+from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, grown, run
 from random_games import random_game
 
+from desdaemon.cluster.connection import connect
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, board_text
 
 pytest.importorskip("distributed")
@@ -40,6 +44,7 @@ def test_the_book_is_that_of_one_thread(cluster: Cluster, by_one_thread: bytes, 
     assert "cluster:" not in said
 
 
+@pytest.mark.slow
 def test_threads_of_the_owner_may_help(cluster: Cluster, by_one_thread: bytes, tmp_path: Path) -> None:
     options = ("-cluster", str(cluster.file), "-cluster-threads", "1")
     assert grown(tmp_path / "book.egbk3", GROWTH, *options)[0] == by_one_thread
@@ -58,11 +63,11 @@ def test_problems_are_solved_in_order_with_the_same_answers(cluster: Cluster, tm
     for options in ((), ("-cluster", str(cluster.file))):
         solved = run("-solve", str(file), "-level", "60", "-n", "1", *options)
         assert solved.returncode == 0, solved.stderr
-        # Time and nodes a second are the machine's.
-        rows = [line for line in solved.stdout.splitlines() if "|" in line]
-        lines.append([[part for at, part in enumerate(row.split("|")) if at != 3] for row in rows])
-    assert len(lines[0]) > 20
-    assert [row[:3] for row in lines[0]] == [row[:3] for row in lines[1]]
+        # Number, depth, score; nodes and line. Between them, time and nodes a second are the machine's.
+        row = re.compile(r"^ *(\d+)\| +(\S+) +(\S+) +\S+:\S+ +(\d+) +(?:\d+ +)?((?:[A-Ha-hPp]\S ?)+)$", re.MULTILINE)
+        lines.append(row.findall(solved.stdout))
+    assert len(lines[0]) == 20
+    assert lines[0] == lines[1]
 
 
 def test_status_and_check_name_the_workers(cluster: Cluster) -> None:
@@ -74,6 +79,7 @@ def test_status_and_check_name_the_workers(cluster: Cluster) -> None:
     assert (check.returncode, check.stdout) == (0, "one  right\ntwo  right\n")
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_nothing_and_one_that_comes_late_helps(
     cluster: Cluster, by_one_thread: bytes, tmp_path: Path
 ) -> None:
@@ -95,6 +101,7 @@ def test_a_worker_that_dies_costs_nothing_and_one_that_comes_late_helps(
     assert file.read_bytes() == by_one_thread
 
 
+@pytest.mark.slow
 def test_a_command_without_workers_waits_for_one(by_one_thread: bytes, tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     file = tmp_path / "book.egbk3"
@@ -119,14 +126,15 @@ def test_a_command_without_workers_waits_for_one(by_one_thread: bytes, tmp_path:
     assert file.read_bytes() == by_one_thread
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_command_and_the_same_command_goes_on(
     cluster: Cluster, by_one_thread: bytes, tmp_path: Path
 ) -> None:
     lost = Cluster(tmp_path)
     book = tmp_path / "own.book"
     file = tmp_path / "book.egbk3"
+    run("-verbose", "0", given=f"book new 6 12\nbook save {book}\nquit\n")
     try:
-        lost.add("one")
         dialogue = subprocess.Popen(
             [*COMMAND, "-verbose", "0", "-cluster", str(lost.file)],
             stdin=subprocess.PIPE,
@@ -134,14 +142,19 @@ def test_a_lost_scheduler_ends_the_command_and_the_same_command_goes_on(
             text=True,
         )
         assert dialogue.stdin
-        dialogue.stdin.write(f"book new 6 12\nbook save {book}\nbook deviate 2 4\nquit\n")
+        assert dialogue.stdout
+        dialogue.stdin.write(f"book load {book}\n{GROWTH}\nquit\n")
         dialogue.stdin.flush()
+        for line in dialogue.stdout:
+            if "waiting for one" in line:
+                break
         lost.scheduler.process.kill()
         said, _ = dialogue.communicate(timeout=TIMEOUT)
     finally:
         lost.close()
     assert dialogue.returncode == 0
-    assert "Book deviate 2 4...finished" not in said
+    assert "goes on when there is one" in said
+    assert "stopped: the same command goes on" in said
     again = run(
         "-verbose",
         "0",
@@ -153,6 +166,7 @@ def test_a_lost_scheduler_ends_the_command_and_the_same_command_goes_on(
     assert file.read_bytes() == by_one_thread
 
 
+@pytest.mark.slow
 def test_a_signal_ends_worker_and_scheduler_in_good_order(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     try:
@@ -167,19 +181,37 @@ def test_a_signal_ends_worker_and_scheduler_in_good_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("address", "what"),
+    ("address", "tls", "what"),
     [
-        ("tcp://127.0.0.1:9", "expected a scheduler that answers"),
-        ("tcp://192.0.2.1:8786", "expected tls:// beyond this machine"),
-        ("tls://192.0.2.1:8786", "by cluster-tls"),
-        ("nothing-there.json", "or a scheduler file"),
-        ("udp://127.0.0.1:8786", "expected tcp://HOST:PORT"),
+        ("tcp://192.0.2.1:8786", "", "expected tls:// beyond this machine"),
+        ("tcp://[2001:db8::1]:8786", "", "expected tls:// beyond this machine"),
+        ("scheduler.example:8786", "", "expected tls:// beyond this machine"),
+        ("tls://192.0.2.1:8786", "", "by cluster-tls"),
+        ("nothing-there.json", "", "or a scheduler file"),
+        ("udp://127.0.0.1:8786", "", "expected tcp://HOST:PORT"),
+        ("tls://127.0.0.1:8786", "nowhere", "no ca.pem"),
     ],
 )
-def test_a_cluster_that_cannot_be_used_is_told_in_a_line(address: str, what: str) -> None:
-    found = run("-verbose", "0", "-cluster", address, given="book new 6 12\nbook store\nbook info\nquit\n")
+def test_a_cluster_that_cannot_be_used_is_told_in_a_line(address: str, tls: str, what: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        connect(address, tls)
+    assert what in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_no_scheduler_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    for content in ("", "[]", '{"address": 1}'):
+        file.write_text(content)
+        with pytest.raises(BadInput, match="expected a scheduler file"):
+            connect(str(file), "")
+
+
+def test_a_dialogue_goes_on_where_no_scheduler_answers() -> None:
+    given = "book new 6 12\nbook store\nquit\n"
+    found = run("-verbose", "0", "-cluster", "tcp://192.0.2.1:8786", given=given)
     assert found.returncode == 0
-    assert what in found.stderr + found.stdout
+    assert "expected tls:// beyond this machine" in found.stderr
     assert "Traceback" not in found.stderr
 
 
@@ -210,3 +242,39 @@ def test_without_the_extra_a_line_says_how_to_get_it() -> None:
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1
     assert "desdaemon[cluster]" in found.stderr
+
+
+def certificates(folder: Path, subject: str) -> Path:
+    """A certificate authority with a certificate, made as docs/cluster.md says."""
+    folder.mkdir()
+    for command in (
+        f"req -x509 -newkey rsa:3072 -nodes -days 9 -subj /CN={subject}-ca -keyout ca-key.pem -out ca.pem",
+        f"req -newkey rsa:3072 -nodes -subj /CN={subject} -keyout key.pem -out request.pem",
+        "x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 9 -out cert.pem",
+    ):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_certificates_of_one_authority_are_needed(by_one_thread: bytes, tmp_path: Path) -> None:
+    ours, theirs = certificates(tmp_path / "ours", "ours"), certificates(tmp_path / "theirs", "theirs")
+    cluster = Cluster(tmp_path, "--tls", str(ours), listen="tls://127.0.0.1:0")
+    try:
+        cluster.add("one")
+        options = ("-cluster", str(cluster.file), "-cluster-tls", str(ours))
+        assert grown(tmp_path / "book.egbk3", GROWTH, *options)[0] == by_one_thread
+        address = json.loads(cluster.file.read_text())["address"]
+        assert address.startswith("tls://")
+        for options in (("--tls", str(theirs)), ()):
+            status = run("cluster", "status", address, *options)
+            assert status.returncode == 1
+            assert status.stderr.count("\n") == 1
+        stranger = Process("worker", address, "--threads", "1", "--tls", str(theirs))
+        try:
+            assert stranger.process.wait(TIMEOUT) == 1
+        finally:
+            stranger.close()
+    finally:
+        cluster.close()

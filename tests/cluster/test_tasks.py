@@ -1,0 +1,83 @@
+"""What a worker does with a task, in this process: the right answers, refusals, stops."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+
+from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
+from desdaemon.cluster import tasks
+from desdaemon.cluster.identity import Identity, identity, of_resources
+from desdaemon.cluster.window import Search
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.protocol.othello.notation import START
+
+WANTED = (Search(START.player, START.opponent, 8), Search(START.player, START.opponent, 5, 1 << 19))
+
+
+@pytest.fixture(scope="module")
+def state() -> tasks.WorkerState:
+    return tasks.prepare("here", Weights.load())
+
+
+def plain(searches: tuple[Search, ...]) -> tuple[tasks.Wanted, ...]:
+    return tuple(tuple(search) for search in searches)  # type: ignore[misc]
+
+
+def test_a_batch_has_the_answers_of_the_books_own_searches(state: tasks.WorkerState) -> None:
+    worker, found = tasks.search_batch(tuple(state.identity), "job", HASH_BITS, plain(WANTED))  # type: ignore[arg-type]
+    own = Searches()
+    assert worker == "here"
+    assert [answer and answer[:2] for answer in found] == [own(*search[:4]) for search in WANTED]
+
+
+def test_a_problem_is_searched_as_deep_as_it_says(state: tasks.WorkerState) -> None:
+    (found,) = state.search("job", 12, plain((Search(START.player, START.opponent, 0, 0, 6, 100),)))
+    assert found is not None
+    assert (found[4], found[5], len(found[6])) == (6, 100, 6)
+
+
+@pytest.mark.parametrize("other", [("000000000000", None), (None, "000000000000")])
+def test_a_task_for_another_program_is_refused(state: tasks.WorkerState, other: tuple[str | None, str | None]) -> None:
+    code, proof = other
+    asked = (code or state.identity.code, proof or state.identity.proof)
+    with pytest.raises(tasks.OtherIdentity, match="the task is for"):
+        tasks.search_batch(asked, "job", HASH_BITS, plain(WANTED))
+
+
+def test_other_weights_are_another_identity() -> None:
+    class Other(Weights):
+        def __init__(self, weights: Weights) -> None:
+            self.__dict__.update(weights.__dict__)
+            self.digest = "other"
+
+    own, other = identity(Weights.load()), identity(Other(Weights.load()))
+    assert own.code != other.code
+    assert own.resource != other.resource
+
+
+def test_a_resource_tells_the_identity() -> None:
+    found = Identity("0123456789ab", "ba9876543210")
+    assert of_resources({found.resource: 4}) == found
+    assert of_resources({"GPU": 1}) is None
+    assert of_resources({"desdaemon-x": 1}) is None
+    assert of_resources({}) is None
+
+
+def test_a_stop_ends_a_jobs_searches_and_no_others(state: tasks.WorkerState) -> None:
+    found: list[tasks.Answer | None] = []
+    endless = plain((Search(START.player, START.opponent, 60),) * 3)
+    searching = threading.Thread(target=lambda: found.extend(state.search("endless", HASH_BITS, endless)))
+    searching.start()
+    while searching.is_alive():
+        tasks.stop_job("endless")
+        searching.join(0.01)
+    assert found == [None, None, None]
+    assert None not in state.search("other", HASH_BITS, plain(WANTED))
+
+
+def test_a_task_is_small_and_sent_by_name(state: tasks.WorkerState) -> None:
+    assert len(pickle.dumps(tasks.search_batch)) < 200
+    assert len(pickle.dumps((tuple(state.identity), "job", HASH_BITS, plain(WANTED)))) < 1000
