@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
 
-from .connection import PORT, checked_address, configure, scheduler_address, security
+from .connection import PORT, checked_address, configure, connect, scheduler_address, security
 
 if TYPE_CHECKING:
     from distributed import Security
@@ -101,8 +101,8 @@ def run_worker(options: WorkerOptions) -> int:
     Returns 1 where the scheduler was lost. Raises `BadInput`, and `LibraryError` where there is no engine to be had.
     """
     address = scheduler_address(options.scheduler)
-    checked_address(address, options.tls)
-    configure()
+    # Dask's worker would try for ever.
+    connect(address, options.tls).close(timeout=1)
     certificates = security(options.tls)
     if options.nice:
         with contextlib.suppress(OSError):

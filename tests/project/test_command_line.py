@@ -164,6 +164,7 @@ def test_help_of_programs() -> None:
         re.findall(
             r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm|web)\b)?", Dialogue().say("help programs")
         )
+        re.findall(r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm|cluster)\b)?", Dialogue().say("help programs"))
     )
     assert laid_out(topic("base check")[0])[0].startswith("  base check in empties")
     assert len(topic("")) == 5
