@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .connection import CONNECTIONS
 from .identity import identity
@@ -30,7 +32,7 @@ def cluster_of(session: Session, searcher: SearchProtocol, note: Callable[[str],
 
     def here(search: Search) -> Found | None:
         searcher.clear()
-        result = searcher.search(search.player, search.opponent, Limits(search.depth, search.selectivity))
+        result = searcher.search(search.player, search.opponent, Limits(search.depth, Selectivity(search.selectivity)))
         line = result.lines[0]
         return Found(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
 
@@ -73,11 +75,11 @@ def _result(empties: int, found: Found) -> Result:
     lower, upper = (found.score, found.score) if exact else (-64, 64)
     line = Line(
         found.move,
-        found.score,
-        lower,
-        upper,
+        MoverScore(found.score),
+        MoverScore(lower),
+        MoverScore(upper),
         found.depth,
-        found.selectivity,
+        Selectivity(found.selectivity),
         tuple(found.pv),
         found.nodes,
         found.ms,

@@ -16,6 +16,7 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.search import Control, Searcher
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .identity import Identity, identity
 
@@ -60,7 +61,9 @@ class WorkerState:
             kept[hash_bits] = Searcher(hash_bits=hash_bits, weights=self.weights)
         searcher = kept[hash_bits]
         searcher.clear()
-        result = searcher.search(player, opponent, Limits(depth, selectivity), allow=_ALL & ~excluded, control=control)
+        result = searcher.search(
+            player, opponent, Limits(depth, Selectivity(selectivity)), allow=_ALL & ~excluded, control=control
+        )
         return result if result.complete and not control.stopped else None
 
     def _of_book(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
@@ -122,7 +125,7 @@ class WorkerState:
 
 def _answer(result: Result, ms: float) -> Answer:
     line = result.lines[0]
-    return line.move, line.score, result.nodes, ms, line.depth, line.selectivity, line.pv
+    return line.move, int(line.score), result.nodes, ms, line.depth, int(line.selectivity), line.pv
 
 
 _STATE: WorkerState | None = None

@@ -52,6 +52,7 @@ def _loaded(module: str, name: str) -> Any:
 SUB_COMMANDS = (
     SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
     SubCommand("web", "a board in the browser", "desdaemon.clients.web.command"),
+    SubCommand("cluster", "search on many machines: scheduler, worker, status, check", "desdaemon.cluster.command"),
     SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.server.command", "desdaemon.server.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
@@ -65,7 +66,6 @@ SUB_COMMANDS = (
     SubCommand("bench restarts", "kill a server while clients work", "desdaemon.clients.bench.restarts"),
     SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
     SubCommand("bench web", "measure the board in the browser", "desdaemon.clients.bench.web"),
-    SubCommand("cluster", "search on many machines: scheduler, worker, status, check", "desdaemon.cluster.command"),
     SubCommand("bench cluster", "measure what a cluster costs", "desdaemon.cluster.measure"),
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),

@@ -22,6 +22,7 @@ def _added(since: str, *fields: Field) -> Shape:
     """The fields of a shape that was added as a whole."""
     return tuple(field._replace(since=since) for field in fields)
 
+
 _CLUSTER = (
     Field("workers", "int", "Workers of the cluster that searches.", absent="there is none", since="cluster"),
     Field("slots", "int", "Searches that they do at a time.", "searches", absent="there is none", since="cluster"),

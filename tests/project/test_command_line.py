@@ -162,9 +162,9 @@ def test_help_of_programs() -> None:
     assert "desdaemon match" in Dialogue().say("help match")
     assert {f"desdaemon {name}" for name in NAMES} <= set(
         re.findall(
-            r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm|web)\b)?", Dialogue().say("help programs")
+            r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm|web|cluster)\b)?",
+            Dialogue().say("help programs"),
         )
-        re.findall(r"desdaemon \w+(?: (?:book|server|scheduler|restarts|storm|cluster)\b)?", Dialogue().say("help programs"))
     )
     assert laid_out(topic("base check")[0])[0].startswith("  base check in empties")
     assert len(topic("")) == 5
