@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
-from desdaemon.engine.bench import random_problems
+from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.command_line import Parser, whole
 

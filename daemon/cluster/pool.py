@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
-from desdaemon.book.growth.rounds import Task, Worker
+from desdaemon.book.growth.rounds import LeafTask, Worker
 from desdaemon.books.jobs import ClusterFigures
 
 from . import tasks as remote
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from desdaemon.book.book import Evaluate
     from desdaemon.book.growth.rounds import Tell
-    from desdaemon.books.jobs import Job
+    from desdaemon.books.jobs import BookJob
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.session.settings import SessionSettings
 
@@ -310,9 +310,9 @@ class ClusterPool(Worker):
         super().__init__(evaluate, threads=threads, tell=tell, halt=cluster.stop)
         self._cluster = cluster
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, tuple[int, int] | None]]:
+    def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
         """See `Worker.run`."""
-        given: deque[Task] = deque()
+        given: deque[LeafTask] = deque()
 
         def searches() -> Iterator[Search]:
             for task in tasks:
@@ -325,7 +325,7 @@ class ClusterPool(Worker):
 
 
 def cluster_pool(
-    job: Job,
+    job: BookJob,
     settings: SessionSettings,
     weights: Weights,
     evaluate: Evaluate,
