@@ -1,11 +1,13 @@
 """The memory that the book's kernels and Python share: offsets, sizes and special values, each written here alone.
 
-Plain data without imports: kernels read it while they are compiled, and a book with compiled code from the cache must
-not load the compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code
-includes this file.
+Plain data: kernels read it while they are compiled, and a book with compiled code from the cache must not load the
+compiler. Offsets and sizes are bytes unless a name says otherwise. The digest of the compiled code includes this file.
 """
 
-WORD = 8
+from desdaemon.engine.layout import WORD as WORD
+from desdaemon.engine.limits import MAX_LEVEL as MAX_LEVEL
+from desdaemon.protocol.othello.rules import CENTRE as CENTRE
+from desdaemon.protocol.othello.rules import PASS as PASS
 
 # A record: the position, four path counts of 32 bits, eight bytes. See book/FORMAT.md.
 RECORD_BYTES = 40
@@ -43,19 +45,17 @@ NO_SCORE = -127
 MAX_SCORE = 64
 MAX_BOUND = 127
 """Bounds fit a byte; a margin that leaves it says nothing about scores of at most 64."""
-PASS = 64
 NO_MOVE = 65
 KEEPS_LEAF = 255
 """In place of a move: the position's leaf is as good as any link that it loses."""
 NO_LEVEL = -1
 """The level of a score of unknown origin (an Egaroucid book's undefined level)."""
-MAX_LEVEL = 60
 HUMAN_LEVEL = 70
 """The level of a score that a human set; it outranks every search."""
-CENTRE = 0x0000001818000000
-"""The squares that are never empty."""
 SQUARES = 65
 """Lengths of arrays by 0 to 64 empty squares."""
+SOLVED, READ, GUESSED = 1, 2, 4
+"""Bits of a grade: the ends of the good lines are solved, read to the end with selectivity, or neither."""
 LEVELS = 129
 """Lengths of arrays by level, from `NO_LEVEL` on."""
 

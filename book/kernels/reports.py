@@ -12,6 +12,7 @@ from desdaemon.book.layout import (
     NO_SCORE,
     NOT_FOUND,
     PASS,
+    SOLVED,
     SQUARES,
 )
 from desdaemon.engine.compiler.jit import kernel
@@ -55,7 +56,6 @@ INSPECTED = 32
 """Rows that `inspect_rows` looks up together."""
 INSPECTED_KEYS = INSPECTED * BOARD
 INSPECTED_ROWS = 8 * INSPECTED
-SOLVED = 1
 NONE = -128
 GONE = 0xFFFFFFFFFFFFFFFF
 PAIR = 2 * BOARD

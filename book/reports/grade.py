@@ -19,7 +19,7 @@ import numpy.typing as npt
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
 from desdaemon.book.compiled import kernels
-from desdaemon.book.layout import LEVELS, MAX_LEVEL, NO_LEVEL, SQUARES
+from desdaemon.book.layout import GUESSED, LEVELS, MAX_LEVEL, NO_LEVEL, READ, SOLVED, SQUARES
 from desdaemon.book.options import Rule
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import PositionEntry
@@ -28,10 +28,6 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 _STEP = 1 << 11
 _STACK = 1 << 13
-
-SOLVED = 1
-READ = 2
-GUESSED = 4
 
 LETTERS = {
     SOLVED: "A",

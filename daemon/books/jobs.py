@@ -23,7 +23,7 @@ KEPT = 100
 Result = dict[str, Any]
 
 
-class JobProgress(NamedTuple):
+class JobState(NamedTuple):
     """Progress of a job: in its ``phase``, ``done`` of ``total`` (0: not known) at ``rate`` a second.
 
     ``eta_s`` seconds are left of the phase, where that can be estimated; ``positions`` are in the book.
@@ -61,7 +61,7 @@ class BookJob:
         self.client = client
         self.state = QUEUED
         self.started = time.time()
-        self.progress = JobProgress(number, "", 0, 0, None, 0)
+        self.progress = JobState(number, "", 0, 0, None, 0)
         self.told = self.progress
         """The progress of the latest notice."""
         self.result: Result = {}
@@ -142,7 +142,7 @@ class BookJob:
         spent, steps = now - self._phase_began, done - self._phase_from
         rate = steps / spent if spent > 0 else 0.0
         eta = (total - done) / rate if rate and total >= done else None
-        self.progress = JobProgress(self.id, phase, done, total, eta, positions, rate)
+        self.progress = JobState(self.id, phase, done, total, eta, positions, rate)
         if now - self._noticed >= NOTICE_S:
             self._noticed = now
             self._notify()

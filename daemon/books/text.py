@@ -14,7 +14,7 @@ from .service import Caller
 if TYPE_CHECKING:
     from desdaemon.session.session import Session
 
-    from .jobs import BookJob, JobProgress
+    from .jobs import BookJob, JobState
     from .service import Books
 
 LINE_S = 1.0
@@ -152,7 +152,7 @@ class _Watch:
 def progress_line(job: BookJob) -> str:
     """The progress of a job, in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
     name = job.op.replace(".", " ", 1).capitalize()
-    found: JobProgress = job.told
+    found: JobState = job.told
     if not found.phase:
         return f"{name}...{job.state}"
     total = f"/{found.total}" if found.total > found.done else ""

@@ -34,7 +34,7 @@ class Band(NamedTuple):
     fit_last: int
 
 
-class Plan(NamedTuple):
+class TrainingPlan(NamedTuple):
     """Sizes of a whole training."""
 
     sample: int
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     """Whose nodes ProbCut's error model is fitted to (0: it has none of its own)."""
 
 
-FULL = Plan(
+FULL = TrainingPlan(
     sample=0,
     perturbed=200_000,
     exact=(
@@ -76,7 +76,7 @@ FULL = Plan(
     probcut_searches=2000,
 )
 
-QUICK = Plan(
+QUICK = TrainingPlan(
     sample=25_000,
     perturbed=12_000,
     exact=(Band(49, 60, 12_000, EXACT, 44, 60), Band(46, 48, 6_000, EXACT, 44, 60)),
@@ -92,7 +92,7 @@ QUICK = Plan(
     probcut_searches=300,
 )
 
-TINY = Plan(
+TINY = TrainingPlan(
     sample=0,
     perturbed=400,
     exact=(Band(52, 60, 600, EXACT, 50, 60),),
@@ -111,7 +111,9 @@ PLANS = {"full": FULL, "quick": QUICK, "tiny": TINY}
 class RecipeRun:
     """One training in one folder."""
 
-    def __init__(self, folder: Path, plan: Plan, *, seed: int, workers: int, truth: list[Path], command: str) -> None:
+    def __init__(
+        self, folder: Path, plan: TrainingPlan, *, seed: int, workers: int, truth: list[Path], command: str
+    ) -> None:
         self.folder = folder
         self.plan = plan
         self.seed = seed
