@@ -18,9 +18,9 @@ from desdaemon.book.storage.observers import ChangeObserver
 from desdaemon.protocol.othello.scores import MoverScore
 
 from .chunks import CHUNK_ROWS, Records, Rows, Words, address, without_counts
-from .compiled import kernels
 from .counts import Counts, counted
 from .errors import within
+from .exports import kernels
 from .layout import HUMAN, HUMAN_LEVEL, KEEPS_LEAF, NO_SCORE, PASS
 from .negamax import negamax, negamax_from
 from .options import BookOptions

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .chunks import Records, Rows, address
-from .compiled import kernels
+from .exports import kernels
 from .layout import (
     PASS,
     SQUARES,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from desdaemon.engine.compiler.library import Spec
+from functools import cache
+
+from desdaemon.engine.compiler.library import Library, Spec, Tell, load
 
 MODULES = ("desdaemon.book.kernels.interface",)
 
@@ -56,3 +58,9 @@ SPEC = Spec(
     },
     {name: name for name in ("find_row", "board_moves_of", "board_flips_of", "canonical_of", "list_links")},
 )
+
+
+@cache
+def kernels(tell: Tell | None = None) -> Library:
+    """The kernels' C functions; compiled at the first use on a machine, which takes seconds."""
+    return load(SPEC, tell)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from desdaemon.engine.limits import level_limits
 
 from .chunks import Bytes, Records, Rows, Words, address
-from .compiled import kernels
+from .exports import kernels
 from .layout import (
     LAYERS,
     LEVELS,

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from desdaemon.book import layout
 from desdaemon.book.chunks import address
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, no_progress

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable, WriteFailed
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import FINISHED, HUMAN_LEVEL, MAX_LEVEL, MUST_PASS, NO_LEVEL, NO_MOVE, NO_SCORE, OPEN, PASS
 from desdaemon.book.negamax import LayerOrder
 from desdaemon.book.options import Rule, guessed_options

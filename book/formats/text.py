@@ -18,8 +18,8 @@ import numpy.typing as npt
 from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, address
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL, NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress

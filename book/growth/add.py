@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.chunks import CHUNK_ROWS, Words
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import within
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import NO_LEVEL, NO_MOVE, NO_SCORE, PASS
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress, slices

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from desdaemon.book import layout
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Rows, address
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import within
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import EXPAND, NO_SCORE, WALK_STACK_WORDS
 from desdaemon.book.negamax import LayerOrder, margins_of
 from desdaemon.book.progress import ProgressCallback, no_progress

@@ -9,7 +9,7 @@ import numpy as np
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words, address
-from desdaemon.book.compiled import kernels
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.engine.limits import level_limits

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import CHUNK_ROWS, Bytes, Records, address
-from desdaemon.book.compiled import kernels
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import (
     BAD_BOARD,
     BAD_NUMBERS,

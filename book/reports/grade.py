@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
-from desdaemon.book.compiled import kernels
+from desdaemon.book.exports import kernels
 from desdaemon.book.layout import GUESSED, LEVELS, MAX_LEVEL, NO_LEVEL, READ, SOLVED, SQUARES
 from desdaemon.book.options import Rule
 from desdaemon.book.progress import ProgressCallback, no_progress

@@ -9,7 +9,7 @@ import numpy as np
 
 from desdaemon.book.book import Book, MoveInBook
 from desdaemon.book.chunks import CHUNK_ROWS, Words, address
-from desdaemon.book.compiled import kernels
+from desdaemon.book.exports import kernels
 from desdaemon.book.formats.losses import RULES
 from desdaemon.book.formats.text import board_text, move_name
 from desdaemon.book.growth.game_results import results_of

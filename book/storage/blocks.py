@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from desdaemon.book import layout
 from desdaemon.book.chunks import Bytes, address
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import Unreadable
+from desdaemon.book.exports import kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 
 _SLICE = 1 << 20

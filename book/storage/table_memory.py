@@ -25,7 +25,7 @@ from desdaemon.book.chunks import (
     addresses,
     segment_bytes,
 )
-from desdaemon.book.compiled import kernels
+from desdaemon.book.exports import kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
 

@@ -13,8 +13,8 @@ from toys import canonical, contents, small_book, toy, worth
 
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import address
-from desdaemon.book.compiled import kernels
 from desdaemon.book.errors import NotInBook, OutOfRange
+from desdaemon.book.exports import kernels
 from desdaemon.book.formats import edax
 from desdaemon.book.growth.add import BookGame, add_games, add_positions, fix, game_positions, new_book
 from desdaemon.book.growth.game_results import add_result
