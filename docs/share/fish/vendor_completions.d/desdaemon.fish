@@ -1,6 +1,7 @@
 # fish completion for desdaemon, made by `desdaemon completions fish`
 complete -c desdaemon -n '__fish_use_subcommand' -a analyze -d 'report on a game of a file'
 complete -c desdaemon -n '__fish_use_subcommand' -a web -d 'a board in the browser'
+complete -c desdaemon -n '__fish_use_subcommand' -a cluster -d 'search on many machines: scheduler, worker, status, check'
 complete -c desdaemon -n '__fish_use_subcommand' -a match -d 'two programs play each other'
 complete -c desdaemon -n '__fish_use_subcommand' -a serve -d 'answer clients over sockets'
 complete -c desdaemon -n '__fish_use_subcommand' -a shell -d 'a prompt of a daemon, here or elsewhere'
@@ -45,6 +46,11 @@ complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-certificate -r
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l tls-key -r -d 'and its key, where it is not in the same file'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l revoke -d 'let no browser in that an earlier start has let in'
 complete -c desdaemon -n '__fish_seen_subcommand_from web' -l no-browser -d 'open no browser'
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a scheduler
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a worker
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a status
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -a check
+complete -c desdaemon -n '__fish_seen_subcommand_from cluster' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l protocol -r -d 'gtp, nboard, text or auto, which asks the program (default)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l names -r -d 'what to call them'
@@ -63,6 +69,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l concurrency -r -
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l sprt -r -d 'stop when the games decide between these (--sprt=-5,0)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l journal -r -d 'keep the games there; the same command goes on with them'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'write the games at the end, in the format of the name'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r -d 'add the games to this book at the end, and count their results there'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
 complete -c desdaemon -n '__fish_seen_subcommand_from serve' -l bind -r
@@ -113,6 +120,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a scheduler -d 'si
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a restarts -d 'kill a server while clients work'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a storm -d 'attack a server while clients check its answers'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a web -d 'measure the board in the browser'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a cluster -d 'measure what a cluster costs'
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a make-games
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a self-play
@@ -194,4 +202,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -o book-learn-results -d 'Make 
 complete -c desdaemon -n '__fish_use_subcommand' -o book-check -d 'See whether a move that the book does not know is better'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-tasks -r -d 'Threads for the searches of book commands; 0: all processors'
 complete -c desdaemon -n '__fish_use_subcommand' -o book-memory -r -d 'MiB of memory for the positions of books; beyond it they lie in files beside the book. 0: any'
+complete -c desdaemon -n '__fish_use_subcommand' -o cluster -r -d 'Search for book commands and -solve on the workers of this scheduler'
+complete -c desdaemon -n '__fish_use_subcommand' -o cluster-tls -r -d 'Folder with the certificates for the cluster'
+complete -c desdaemon -n '__fish_use_subcommand' -o cluster-threads -r -d 'Threads of this machine that help a cluster; 0: none'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-store -d 'Store each finished game in the book, and count its result'
