@@ -284,3 +284,12 @@ class JobProgress(NamedTuple):
 
     rate: float = 0.0
     """Speed in the phase (steps/s)."""
+
+    workers: int = 0
+    """Workers of the cluster that searches."""
+
+    slots: int = 0
+    """Searches that they do at a time (searches)."""
+
+    busy: float = 0.0
+    """Share of their time in searches, 0 to 1."""

@@ -47,7 +47,7 @@ def command_line() -> Parser:
     worker.add_argument("--name", default="", help="what it is called (host and process)")
     worker.add_argument("--nice", type=whole(0, 19), default=0, metavar="N", help="give way to other programs (0)")
     worker.add_argument(
-        "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave in good order after this time"
+        "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave cleanly after this time"
     )
     worker.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     status = commands.add_parser("status", help="list the workers")

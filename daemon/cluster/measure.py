@@ -28,7 +28,7 @@ from desdaemon.protocol.command_line import Parser, whole
 from .connection import CONNECTIONS, workers_of
 from .identity import identity
 from .pool import ClusterSearches
-from .window import Found, Search
+from .window import Search, WorkerAnswer
 
 _JOIN_S = 300.0
 _WORKER_SLOTS = 16
@@ -106,7 +106,7 @@ def processes(workers: int, threads: int, *options: str) -> Iterator[str]:
 
 
 def by_cluster(
-    what: str, file: str, searches: Iterable[Search], here: Callable[[Search], Found | None]
+    what: str, file: str, searches: Iterable[Search], here: Callable[[Search], WorkerAnswer | None]
 ) -> tuple[ClusterFigure, list[tuple[int, int] | None]]:
     """The answers of the workers of a scheduler."""
     cluster = ClusterSearches(CONNECTIONS.client(file, ""), identity(Weights.load()), here, hash_bits=HASH_BITS)
@@ -119,7 +119,7 @@ def by_cluster(
     return ClusterFigure(what, len(wanted), time.perf_counter() - begun, time.process_time() - spent), found
 
 
-def _not_here(search: Search) -> Found | None:
+def _not_here(search: Search) -> WorkerAnswer | None:
     raise AssertionError(f"{search} should have been searched by a worker")
 
 

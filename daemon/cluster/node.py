@@ -156,7 +156,7 @@ async def _work(options: WorkerOptions, address: str, certificates: Security | N
 
 
 def _until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Run ``work``; a signal ends it in good order, a second one at once."""
+    """Run ``work``; a signal ends it cleanly, a second one at once."""
 
     async def run() -> int:
         task = asyncio.ensure_future(work)

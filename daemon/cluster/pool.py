@@ -24,7 +24,7 @@ from desdaemon.books.jobs import ClusterFigures
 from . import tasks as remote
 from .connection import CONNECTIONS, workers_of
 from .identity import Identity, identity, of_resources
-from .window import Batch, Costs, Disagreement, Found, Search, Window
+from .window import Costs, Disagreement, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -51,11 +51,11 @@ class _Done(NamedTuple):
 
     number: int
     worker: str
-    answers: list[Found | None]
+    answers: list[WorkerAnswer | None]
     error: BaseException | None
 
 
-Here = Callable[[Search], Found | None]
+Here = Callable[[Search], WorkerAnswer | None]
 """Searches in this process; None where it was stopped."""
 
 
@@ -103,9 +103,9 @@ class ClusterSearches:
         """End the searches under way; `answers` gives None from now on."""
         self._stopped.set()
 
-    def answers(self, searches: Iterable[Search]) -> Iterator[Found | None]:
+    def answers(self, searches: Iterable[Search]) -> Iterator[WorkerAnswer | None]:
         """The answer to each, in order; None, and no more, once it was stopped."""
-        window = Window(self._costs, first=self._before)
+        window = SearchWindow(self._costs, first=self._before)
         window.slots = self._slots
         waiting = iter(searches)
         helpers = ThreadPoolExecutor(self._local) if self._local else None
@@ -142,7 +142,7 @@ class ClusterSearches:
 
     # Batches
 
-    def _submit(self, batch: Batch) -> None:
+    def _submit(self, batch: SearchBatch) -> None:
         kind = "long" if batch.long else "short"
         usable = [
             address
@@ -172,11 +172,13 @@ class ClusterSearches:
         except BaseException as error:
             self._done.put(_Done(number, "", [], error))
             return
-        self._done.put(_Done(number, worker, [None if found is None else Found(*found) for found in answers], None))
+        self._done.put(
+            _Done(number, worker, [None if found is None else WorkerAnswer(*found) for found in answers], None)
+        )
 
-    def _search_here(self, batch: Batch) -> None:
+    def _search_here(self, batch: SearchBatch) -> None:
         """For a thread of this process."""
-        answers: list[Found | None] = []
+        answers: list[WorkerAnswer | None] = []
         try:
             for search in batch.searches:
                 answers.append(None if self._stopped.is_set() else self._here(search))
@@ -185,7 +187,7 @@ class ClusterSearches:
             return
         self._done.put(_Done(batch.number, "", answers, None))
 
-    def _take(self, window: Window, done: _Done) -> None:
+    def _take(self, window: SearchWindow, done: _Done) -> None:
         """A batch is back."""
         future = self._futures.pop(done.number, None)
         if future is not None:
@@ -200,7 +202,7 @@ class ClusterSearches:
         if disagreement is not None:
             self._judge(disagreement)
 
-    def _failed(self, window: Window, done: _Done) -> None:
+    def _failed(self, window: SearchWindow, done: _Done) -> None:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -233,7 +235,7 @@ class ClusterSearches:
 
     # The cluster
 
-    def _look(self, window: Window) -> None:
+    def _look(self, window: SearchWindow) -> None:
         """Count the workers now and then, and show how they do."""
         now = time.monotonic()
         if now - self._looked < LOOK_S:
@@ -335,10 +337,10 @@ def cluster_pool(
 ) -> ClusterPool:
     """The pool of a book job, by the options of whoever gave it. Raises `BadInput` where there is no scheduler."""
 
-    def here(search: Search) -> Found | None:
+    def here(search: Search) -> WorkerAnswer | None:
         begun = time.perf_counter()
         found = evaluate(search.player, search.opponent, search.level, search.excluded)
-        return None if found is None else Found(*found, 0, (time.perf_counter() - begun) * 1000)
+        return None if found is None else WorkerAnswer(*found, 0, (time.perf_counter() - begun) * 1000)
 
     def figures(found: ClusterFigures) -> None:
         job.cluster = found

@@ -15,7 +15,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from .connection import CONNECTIONS
 from .identity import identity
 from .pool import ClusterSearches
-from .window import Found, Search
+from .window import Search, WorkerAnswer
 
 if TYPE_CHECKING:
     from desdaemon.protocol.othello.obf import Problem
@@ -30,11 +30,11 @@ def cluster_of(session: Session, searcher: SearchProtocol, note: Callable[[str],
     """
     settings = session.settings
 
-    def here(search: Search) -> Found | None:
+    def here(search: Search) -> WorkerAnswer | None:
         searcher.clear()
         result = searcher.search(search.player, search.opponent, Limits(search.depth, Selectivity(search.selectivity)))
         line = result.lines[0]
-        return Found(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
+        return WorkerAnswer(line.move, line.score, result.nodes, result.time_ms, line.depth, line.selectivity, line.pv)
 
     return ClusterSearches(
         CONNECTIONS.client(settings.cluster, settings.cluster_tls),
@@ -70,7 +70,7 @@ def solved(
         yield given.popleft(), None
 
 
-def _result(empties: int, found: Found) -> Result:
+def _result(empties: int, found: WorkerAnswer) -> Result:
     exact = found.depth >= empties and found.selectivity == 100
     lower, upper = (found.score, found.score) if exact else (-64, 64)
     line = Line(

@@ -29,7 +29,7 @@ Wanted = tuple[int, int, int, int, int, int]
 """The fields of a `window.Search`."""
 
 Answer = tuple[int, int, int, float, int, int, tuple[int, ...]]
-"""The fields of a `window.Found`."""
+"""The fields of a `window.WorkerAnswer`."""
 
 
 class OtherIdentity(Exception):

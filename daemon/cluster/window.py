@@ -55,7 +55,7 @@ class Search(NamedTuple):
         return 64 - (self.player | self.opponent).bit_count()
 
 
-class Found(NamedTuple):
+class WorkerAnswer(NamedTuple):
     """An answer: the best move, its score in discs for the side to move, nodes and ms that it took; depth (plies) and
     selectivity (percent) that were reached, and the principal variation."""
 
@@ -68,7 +68,7 @@ class Found(NamedTuple):
     pv: tuple[int, ...] = ()
 
 
-class Batch(NamedTuple):
+class SearchBatch(NamedTuple):
     """Searches that go to a worker together.
 
     ``numbers`` are theirs in order of arrival. It is not to go to the worker ``avoided``, if there is another.
@@ -121,7 +121,7 @@ class Costs:
         return search.level, search.empties // 3
 
 
-class Window:
+class SearchWindow:
     """See the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
@@ -133,10 +133,10 @@ class Window:
         self._check_every = check_every
         self._waiting: deque[tuple[int, Search]] = deque()
         self._waiting_ms = 0.0
-        self._again: deque[Batch] = deque()
-        self._running: dict[int, Batch] = {}
-        self._answers: dict[int, Found | None] = {}
-        self._checked: dict[int, tuple[str, Found]] = {}
+        self._again: deque[SearchBatch] = deque()
+        self._running: dict[int, SearchBatch] = {}
+        self._answers: dict[int, WorkerAnswer | None] = {}
+        self._checked: dict[int, tuple[str, WorkerAnswer]] = {}
         self._offered = 0
         self._given = 0
         self._batches = 0
@@ -162,7 +162,7 @@ class Window:
         """There are no more."""
         self._complete = True
 
-    def answered(self, number: int, worker: str, answers: Iterable[Found | None]) -> Disagreement | None:
+    def answered(self, number: int, worker: str, answers: Iterable[WorkerAnswer | None]) -> Disagreement | None:
         """The answers to a batch, from a worker; None is a search that was stopped.
 
         Answers to a batch that is not under way any more are dropped. Returns what two workers do not agree about.
@@ -181,13 +181,13 @@ class Window:
                 self._again.append(self._batch(((index, search),), check=True, avoided=worker))
         return None
 
-    def _compared(self, index: int, search: Search, worker: str, found: Found | None) -> Disagreement | None:
+    def _compared(self, index: int, search: Search, worker: str, found: WorkerAnswer | None) -> Disagreement | None:
         before, first = self._checked.pop(index)
         if found is None or found[:2] == first[:2]:
             return None
         return Disagreement(search, (before, worker), (first[:2], found[:2]))
 
-    def failed(self, number: int) -> Batch | None:
+    def failed(self, number: int) -> SearchBatch | None:
         """The cluster has given a batch up: too many workers died of it, or it could not be carried out there.
 
         One of its searches may be to blame, so that each goes out again by itself. Returns one that did so already: it
@@ -207,7 +207,7 @@ class Window:
 
     # Out
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[SearchBatch]:
         """What is to be sent to the workers now."""
         while len(self._running) < BATCHES_A_SLOT * self.slots:
             if self._again:
@@ -217,13 +217,13 @@ class Window:
             else:
                 return
 
-    def local(self) -> Batch | None:
+    def local(self) -> SearchBatch | None:
         """A batch for a thread of the owner's, if there is one to be had."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
 
-    def answers(self) -> Iterator[Found | None]:
+    def answers(self) -> Iterator[WorkerAnswer | None]:
         """The answers that are due, in the order of the searches."""
         while self._given in self._answers:
             self._given += 1
@@ -239,7 +239,7 @@ class Window:
         """Searches so far."""
         return self._offered
 
-    def _next(self) -> Batch:
+    def _next(self) -> SearchBatch:
         share = self._waiting_ms / (2 * max(1, self.slots))
         limit = min(BATCH_MS, max(LEAST_BATCH_MS, share))
         chosen: list[tuple[int, Search]] = []
@@ -256,11 +256,11 @@ class Window:
 
     def _batch(
         self, pairs: tuple[tuple[int, Search], ...], *, cost: float = 0.0, check: bool = False, avoided: str = ""
-    ) -> Batch:
+    ) -> SearchBatch:
         self._batches += 1
         numbers, searches = tuple(number for number, _ in pairs), tuple(search for _, search in pairs)
-        return Batch(self._batches, numbers, searches, cost or sum(map(self._costs.ms, searches)), check, avoided)
+        return SearchBatch(self._batches, numbers, searches, cost or sum(map(self._costs.ms, searches)), check, avoided)
 
-    def _started(self, batch: Batch) -> Batch:
+    def _started(self, batch: SearchBatch) -> SearchBatch:
         self._running[batch.number] = batch
         return batch

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desdaemon.cluster.window import BATCH_MS, HELD_BATCHES, MOST_IN_BATCH, Batch, Costs, Found, Search, Window
+from desdaemon.cluster.window import (
+    BATCH_MS,
+    HELD_BATCHES,
+    MOST_IN_BATCH,
+    Costs,
+    Search,
+    SearchBatch,
+    SearchWindow,
+    WorkerAnswer,
+)
 
 
 def searches(count: int, seed: int) -> list[Search]:
@@ -17,19 +26,19 @@ def searches(count: int, seed: int) -> list[Search]:
     return [Search(number, 1 << 40 + number % 16, dice.choice((1, 8, 12, 21)), 0) for number in range(count)]
 
 
-def answer(search: Search) -> Found:
+def answer(search: Search) -> WorkerAnswer:
     """What every worker that is right says."""
-    return Found(search.player % 60, search.player % 64 - 32, 1, 0.1 * 1.4**search.level)
+    return WorkerAnswer(search.player % 60, search.player % 64 - 32, 1, 0.1 * 1.4**search.level)
 
 
 class Workers:
     """Workers that answer in any order, lose batches, and may be wrong."""
 
-    def __init__(self, window: Window, dice: random.Random, liar: str = "") -> None:
+    def __init__(self, window: SearchWindow, dice: random.Random, liar: str = "") -> None:
         self.window = window
         self.dice = dice
         self.liar = liar
-        self.batches: list[Batch] = []
+        self.batches: list[SearchBatch] = []
         self.disagreements: list[tuple[Search, tuple[str, str]]] = []
         self.here: list[Search] = []
         self.most = 0
@@ -55,9 +64,11 @@ class Workers:
             self.disagreements.append((found.search, found.workers))
 
 
-def through(window: Window, wanted: list[Search], workers: Workers, loss: float = 0.0) -> list[Found | None]:
+def through(
+    window: SearchWindow, wanted: list[Search], workers: Workers, loss: float = 0.0
+) -> list[WorkerAnswer | None]:
     waiting = iter(wanted)
-    found: list[Found | None] = []
+    found: list[WorkerAnswer | None] = []
     while not window.over:
         while window.wants():
             search = next(waiting, None)
@@ -73,7 +84,7 @@ def through(window: Window, wanted: list[Search], workers: Workers, loss: float 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 3000), st.integers(1, 64), st.integers(0, 2**32), st.sampled_from([0.0, 0.3]))
 def test_every_search_is_answered_once_in_order(count: int, slots: int, seed: int, loss: float) -> None:
-    window = Window(Costs())
+    window = SearchWindow(Costs())
     window.slots = slots
     wanted = searches(count, seed)
     workers = Workers(window, random.Random(seed))
@@ -83,7 +94,7 @@ def test_every_search_is_answered_once_in_order(count: int, slots: int, seed: in
 
 
 def test_a_batch_is_about_a_second_of_searches_and_a_long_search_is_alone() -> None:
-    window, costs = Window(costs := Costs()), costs
+    window, costs = SearchWindow(costs := Costs()), costs
     window.slots = 2
     for search in searches(400, 1):
         costs.timed(search, 20.0 if search.level < 20 else 5000.0)
@@ -97,7 +108,7 @@ def test_a_batch_is_about_a_second_of_searches_and_a_long_search_is_alone() -> N
 
 
 def test_nothing_goes_out_without_a_slot() -> None:
-    window = Window(Costs())
+    window = SearchWindow(Costs())
     window.offer(searches(1, 1)[0])
     window.close()
     assert list(window.batches()) == []
@@ -106,13 +117,13 @@ def test_nothing_goes_out_without_a_slot() -> None:
 
 
 def test_what_waits_for_an_early_answer_is_bounded() -> None:
-    window = Window(costs := Costs())
+    window = SearchWindow(costs := Costs())
     window.slots = 1
     wanted = [Search(number, 1 << 50, 1, 0) for number in range(100_000)]
     for search in wanted:
         costs.timed(search, 0.1)
     waiting = iter(wanted)
-    held: Batch | None = None
+    held: SearchBatch | None = None
     for _ in range(10_000):
         while window.wants() and (search := next(waiting, None)) is not None:
             window.offer(search)
@@ -128,7 +139,7 @@ def test_what_waits_for_an_early_answer_is_bounded() -> None:
 
 
 def test_the_last_batches_are_small() -> None:
-    window, wanted = Window(costs := Costs()), [Search(number, 1 << 50, 12, 0) for number in range(60)]
+    window, wanted = SearchWindow(costs := Costs()), [Search(number, 1 << 50, 12, 0) for number in range(60)]
     window.slots = 4
     for search in wanted:
         costs.timed(search, 10.0)
@@ -140,7 +151,7 @@ def test_the_last_batches_are_small() -> None:
 
 
 def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
-    window = Window(Costs())
+    window = SearchWindow(Costs())
     window.slots = 1
     wanted = searches(3, 5)
     for search in wanted:
@@ -156,7 +167,7 @@ def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
 
 
 def test_a_wrong_worker_is_found_by_checks() -> None:
-    window = Window(Costs(), check_every=10)
+    window = SearchWindow(Costs(), check_every=10)
     window.slots = 3
     workers = Workers(window, random.Random(7), liar="b")
     through(window, searches(3000, 7), workers)
@@ -166,6 +177,6 @@ def test_a_wrong_worker_is_found_by_checks() -> None:
 
 @pytest.mark.parametrize("number", [0, 99])
 def test_an_answer_that_comes_twice_is_dropped(number: int) -> None:
-    window = Window(Costs())
+    window = SearchWindow(Costs())
     assert window.answered(number, "a", []) is None
     assert window.failed(number) is None
