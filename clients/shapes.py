@@ -286,10 +286,10 @@ class JobProgress(NamedTuple):
     """Speed in the phase (steps/s)."""
 
     workers: int = 0
-    """Workers of the cluster that searches."""
+    """Workers of the cluster that searches (workers)."""
 
     slots: int = 0
     """Searches that they do at a time (searches)."""
 
     busy: float = 0.0
-    """Share of their time in searches, 0 to 1."""
+    """Part of their time spent in searches (0 to 1)."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system.logs import message
 
 from .connection import PORT
 
@@ -69,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _COMMANDS[options.command](options)
     except (BadInput, LibraryError) as error:
-        sys.stderr.write(f"desdaemon cluster {options.command}: {error}\n")
+        message(str(error), f"desdaemon cluster {options.command}")
         return 1
 
 

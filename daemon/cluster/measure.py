@@ -24,6 +24,7 @@ from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
 from desdaemon.engine.bench.problems import random_problems
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.command_line import Parser, whole
+from desdaemon.protocol.system.logs import message
 
 from .connection import CONNECTIONS, workers_of
 from .identity import identity
@@ -177,6 +178,6 @@ def main(argv: Sequence[str]) -> int:
                 for figure in compare(level, options.searches, options.workers):
                     show(figure)
     except (OSError, ValueError) as error:
-        sys.stderr.write(f"desdaemon bench cluster: {error}\n")
+        message(str(error), "desdaemon bench cluster")
         return 1
     return 0

@@ -8,13 +8,13 @@ import json
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system.logs import message
 
 from .connection import PORT, checked_address, configure, connect, scheduler_address, security
 
@@ -52,8 +52,7 @@ class WorkerOptions(NamedTuple):
 
 def say(line: str) -> None:
     """A line for people."""
-    sys.stderr.write(f"desdaemon cluster: {line}\n")
-    sys.stderr.flush()
+    message(line, "desdaemon cluster", level="info", event="cluster")
 
 
 def run_scheduler(options: SchedulerOptions) -> int:

@@ -24,9 +24,11 @@ def _added(since: str, *fields: Field) -> Shape:
 
 
 _CLUSTER = (
-    Field("workers", "int", "Workers of the cluster that searches.", absent="there is none", since="cluster"),
+    Field(
+        "workers", "int", "Workers of the cluster that searches.", "workers", absent="there is none", since="cluster"
+    ),
     Field("slots", "int", "Searches that they do at a time.", "searches", absent="there is none", since="cluster"),
-    Field("busy", "float", "Share of their time in searches, 0 to 1.", absent="there is none", since="cluster"),
+    Field("busy", "float", "Part of their time spent in searches.", "0 to 1", absent="there is none", since="cluster"),
 )
 
 SHAPES: dict[str, Shape] = {

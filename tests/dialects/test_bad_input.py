@@ -64,7 +64,7 @@ OPENING = "---------------------------OX------XO--------------------------- X"
         ("alpha 64", '"64"', "less than beta"),
         ("beta -64", '"-64"', "more than alpha"),
         ("h 99", '"99"', "from 10 to 32"),
-        ("n 0", '"0"', "from 1 to 256"),
+        ("n 257", '"257"', "from 0 to 256"),
         ("rotate 45", '"45"', "90, 180 or 270"),
         ("symmetry 16", '"16"', "from 0 to 15"),
         ("help me", '"me"', "commands, options, book"),

@@ -33,6 +33,7 @@ from probe.exports import SPEC
 from desdaemon.engine import search
 from desdaemon.engine.compiler import library
 from desdaemon.engine.limits import Limits
+from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.engine.evaluation import weights as loading
 search.SPEC = loading.SPEC = SPEC
 lib = library.load(SPEC)

@@ -17,6 +17,7 @@ from desdaemon.engine.training import cli, match, recipe, store, validate
 from desdaemon.engine.training.fitting import dataset, features, ridge
 from desdaemon.engine.training.games import files, self_play
 from desdaemon.engine.training.labelling import boards, labels, positions
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 SHIPPED = ROOT / "engine" / "data" / "weights.xz"
 
@@ -372,7 +373,7 @@ def label(path, out, **changed):
         "last": 58,
         "count": 20,
         "depth": dataset.EXACT,
-        "selectivity": 100,
+        "selectivity": Selectivity.FULL,
         "seed": 1,
         "workers": 2,
         "skip": [],

@@ -442,7 +442,7 @@ def test_an_unexpected_error_while_committing_is_logged_and_refuses_changes(
         def broken(*_: object) -> None:
             raise MemoryError("no memory for that")
 
-        patched.setattr("desdaemon.book.storage.observers.Journalist.collect", broken)
+        patched.setattr("desdaemon.book.storage.observers.JournalObserver.collect", broken)
         store.book.put(human(99))
         until = time.monotonic() + 60
         while not store.read_only and time.monotonic() < until:
