@@ -86,7 +86,10 @@ def main(arguments: list[str]) -> int:
                     found = outcome(
                         journal.games, setting.schedule, _names(setting, journal.games), ending.program, setting.sprt
                     )
-                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, groups)
+                    # The match has ended its own groups for good.
+                    counting = ProcessGroups()
+                    signals.stop = counting.stop
+                    counted = count_games(options.book_results, list(_file_games(found)), options.journal, counting)
                     _mention(f"{counted} games counted in {options.book_results}")
         except (BadInput, EngineFault) as error:
             if signals.number:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import json
-import logging
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,15 +46,13 @@ def configure() -> None:
             "distributed.worker.profile.enabled": False,
             "distributed.admin.system-monitor.gil.enabled": False,
             "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
-            "logging": {"distributed": "critical", "tornado": "critical", "bokeh": "critical"},
+            "logging": {"distributed": "critical", "tornado": "critical", "asyncio": "critical"},
         }
     )
     try:
         import distributed  # noqa: F401
     except ImportError:
         raise BadInput(MISSING) from None
-    for name in ("distributed", "tornado", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def scheduler_address(text: str) -> str:

@@ -351,7 +351,7 @@ def test_what_this_program_is(tmp_path: Path) -> None:
     weights.write_bytes(b"one")
     own = command.command_of(f"self -eval-file {weights}")
     one = identity(own)
-    assert one["command"] == f"self -gtp -eval-file {weights}"
+    assert one["command"] == f"self -gtp -n 1 -eval-file {weights}"
     assert one["version"]
     weights.write_bytes(b"two")
     assert identity(own)["sha256"] != one["sha256"]
@@ -368,7 +368,7 @@ def test_concurrency_by_cores() -> None:
 
 def test_the_line_of_progress_has_the_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(workers.Match, "_show", lambda self, text: shown.append(text))
+    monkeypatch.setattr(workers.ProgressLine, "show", lambda self, text: shown.append(text))
     sides = [fake("gtp", "first"), fake("gtp", "last")]
     assert command.main([*sides, "--games", "4", "--sprt", "0,10"]) == 0
     assert shown[0].startswith("0 of 4 games  +0 =0 -0  LLR +0.00 (-2.94, +2.94)  0:00")
@@ -441,7 +441,7 @@ def test_the_games_are_counted_in_a_book_once(tmp_path: Path, capsys: pytest.Cap
     export = tmp_path / "b.dat"
     edax.write(export, new.table, new.options)
     content = export.read_bytes()
-    for file, complaint in ((export, "not a book of our own format"), (tmp_path / "none.book", "no such file")):
+    for file, complaint in ((export, "not a book of our own format"), (tmp_path / "none.book", "No such file")):
         assert command.main([*sides, "--games", "2", "--book-results", str(file)]) == 1
         assert complaint in capsys.readouterr().err
     assert export.read_bytes() == content
