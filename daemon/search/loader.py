@@ -146,6 +146,10 @@ class _EngineBuild:
             self._on_failure(self.failure)
 
 
+SHORT_SEARCHES = True
+"""Whether what `build_engine` makes has ``short_searches``."""
+
+
 def build_engine(config: EngineConfig) -> LoadedEngine:
     """The real engine: loads the compiled search and the weights."""
     from desdaemon.engine.evaluation.weights import Weights, WeightsError

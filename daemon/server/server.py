@@ -113,7 +113,7 @@ class DaemonServer:
             data_folder=options.data_folder,
             shut_down=self.end,
             origin=_digest(settings.eval_file),
-            share_turns=True,
+            share_turns=loader.SHORT_SEARCHES,
         )
         complaint = services.cache.load(self._cache_file)
         if complaint:

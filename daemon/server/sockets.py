@@ -14,6 +14,7 @@ import re
 import socket
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -94,6 +95,8 @@ class Sockets:
         self._wake_in, self._wake_out = socket.socketpair()
         self._wake_in.setblocking(False)
         self._wake_out.setblocking(False)
+        # Any thread may wake the loop at any time, so that the pair is closed with the last reference to this.
+        weakref.finalize(self, _close_all, self._wake_in, self._wake_out)
         self._woken = False
         self._thread = 0
         self._stopping = False
@@ -548,3 +551,8 @@ def _is_lost(body: bytes) -> bool:
     if codec.is_structured(body):
         return _ASKING.search(body) is not None
     return not _is_about_the_book(body[:64].decode(errors="replace"))
+
+
+def _close_all(*sockets: socket.socket) -> None:
+    for each in sockets:
+        each.close()

@@ -46,6 +46,7 @@ def main() -> int:
     from desdaemon.cli import main as run
 
     loader.build_engine = build  # type: ignore[assignment]
+    loader.SHORT_SEARCHES = False
     if os.environ.get("MODULES"):
         from desdaemon.session.session import Session
 
