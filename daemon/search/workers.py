@@ -14,8 +14,7 @@ from .loader import EngineConfig, EngineFailure, LoadedEngine
 NICENESS = 5
 """Of search threads: the loop of the sockets goes before them; of a processor shared with another program they get a
 quarter. Not the lowest priority: a search thread that other programs keep from running may hold the interpreter's lock,
-for which the loop then waits. At 19, with two busy programs on two processors, the loop was held for up to 0.7 s and a
-question of level 3 took up to 2.3 s."""
+for which the loop then waits."""
 
 
 class SearchWork(NamedTuple):

@@ -18,7 +18,7 @@ MOST_LAG_MS = 150
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
 
 _SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 5.2), (32, 12.6), (64, 17.0))
-"""How many times as fast so many threads search as one: docs/performance.md, Threads; beyond 32 an estimate."""
+"""How many times as fast so many threads search as one: docs/performance.md, Threads; 2 and 64 are estimates."""
 
 UNBOUNDED_PLIES = 36
 """A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
