@@ -58,8 +58,12 @@ def test_hundreds_of_mixed_commands_leave_nothing_behind() -> None:
     tracemalloc.start()
     try:
         carry_out(200)
-        before = tracemalloc.get_traced_memory()[0]
-        carry_out(500)
-        assert tracemalloc.get_traced_memory()[0] - before < 500 * ALLOWED
+        growth = []
+        while not growth or (growth[-1] >= 500 * ALLOWED and len(growth) < 3):
+            # Threads that other tests have left may allocate meanwhile; what a line leaves behind comes every time.
+            before = tracemalloc.get_traced_memory()[0]
+            carry_out(500)
+            growth.append(tracemalloc.get_traced_memory()[0] - before)
+        assert min(growth) < 500 * ALLOWED
     finally:
         tracemalloc.stop()
