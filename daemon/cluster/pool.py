@@ -95,6 +95,7 @@ class ClusterSearches:
         self._noted: set[str] = set()
         self._looked = -LOOK_S
         self._lost_since: float | None = None
+        self._runs = 0
         self._before = 0
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
@@ -105,6 +106,9 @@ class ClusterSearches:
 
     def answers(self, searches: Iterable[Search]) -> Iterator[WorkerAnswer | None]:
         """The answer to each, in order; None, and no more, once it was stopped."""
+        self._runs += 1
+        # What comes back late for an earlier run must not be taken for one of this: batches are numbered by run.
+        self._done = queue.SimpleQueue()
         window = SearchWindow(self._costs, first=self._before)
         window.slots = self._slots
         waiting = iter(searches)
@@ -136,7 +140,8 @@ class ClusterSearches:
                     self._take(window, done)
         finally:
             self._before += window.offered
-            self._end(unfinished=not window.over)
+            if not window.over:
+                self._end()
             if helpers:
                 helpers.shutdown(wait=False, cancel_futures=True)
 
@@ -156,25 +161,15 @@ class ClusterSearches:
             self._job,
             self._hash_bits,
             tuple(tuple(search) for search in batch.searches),
-            key=f"desdaemon-{kind}-{self._job}-{batch.number}",
+            key=f"desdaemon-{kind}-{self._job}-{self._runs}-{batch.number}",
             resources={self._own.resource: 1},
             retries=2,
             priority=int(batch.cost_ms),
             workers=usable if narrowed else None,
         )
         self._futures[batch.number] = future
-        future.add_done_callback(lambda done: self._came_back(batch.number, done))
-
-    def _came_back(self, number: int, future: Future[Any]) -> None:
-        """For dask's thread."""
-        try:
-            worker, answers = future.result(timeout=_FETCH_S)
-        except BaseException as error:
-            self._done.put(_Done(number, "", [], error))
-            return
-        self._done.put(
-            _Done(number, worker, [None if found is None else WorkerAnswer(*found) for found in answers], None)
-        )
+        finished = self._done
+        future.add_done_callback(lambda done: finished.put(_came_back(batch.number, done)))
 
     def _search_here(self, batch: SearchBatch) -> None:
         """For a thread of this process."""
@@ -275,26 +270,30 @@ class ClusterSearches:
             self._note(f"cluster: {why}: the same command goes on when there is one")
         self._stopped.set()
 
-    def _end(self, *, unfinished: bool) -> None:
-        """Leave nothing of a run at the workers."""
+    def _end(self) -> None:
+        """Leave nothing of an unfinished run at the workers: they answer no more searches of this job."""
+        self._stopped.set()
         with contextlib.suppress(Exception):
-            if self._client.status != "running":
-                return
-            action = remote.stop_job if unfinished else remote.forget_job
-            on = list(self._addresses)
-            if self._futures:
-                self._client.cancel(list(self._futures.values()), asynchronous=False)
-            if on:
-                ending = threading.Thread(target=self._tell_workers, args=(action, on), daemon=True)
+            if self._client.status == "running":
+                if self._futures:
+                    self._client.cancel(list(self._futures.values()), asynchronous=False)
+                ending = threading.Thread(target=self._stop_at_workers, daemon=True)
                 ending.start()
                 ending.join(_STOP_S)
         self._futures.clear()
-        # What was stopped stays so at the workers: another run is another job for them.
-        self._job = os.urandom(8).hex()
 
-    def _tell_workers(self, action: Callable[[str], None], workers: list[str]) -> None:
+    def _stop_at_workers(self) -> None:
         with contextlib.suppress(Exception):
-            self._client.run(action, self._job, workers=workers, on_error="ignore")
+            self._client.run(remote.stop_job, self._job, workers=list(self._addresses), on_error="ignore")
+
+
+def _came_back(number: int, future: Future[Any]) -> _Done:
+    """What has become of a batch; for dask's thread, which fetches the answers."""
+    try:
+        worker, answers = future.result(timeout=_FETCH_S)
+    except BaseException as error:
+        return _Done(number, "", [], error)
+    return _Done(number, worker, [None if found is None else WorkerAnswer(*found) for found in answers], None)
 
 
 def _named(search: Search) -> str:

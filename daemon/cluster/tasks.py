@@ -101,7 +101,10 @@ class WorkerState:
                 found = (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
             finally:
                 with self._lock:
-                    self._running.get(job, set()).discard(control)
+                    running = self._running.get(job, set())
+                    running.discard(control)
+                    if not running:
+                        self._running.pop(job, None)
             ms = (time.perf_counter() - begun) * 1000
             answers.append(_answer(found, ms) if found is not None else None)
             with self._lock:
@@ -116,11 +119,6 @@ class WorkerState:
                 self._stopped.popitem(last=False)
             for control in self._running.pop(job, set()):
                 control.stop()
-
-    def forget(self, job: str) -> None:
-        """A job is over."""
-        with self._lock:
-            self._running.pop(job, None)
 
 
 def _answer(result: Result, ms: float) -> Answer:
@@ -158,12 +156,6 @@ def stop_job(job: str) -> None:
     """For the worker's event loop: end a job's searches."""
     if _STATE is not None:
         _STATE.stop(job)
-
-
-def forget_job(job: str) -> None:
-    """For the worker's event loop: a job is over."""
-    if _STATE is not None:
-        _STATE.forget(job)
 
 
 def figures() -> dict[str, object]:
