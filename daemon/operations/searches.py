@@ -81,6 +81,33 @@ class SearchListener(Protocol):
         """A step of a search is complete."""
 
 
+class FoundLines:
+    """The ``count`` best lines of a search that deepens: each iteration tells them by rank from 0, whatever the order
+    before. Not thread-safe.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._latest: list[Line] = []
+        self._before: list[Line] = []
+
+    def add(self, rank: int, line: Line) -> None:
+        """A line of the iteration at hand; rank 0 begins one."""
+        if rank == 0:
+            self._before, self._latest = self.known(), []
+        self._latest.append(line)
+
+    def known(self) -> list[Line]:
+        """As far as the last iteration has come, its lines; moves that it has not come to are as they were before."""
+        moves = {line.move for line in self._latest}
+        return [*self._latest, *(line for line in self._before if line.move not in moves)][: self._count]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all lines are known that there will be."""
+        return len(self._latest) == self._count or len(self._before) == self._count
+
+
 class ResumableSearch:
     """A search of one or more turns. ``book`` is the book's answer: its sufficient moves are not searched again."""
 
@@ -115,7 +142,7 @@ class ResumableSearch:
         self._again = False
         self._interrupted = False
         """Whether this turn has been told to end; late calls for the last one are taken for this."""
-        self._lines: dict[int, Line] = {}
+        self._lines = FoundLines(self._line_count())
         self._nodes = 0
         self._ms = 0.0
 
@@ -178,7 +205,7 @@ class ResumableSearch:
                 question.position.player,
                 question.position.opponent,
                 limits,
-                multipv=max(1, question.multipv - len(self._settled)),
+                multipv=self._lines_wanted(),
                 allow=self._open_moves(),
                 control=control,
                 progress=self._progress,
@@ -218,10 +245,22 @@ class ResumableSearch:
         settled = {found["move"] for found in self._settled}
         return allow & ~sum(1 << move for move in rules.squares(allow) if move_name(move) in settled)
 
+    def _lines_wanted(self) -> int:
+        return max(1, self.question.multipv - len(self._settled))
+
+    def _line_count(self) -> int:
+        """The lines that the engine will find: a pass is one."""
+        moves = (self.question.facts.moves & self._open_moves()).bit_count()
+        return max(1, min(self._lines_wanted(), moves))
+
     def _progress(self, rank: int, line: Line) -> None:
         with self._lock:
-            self._lines[rank] = line
-        self._asker.progressed()
+            self._lines.add(rank, line)
+            complete = self._lines.complete
+        # Before the first iteration has come to all moves, which takes it no time, a partial would tell one of them
+        # and keep the others waiting for its interval; should it take long, `AnalysisService` asks.
+        if complete:
+            self._asker.progressed()
 
     def preliminary(self) -> Data | None:
         """The book's answer, where that is not all that was asked for; None where it has none."""
@@ -232,13 +271,10 @@ class ResumableSearch:
     def so_far(self) -> Data | None:
         """What is known by now, of earlier turns too; None when nothing is. Any thread."""
         with self._lock:
-            lines = [self._lines[rank] for rank in sorted(self._lines)]
+            lines = self._lines.known()
         if not lines:
             return self.preliminary()
-        found: dict[int, Line] = {}
-        for line in lines:
-            found.setdefault(line.move, line)
-        data = self._answer([line_data(line) for line in found.values()])
+        data = self._answer([line_data(line) for line in lines])
         with self._lock:
             data["nodes"] += getattr(self._control, "nodes", 0)
         return data

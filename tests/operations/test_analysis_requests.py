@@ -9,8 +9,11 @@ import pytest
 from fake_engine import ENDLESS_DEPTH
 from operated import Operated, until
 
+from desdaemon.engine.result import Line
 from desdaemon.operations.registry import ClientRecord
-from desdaemon.operations.searches import Budget
+from desdaemon.operations.searches import Budget, FoundLines
+from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 TELLING = {"depth": ENDLESS_DEPTH + 1, "book": "ignore"}
 """A search that finds something at once and does not end."""
@@ -247,3 +250,43 @@ def test_clearing_the_cache(tmp_path: Path) -> None:
 def test_only_dialogues_have_the_operation_that_needs_their_search(daemon: Operated) -> None:
     assert "book.feed-hash" not in daemon.final("hello")["ops"]
     assert daemon.code("book.feed-hash") == "unknown_op"
+
+
+# --- partials
+
+
+def line(move: int, depth: int, score: int = 0) -> Line:
+    found = MoverScore(score)
+    return Line(move, found, found, found, depth, Selectivity.FULL, (move,), 0, 0.0, 50)
+
+
+def test_no_move_is_lost_while_moves_change_their_rank() -> None:
+    """All moves were asked for: whatever comes first in an iteration, none of them is left out of what is known."""
+    known = FoundLines(3)
+    for rank, move in enumerate((19, 26, 37)):
+        assert not known.complete
+        known.add(rank, line(move, 2))
+    for depth, order in ((3, (37, 19, 26)), (4, (26, 37, 19)), (5, (19, 26, 37))):
+        for rank, move in enumerate(order):
+            known.add(rank, line(move, depth))
+            assert known.complete
+            assert {found.move: found.depth for found in known.known()} == {
+                **dict.fromkeys(order, depth - 1),
+                **dict.fromkeys(order[: rank + 1], depth),
+            }
+
+
+def test_of_some_moves_those_of_the_last_iteration_are_known() -> None:
+    known = FoundLines(2)
+    for rank, move in enumerate((19, 26)):
+        known.add(rank, line(move, 2))
+    known.add(0, line(44, 3))
+    assert [(found.move, found.depth) for found in known.known()] == [(44, 3), (19, 2)]
+    known.add(1, line(37, 3))
+    assert [(found.move, found.depth) for found in known.known()] == [(44, 3), (37, 3)]
+
+
+def test_partials_tell_all_moves_that_were_asked_for(daemon: Operated) -> None:
+    found = daemon.ends(daemon.request("analyze", {"depth": 5, "multipv": 64, "partial_ms": 10, "moves": "f5"}))
+    assert len(found) >= 2
+    assert {len(reply["data"]["moves"]) for reply in found} == {3}

@@ -10,6 +10,7 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Line, Result
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 
@@ -55,27 +56,20 @@ class FakeSearcher:
                 return Result((), 0, 0.0, True)
             moves = [PASS]
         progress: Callable[[int, Line], None] | None = options.get("progress")
-        lines = []
-        for index, move in enumerate(moves[: options.get("multipv", 1)]):
-            score = 10 - 2 * index
-            for depth in (max(0, limits.depth - 2), limits.depth):
-                upper = score if complete else 64
-                line = Line(
-                    move,
-                    score,
-                    score,
-                    upper,
-                    depth,
-                    Selectivity(limits.selectivity),
-                    (move,),
-                    1000 * depth,
-                    5.0,
-                    empties,
-                )
+        wanted = list(enumerate(moves[: options.get("multipv", 1)]))
+        lines: list[Line] = []
+        for depth in (max(0, limits.depth - 2), limits.depth):
+            lines = [self._line(limits, depth, index, move, empties, complete=complete) for index, move in wanted]
+            for rank, line in enumerate(lines):
                 if progress:
-                    progress(index, line)
-            lines.append(line)
+                    progress(rank, line)
         return Result(tuple(lines), 12345, 5.0, complete and not control.event.is_set())
+
+    def _line(self, limits: Limits, depth: int, index: int, move: int, empties: int, *, complete: bool) -> Line:
+        score = MoverScore(10 - 2 * index)
+        upper = score if complete else MoverScore(64)
+        nodes = 1000 * depth
+        return Line(move, score, score, upper, depth, Selectivity(limits.selectivity), (move,), nodes, 5.0, empties)
 
     def _begin(self, player: int, opponent: int, options: dict[str, Any]) -> None:
         progress: Callable[[int, Line], None] | None = options.get("progress")
