@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from desdaemon.command_line.sub_commands import SUB_COMMANDS, SubCommand, find_sub_command, near_sub_command
+from desdaemon.command_line.arguments import UnusableFile, UsageError, configured
+from desdaemon.command_line.sub_commands import SUB_COMMANDS, SubCommand, find_sub_command
 from desdaemon.dialects.protocols import NAMES as PROTOCOLS
-from desdaemon.protocol.commands.options import OPTIONS, find_option, whole_number
-from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.spelling import did_you_mean, nearest
+from desdaemon.protocol.commands.options import whole_number
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs
-from desdaemon.session.settings import SessionSettings, read_option_file
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
@@ -46,42 +45,7 @@ WORDS = (
         "current folder is read first",
     ),
 )
-"""What the command line knows besides options and sub-commands."""
-
-
-OPTION_FILE = "edax.ini"
-"""Read first where the current folder has it and an option of Edax's is given."""
-
-
-_TOLD = {"help": "help", "?": "help", "version": "version", "v": "version"}
-_WITH_VALUE = ("solve", "wtest", "bench", "o", "option-file", "protocol", "config")
-_OURS = ("protocol", "config")
-
-
-class UsageError(Exception):
-    """A command line that cannot be carried out; the message is one line."""
-
-
-class UnusableFile(Exception):
-    """A file that can be read but not used; the message is one line that names it."""
-
-
-class Invocation(NamedTuple):
-    """A command line, understood: the settings, the file to solve or "", what to mention, and the protocol.
-
-    ``batch`` is a line of the text protocol to carry out instead of a dialogue, or ""; ``told`` is ``help`` or
-    ``version`` where that is all that was asked for. ``edax`` is set where the program's name or an option was
-    Edax's, ``config`` is the configuration file that was named.
-    """
-
-    settings: SessionSettings
-    solve: str
-    warnings: list[str]
-    protocol: str = "text"
-    batch: str = ""
-    told: str = ""
-    edax: bool = False
-    config: str = ""
+"""Arguments besides options and sub-commands, for ``--help``."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -92,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             return _dispatch(program, arguments)
         finally:
-            # What is written at the end of the interpreter fails with a traceback.
+            # A failed write at the end of the interpreter would be a traceback.
             sys.stdout.flush()
     except UsageError as error:
         return _refuse(str(error), BAD_COMMAND_LINE)
@@ -103,29 +67,29 @@ def main(argv: list[str] | None = None) -> int:
             return _lost_output(error)
         return _refuse(f"{error.filename}: {error.strerror}: expected a file that can be read", UNUSABLE)
     except KeyboardInterrupt:
-        # At once: an interpreter that ends in an orderly way is open to a second one.
+        # At once: while an interpreter ends in the ordinary way, a second Ctrl-C would be a traceback.
         os._exit(INTERRUPTED)
 
 
 def _dispatch(program: str, arguments: list[str]) -> int:
     command = find_sub_command(arguments)
     if command:
-        return _ended(command, arguments[len(command.name.split()) :])
+        return _run_sub_command(command, arguments[len(command.name.split()) :])
     if arguments[:1] == ["help"] and len(arguments) > 1:
         return _help(" ".join(arguments[1:]))
     return _run(program, arguments)
 
 
 def _lost_output(error: OSError) -> int:
-    """Standard output takes nothing any more, and what is buffered for it has nowhere to go."""
+    """Report that standard output cannot be written, and send what is still buffered for it to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if not isinstance(error, BrokenPipeError):
         _refuse(str(error), UNUSABLE)
     return UNUSABLE
 
 
-def _ended(command: SubCommand, arguments: list[str]) -> int:
-    """Run a sub-command; its exit status, also where its parser of arguments leaves by itself."""
+def _run_sub_command(command: SubCommand, arguments: list[str]) -> int:
+    """Run a sub-command and return its exit status, also where its parser of arguments raises `SystemExit`."""
     try:
         return command.main(arguments)
     except SystemExit as end:
@@ -141,8 +105,8 @@ def _run(program: str, arguments: list[str]) -> int:
     zmq = [argument for argument in arguments if argument in ("--zmq", "-zmq")]
     arguments, beside = _with_sockets(arguments) if zmq else (arguments, None)
     invocation = configured(arguments, program)
-    if invocation.told:
-        return _tell(invocation.told)
+    if invocation.information:
+        return _print_information(invocation.information)
     for warning in invocation.warnings:
         _refuse(warning, OK)
     if invocation.settings.eval_file:
@@ -163,32 +127,7 @@ def _run(program: str, arguments: list[str]) -> int:
     return serve(invocation.settings, engines, invocation.protocol, beside)
 
 
-def configured(arguments: list[str], program: str = "", section: str = "") -> Invocation:
-    """Understand the options after those of the configuration file and of `OPTION_FILE`; raises as `read_arguments`.
-
-    ``section`` is the table of the configuration file that counts; the protocol's unless given.
-    """
-    from desdaemon.command_line.configuration import configuration_path, configure
-
-    begun = Invocation(SessionSettings(), "", [], _named_protocol(program), edax="edax" in program.lower())
-    asked = read_arguments(arguments, begun.edax, begun.protocol)
-    if asked.told:
-        return asked
-    chosen = False
-    path = asked.config or configuration_path()
-    if asked.config != "none" and (asked.config or os.path.isfile(path)):  # noqa: PTH113
-        try:
-            names, warnings = configure(begun.settings, path, section or asked.protocol)
-        except BadInput as error:
-            raise UnusableFile(str(error)) from None
-        chosen = "edax-compatible" in names
-        begun.warnings.extend(warnings)
-    first = ["-o", OPTION_FILE] if asked.edax and os.path.isfile(OPTION_FILE) else []  # noqa: PTH113
-    found = read_arguments([*first, *arguments], begun.edax, begun.protocol, begun.settings, chosen)
-    return found._replace(warnings=begun.warnings + found.warnings)
-
-
-def _tell(what: str) -> int:
+def _print_information(what: str) -> int:
     if what == "version":
         from desdaemon.commands.game import version_text
 
@@ -226,7 +165,7 @@ def _width() -> int:
 
 
 def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, Books], Callable[[], None]]]:
-    """The arguments that are not about sockets, and what opens these beside a dialogue."""
+    """The arguments that are not about sockets, and a function that opens these beside a dialogue."""
     from desdaemon.server.serve_options import split_options
     from desdaemon.server.server import beside_dialogue
 
@@ -245,7 +184,7 @@ def _with_sockets(arguments: list[str]) -> tuple[list[str], Callable[[Session, B
 
 
 def usage(width: int = 0) -> str:
-    """What ``--help`` says before the options, in lines no longer than ``width``; 0 does not break any."""
+    """The text of ``--help`` before the options, in lines of at most ``width`` columns; 0 does not break any."""
     from desdaemon.command_line.configuration import shown_path
     from desdaemon.commands.help import HelpEntry, HelpPage, laid_out
 
@@ -255,101 +194,6 @@ def usage(width: int = 0) -> str:
     page += [HelpEntry(f"desdaemon {command.name}", command.help, 37) for command in SUB_COMMANDS]
     page += ["", *(HelpEntry(head, text.format(**shown), 37) for head, text in WORDS)]
     return "\n".join(laid_out(page, width))
-
-
-def _named_protocol(program: str) -> str:
-    """The protocol that the program's own name asks for: a link to it may be called `desdaemon-gtp`."""
-    return next((protocol for protocol in PROTOCOLS[1:] if protocol in program.lower()), "text")
-
-
-def read_arguments(
-    arguments: list[str],
-    edax_name: bool = False,
-    protocol: str = "text",
-    settings: SessionSettings | None = None,
-    chosen: bool = False,
-) -> Invocation:
-    """Understand the options, over ``settings``; raises `UsageError`, and `OSError` or `UnusableFile` for option files.
-
-    The announcements are Edax's (``edax-compatible``) when the program's own name says Edax or when any option
-    that Edax has is given, however many dashes it is written with; ``-edax-compatible on|off`` decides over both
-    (``chosen``: it has been set already).
-    """
-    settings = settings or SessionSettings()
-    solve = batch = config = ""
-    warnings: list[str] = []
-    waiting = list(reversed(arguments))
-    while waiting:
-        argument = waiting.pop()
-        name, equals, given = argument.lstrip("-").partition("=")
-        if name in PROTOCOLS and not equals:
-            protocol = name
-            continue
-        if name == "edax" and not equals:
-            protocol, edax_name = "text", True
-            continue
-        alone = name == "h" and not equals and not waiting and argument.startswith("-")
-        if (name in _TOLD and not equals) or alone:
-            return Invocation(settings, "", [], told=_TOLD.get(name, "help"))
-        option = find_option(name)
-        if option and not equals and (option.kind == "flag" or (option.kind == "bool" and _at_option(waiting))):
-            value = "on"
-        elif option or name in _WITH_VALUE:
-            if not equals and not waiting:
-                raise UsageError(f"{argument}: expected a value after it" + (f", {option.expected}" if option else ""))
-            value = given if equals else waiting.pop()
-        else:
-            raise UsageError(_unknown(argument, name))
-        if name in _OURS:
-            protocol, config = (_protocol(value), config) if name == "protocol" else (protocol, value)
-            continue
-        edax_name = edax_name or option is None or option.edax
-        if option is None and name == "solve":
-            solve = value
-        elif option is None and name in ("wtest", "bench"):
-            batch = f"{name} {value}"
-        elif option is None:
-            names, told = _option_file(settings, value)
-            chosen = chosen or "edax-compatible" in names
-            warnings += told
-        else:
-            chosen = chosen or option.name == "edax-compatible"
-            try:
-                settings.set(option, value)
-            except BadInput as error:
-                raise UsageError(f"-{error}") from None
-    if not chosen:
-        settings.edax_compatible = edax_name
-    return Invocation(settings, solve, warnings, protocol, batch, edax=edax_name, config=config)
-
-
-def _unknown(argument: str, name: str) -> str:
-    """The message about an argument that is nothing, with what it may be a slip of."""
-    names = [*(option.name for option in OPTIONS), *_TOLD, *_WITH_VALUE, *PROTOCOLS, "edax", "zmq"]
-    dashes = argument[: len(argument) - len(argument.lstrip("-"))]
-    near = nearest(name, names) if dashes else near_sub_command(name) or nearest(name, names)
-    meant = f"; did you mean {quoted(dashes + near)}?" if near else ""
-    what = "is not an option" if dashes else "is neither a program nor an option"
-    return f"{quoted(argument)} {what}: expected one of those that --help lists{meant}"
-
-
-def _protocol(name: str) -> str:
-    if name not in PROTOCOLS:
-        near = did_you_mean(name, PROTOCOLS)
-        raise UsageError(f"--protocol {quoted(name)}: expected one of {' '.join(PROTOCOLS)}{near}")
-    return name
-
-
-def _at_option(waiting: list[str]) -> bool:
-    """Whether no value comes next."""
-    return not waiting or waiting[-1].startswith("-")
-
-
-def _option_file(settings: SessionSettings, path: str) -> tuple[set[str], list[str]]:
-    try:
-        return read_option_file(settings, path)
-    except BadInput as error:
-        raise UnusableFile(str(error)) from None
 
 
 def _refuse(message: str, status: int) -> int:

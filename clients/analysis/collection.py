@@ -9,13 +9,13 @@ import json
 import sys
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple
+from typing import IO
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.notation import move_text, moves_text
-from desdaemon.protocol.othello.scores import BlackScore
 
-from .game import GRADES, GameAnalysis, PlayerSummary, as_json
+from .game import GRADES, GameAnalysis, as_json
+from .index_page import GameRow, index_page
 from .notes import with_notes
 from .table import result_text
 
@@ -24,22 +24,6 @@ CSV_COLUMNS = (
     *("game", "black", "white", "event", "date", "result", "moves", "engine", "effort"),
     *(f"{side}_{column}" for side in ("black", "white") for column in _SIDE_COLUMNS),
 )
-
-
-class GameRow(NamedTuple):
-    """A row of the index: the summary of a game's analysis; ``page`` is the name of its page, or empty.
-
-    Names may be empty.
-    """
-
-    number: int
-    black: str
-    white: str
-    about: str
-    result: BlackScore | None
-    summaries: tuple[PlayerSummary, PlayerSummary]
-    worst: tuple[str, str]
-    page: str
 
 
 def csv_line(analysis: GameAnalysis) -> str:
@@ -160,6 +144,4 @@ class Collection:
     ) -> None:
         self._files.close()
         if self._folder and self._rows:
-            from .index_page import index_page
-
             (self._folder / "index.html").write_text(index_page(self._rows, self._engine), encoding="utf-8")

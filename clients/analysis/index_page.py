@@ -6,8 +6,26 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from .collection import GameRow
+from desdaemon.protocol.othello.scores import BlackScore
+
+from .game import PlayerSummary
 from .page_style import STYLE
+
+
+class GameRow(NamedTuple):
+    """A row of the index: the summary of a game's analysis; ``page`` is the name of its page, or empty.
+
+    Names may be empty.
+    """
+
+    number: int
+    black: str
+    white: str
+    about: str
+    result: BlackScore | None
+    summaries: tuple[PlayerSummary, PlayerSummary]
+    worst: tuple[str, str]
+    page: str
 
 
 class PlayerRow(NamedTuple):

@@ -18,7 +18,7 @@ from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
-from .search import SearchTable
+from .search_table import SearchTable
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect

@@ -8,7 +8,7 @@ from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position, board_text
 from desdaemon.protocol.othello.selectivity import depth_text
 
-from .search import search_row
+from .search_table import search_row
 
 if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from desdaemon.books.service import processors
-from desdaemon.cli import UnusableFile, UsageError, configured
+from desdaemon.command_line.arguments import UnusableFile, UsageError, configured
 from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted

@@ -41,6 +41,7 @@ from .composition import ANALYSES_FILE, Services, build_services
 from .endpoints import open_acceptors
 from .keys import KeyStore
 from .scrape import Scrape
+from .serve_options import USAGE, ServeOptions, Unservable, read_options, serve_options
 from .sockets import Sockets
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 
     from desdaemon.session.session import Session
 
-    from .serve_options import ServeOptions
 
 FINISH_S = 1.0
 """At the end, what is in flight has so long to be finished."""
@@ -227,8 +227,6 @@ class DaemonServer:
 
 def main(arguments: list[str]) -> int:
     """`desdaemon serve`; returns the exit status."""
-    from .serve_options import USAGE, Unservable, read_options
-
     if arguments[:1] in (["--help"], ["-help"]) or arguments == ["-h"]:
         sys.stdout.write(USAGE)
         return 0
@@ -270,8 +268,6 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
 
     ``given`` and ``insecure`` come from `serve_options.split_options`.
     """
-    from .serve_options import serve_options
-
     options = serve_options(given, insecure, max(session.settings.n_tasks, processors()))
     log = Log(options.log_level, options.log_format)
     logs.install(log)

@@ -7,7 +7,8 @@ import json
 import pytest
 from live import converse
 
-from desdaemon.cli import _named_protocol, read_arguments, usage
+from desdaemon.cli import usage
+from desdaemon.command_line.arguments import protocol_of_program, read_arguments
 from desdaemon.dialects.protocols import MODULES, NAMES, spoken
 
 FIRST = {
@@ -29,9 +30,9 @@ def test_by_option(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", MODULES)
 def test_by_the_name_of_the_program(protocol: str) -> None:
-    assert _named_protocol(f"desdaemon-{protocol}") == protocol
-    assert _named_protocol(f"Des{protocol.upper()}.exe") == protocol
-    assert _named_protocol("desdaemon") == "text"
+    assert protocol_of_program(f"desdaemon-{protocol}") == protocol
+    assert protocol_of_program(f"Des{protocol.upper()}.exe") == protocol
+    assert protocol_of_program("desdaemon") == "text"
 
 
 @pytest.mark.parametrize("protocol", FIRST)

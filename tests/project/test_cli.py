@@ -11,7 +11,8 @@ import pytest
 from checkout import ROOT, SUPPORT
 
 from desdaemon import __version__
-from desdaemon.cli import UnusableFile, UsageError, _named_protocol, main, read_arguments
+from desdaemon.cli import main
+from desdaemon.command_line.arguments import UnusableFile, UsageError, protocol_of_program, read_arguments
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.commands.options import OPTIONS
@@ -121,7 +122,7 @@ def test_help_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.Capt
 def test_version_wherever_it_is_asked_for(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     assert capsys.readouterr().out == f"desdaemon version {__version__}\n"
-    assert read_arguments(["-name", "v"]).told == ""
+    assert read_arguments(["-name", "v"]).information == ""
 
 
 @pytest.mark.parametrize("name", edax_help.COMMAND_LINE)
@@ -277,7 +278,7 @@ def test_solving_from_the_command_line(tmp_path: Path) -> None:
     ("name", "protocol"), [("desdaemon-gtp", "gtp"), ("NBoard-daemon", "nboard"), ("lEdax", "text")]
 )
 def test_the_name_of_the_program_chooses_the_protocol(name: str, protocol: str) -> None:
-    assert _named_protocol(name) == protocol
+    assert protocol_of_program(name) == protocol
 
 
 def test_the_last_protocol_asked_for_counts() -> None:

@@ -13,7 +13,8 @@ import pytest
 from checkout import ROOT
 from dialogue import Dialogue
 
-from desdaemon.cli import UnusableFile, configured, main, read_arguments
+from desdaemon.cli import main
+from desdaemon.command_line.arguments import UnusableFile, configured, read_arguments
 from desdaemon.command_line.files import FILES, own_switches, switches
 from desdaemon.command_line.sub_commands import SUB_COMMANDS
 from desdaemon.commands.help import laid_out, topic
@@ -133,7 +134,7 @@ def test_every_program_has_help(name: str, flag: str) -> None:
 
 @pytest.mark.parametrize("arguments", [["-h"], ["--help"], ["-q", "-h"], ["help"]])
 def test_h_alone_is_help(arguments: list[str]) -> None:
-    assert read_arguments(arguments).told == "help"
+    assert read_arguments(arguments).information == "help"
     assert read_arguments(["-h", "20"]).settings.hash_table_size == 20
 
 

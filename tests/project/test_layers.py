@@ -51,8 +51,11 @@ HEAVY = (
 )
 
 
-def imports(path: Path, *, anywhere: bool = True) -> Iterator[tuple[int, str]]:
-    """Line and absolute name of every import, of those outside functions only when not `anywhere`."""
+def imports(path: Path, *, anywhere: bool = True, types: bool = True) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of every import.
+
+    Without `anywhere` those in functions are left out, without `types` those under `if TYPE_CHECKING:`.
+    """
     package = ["desdaemon", *path.relative_to(ROOT).parent.parts]
     if package[1] == "daemon":
         del package[1]
@@ -65,7 +68,9 @@ def imports(path: Path, *, anywhere: bool = True) -> Iterator[tuple[int, str]]:
             above = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
-        if anywhere or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.If) and not types and ast.unparse(node.test) == "TYPE_CHECKING":
+            pending.extend(node.orelse)
+        elif anywhere or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             pending.extend(ast.iter_child_nodes(node))
 
 
@@ -113,6 +118,57 @@ def test_parts_of_packages_import_what_the_document_lets_them(package: str) -> N
                 assert allowed, f"{label(path)}:{line} imports {module}: {mine} may use {sorted(table[mine])}"
     for name, uses in table.items():
         assert name == "top" or not uses - used[name], f"{name} in {package} does not use {uses - used[name]}"
+
+
+def module_name(path: Path) -> str:
+    """The absolute name under which a file of the checkout is imported."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[1:] if parts[0] == "daemon" else parts
+    return ".".join(("desdaemon", *(part for part in parts if part != "__init__")))
+
+
+def import_graph() -> dict[str, set[str]]:
+    """For each module the modules that it imports when it runs, at its top or in a function."""
+    modules = {module_name(path): path for path in SOURCES}
+    graph = {}
+    for name, path in modules.items():
+        found = set()
+        for _, imported in imports(path, types=False):
+            while imported and imported not in modules:
+                imported = imported.rpartition(".")[0]
+            found.add(imported)
+        graph[name] = found - {"", name}
+    return graph
+
+
+def cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The sets of modules each of which reaches all others of its set."""
+    reached = {name: set(below) for name, below in graph.items()}
+    growing = True
+    while growing:
+        growing = False
+        for below in reached.values():
+            size = len(below)
+            below.update(*(reached[name] for name in tuple(below)))
+            growing = growing or len(below) > size
+    return {
+        frozenset(other for other in below if name in reached[other])
+        for name, below in reached.items()
+        if name in below
+    }
+
+
+def test_modules_import_each_other_in_no_cycle() -> None:
+    graph = import_graph()
+    assert len(graph) == len(SOURCES)
+    # The service of books and its commands are still one cycle.
+    books = {name for name in graph if name.startswith("desdaemon.books.")}
+    assert [sorted(cycle) for cycle in cycles(graph) if not cycle <= books] == []
+
+
+def test_a_cycle_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}
+    assert cycles(graph) == {frozenset("bc")}
 
 
 def test_the_document_names_files_that_there_are() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.books.jobs import BookJob, Result
 from desdaemon.books.service import Books, Caller
-from desdaemon.commands.search import search_row
+from desdaemon.commands.search_table import search_row
 from desdaemon.protocol.commands.book import BookCommand, BookValues
 from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
