@@ -27,6 +27,9 @@ LEAST_RUN_S = 0.01
 
 _LOOK_AGAIN_S = 0.05
 _MOMENT_S = 0.001
+_LATE_S = _LOOK_AGAIN_S
+"""What a task has until it gives way, once it is short no more, counts as short work up to this."""
+
 _MOST_TRIED = 16
 _NEVER = math.inf
 
@@ -73,6 +76,7 @@ class RunQueue:
         task.since = now
         task.waiting = True
         task.interrupted = task.promised = False
+        task.turn_of = None
         self.waiting += 1
         if task.purpose is Purpose.IDLE:
             self._idle.append((task.order, task))
@@ -157,7 +161,7 @@ class RunQueue:
         self._part(task)
         lane = task.lane
         if task.purpose is not Purpose.IDLE and lane is not None:
-            short_s = min(ran * task.granted, SHORT_S - task.used_s) if task.short else 0.0
+            short_s = min(ran * task.granted, SHORT_S - task.used_s + _LATE_S) if task.short else 0.0
             for share in lane.chain:
                 charge = self._charge(share, task)
                 share.charge(-task.granted, -task.granted * charge, now)
@@ -170,6 +174,9 @@ class RunQueue:
         task.used_s += ran * task.granted
         # What was short has had no turn yet.
         task.turn_s = 0.0 if task.short else task.turn_s + ran
+        if task.turn_of is not None:
+            task.turn_of.turn_s += ran
+            task.turn_of = None
         if again:
             self.add(task, now)
         if task.purpose is not Purpose.IDLE and lane is not None:
@@ -263,7 +270,7 @@ class RunQueue:
     def _next_resumed(self) -> QueuedTask | None:
         while self._resuming:
             order, task = self._resuming[0]
-            if task.waits_as(order):
+            if task.waits_as(order) and task.turn_s < task.slice_s():
                 assert task.lane is not None
                 return task if self._fits(task.lane.key, task) else None
             self._resuming.popleft()
@@ -329,6 +336,9 @@ class RunQueue:
             self._guests[task] = None
         else:
             self.free -= task.granted
+            if task.short:
+                over = now + (SHORT_S - task.used_s) / task.granted + _MOMENT_S
+                self._next_look[ALL] = min(self._next_look[ALL], over)
 
     # Interruptions
 
@@ -408,6 +418,8 @@ class RunQueue:
             self._start(task, now, host=best)
             decision.start.append(task)
             return True
+        if not of_all and not best.short:
+            task.turn_of = best
         for share in (*lane.chain, self._root):
             share.waiting[ALL] -= 1
             share.waiting[SHORT] -= 1
@@ -423,11 +435,29 @@ class RunQueue:
             return running.guest is None
         if now - running.began < LEAST_RUN_S:
             return False
+        if running.short and self._overdue(running, task, now):
+            return False
         if not running.is_short(now):
             return True
         # One short task interrupts another only where its key, or else client, is far behind.
         lag = self._lag(task, running, now)
         return lag is not None and lag > SHORT_S
+
+    def _overdue(self, running: QueuedTask, task: QueuedTask, now: float) -> bool:
+        """Whether the thread of a short task is due to others than the key, or the client, that both tasks are of.
+
+        Short tasks have no turns that end: handed from each to the next, a thread would never come to the others.
+        """
+        assert task.lane is not None
+        assert running.lane is not None
+        for mine, theirs in zip(task.lane.chain, running.lane.chain, strict=True):
+            if mine is not theirs:
+                return False
+            assert mine.parent is not None
+            least = mine.parent.least(ALL, now)
+            if least is not None and mine.charged_at(now) - least.charged_at(now) > SHORT_S:
+                return True
+        return False
 
     def _lag(self, task: QueuedTask, running: QueuedTask, now: float) -> float | None:
         """How much less the one's key, or else client, or else purpose was charged; None within one purpose."""
@@ -448,6 +478,7 @@ class RunQueue:
         soonest = now + _LOOK_AGAIN_S
         best: QueuedTask | None = None
         most = 0.0
+        due = 0
         for running in self._candidates(task):
             if running.purpose is Purpose.IDLE:
                 best = running
@@ -459,10 +490,14 @@ class RunQueue:
             after, lag = self._turn_ends(task, running, now)
             if after > now:
                 soonest = min(soonest, after)
-            elif lag > most:
-                best, most = running, lag
+            elif lag > 0:
+                due += 1
+                if lag > most:
+                    best, most = running, lag
         if best is not None:
             self._interrupt(best, interrupt)
+        if due > 1:
+            soonest = now + _MOMENT_S
         self._next_look[ALL] = soonest
         return soonest
 

@@ -98,6 +98,8 @@ class QueuedTask:
         """Thread time of its turns so far, the present one not included."""
         self.turn_s = 0.0
         """What it has had of its present turn before it was interrupted by short tasks."""
+        self.turn_of: QueuedTask | None = None
+        """A task whose turn it was given a part of: one of the same key or client, which it interrupted."""
         self.began = 0.0
         """When it was started the last time."""
         self.since = 0.0

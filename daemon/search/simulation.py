@@ -232,6 +232,21 @@ def connections(slots: int = 2, seconds: float = 300) -> list[SimulatedFigure]:
     ]
 
 
+def endless_connections(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
+    """Two keys with 1 and 40 connections, each with 62 searches in flight that only a cancel would end.
+
+    Longer than all of them together are short.
+    """
+    load = SimulatedLoad(slots)
+    for key, number in (("one", 1), ("many", 40)):
+        for client in range(number):
+            load.endless(key, f"{key} {client}", 62)
+    load.machine.run(seconds)
+    shares = [load.machine.by_key[key] for key in ("one", "many")]
+    name = f"{slots} threads, keys with 1, 40 connections, endless searches: shares differ by"
+    return [SimulatedFigure(name, _spread(shares), "%", 10)]
+
+
 def text_swarm(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     """Six text sessions search without end on all threads; another client analyses positions one after the other."""
     load = SimulatedLoad(slots)
@@ -325,6 +340,7 @@ def crowd(slots: int = 64, clients: int = 1000, keys: int = 20, seconds: float =
 SCENARIOS: tuple[Callable[[], list[SimulatedFigure]], ...] = (
     short_questions,
     connections,
+    endless_connections,
     text_swarm,
     throttled,
     book_job,

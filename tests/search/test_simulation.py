@@ -114,3 +114,28 @@ def test_what_begins_short_has_no_turn_when_it_goes_on() -> None:
         load.stream(key, key, key, lambda: load.dice.uniform(0.001, 0.5), in_flight=4)
     load.machine.run(60)
     assert load.machine.by_key["one"] == pytest.approx(30, rel=0.05)
+
+
+def test_a_key_is_not_starved_by_connections_of_another_that_are_short_one_after_the_other() -> None:
+    """Each search is short at first; handed on from one client of the key to the next, a thread was never another's."""
+    (figure,) = simulation.endless_connections(seconds=60)
+    assert figure.value < 5
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.integers(1, 3),
+    st.lists(st.tuples(st.sampled_from([1, 3, 40]), st.integers(1, 30), st.booleans()), min_size=2, max_size=3),
+    st.integers(0, 100),
+)
+def test_keys_that_want_everything_have_equal_shares(slots: int, keys: list[tuple[int, int, bool]], seed: int) -> None:
+    """Whatever their connections and what is in flight: searches without end, and some that are short besides."""
+    load = SimulatedLoad(slots, seed)
+    for key, (connections, searches, short) in enumerate(keys):
+        for client in range(connections):
+            load.endless(f"{key}", f"{key} {client}", searches + slots)
+        if short:
+            load.stream("short", f"{key}", f"{key} short", lambda: load.dice.uniform(0.001, 0.1), in_flight=20)
+    load.machine.run(90)
+    shares = [load.machine.by_key[f"{key}"] for key in range(len(keys))]
+    assert max(shares) - min(shares) < 0.1 * sum(shares) / len(shares)
