@@ -34,7 +34,7 @@ class SearchTable:
     def __init__(
         self, text: TextDialect, black_to_move: bool, form: Callable[[edax.SearchRow, int], str] = edax.table_line
     ) -> None:
-        """``form`` makes a line of a row and the width of the table."""
+        """``form`` makes a text line from a row and the width of the table."""
         self._text = text
         self._black = black_to_move
         self._settings = text.session.settings
@@ -43,7 +43,7 @@ class SearchTable:
         self._spent: dict[int, tuple[int, float]] = {}
 
     def progress(self, index: int, line: Line) -> None:
-        """A finished iteration; its row counts the nodes and the time of those before it too."""
+        """Take a finished iteration; its row shows the sum of nodes and time over all iterations so far."""
         nodes, ms = self._spent.get(index, (0, 0.0))
         self._spent[index] = (nodes + line.nodes, ms + line.time_ms)
         line = self._summed(index, line)
@@ -61,7 +61,7 @@ class SearchTable:
             self.row(search_row(line, self._black))
 
     def finish(self, result: Result, again: bool = False, note: str = "") -> None:
-        """The last word; a line that was its last iteration already is shown ``again`` only on demand."""
+        """Print the final result. A line equal to its last iteration is printed ``again`` only if asked for."""
         for index, line in enumerate(result.lines):
             line = self._summed(index, line)
             if len(result.lines) == 1:

@@ -1,8 +1,8 @@
-"""How much may be in flight: bounds by client, by key and for all, in positions that have no answer yet.
+"""Limits on requests in flight: by client, by key and for the daemon, counted in positions that have no answer yet.
 
-A client may take half of what its key has left, a key half of what is left for all, so that no number of greedy ones
-shuts others out; and whoever has nothing in flight gets a small request in whatever the others do. For one thread at a
-time, but for `Admission.left`.
+A client may use half of what its key has left, a key half of what the daemon has left, so that no client can shut the
+others out. A client with nothing in flight always gets a small request admitted. Used by `registry.Operations`; for one
+thread at a time, except `Admission.leave`, which any thread may call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count a request in; raises `RequestError` where there is no room for it."""
+        """Count a request in. Raises `RequestError` (``busy``) beyond a limit."""
         limits, key, number = self._limits, client.account, client.number
         with self._lock:
             mine, ours = self._clients.get(number, 0), self._keys.get(key, 0)
@@ -47,7 +47,7 @@ class Admission:
             self._total += positions
 
     def leave(self, number: int, key: str, positions: int) -> None:
-        """Count a request of the client ``number`` and its key out that is over. Any thread."""
+        """Count a finished request of the client ``number`` and its key out. Any thread."""
         with self._lock:
             self._total -= positions
             mine, ours = self._clients.pop(number) - positions, self._keys.pop(key) - positions
@@ -57,5 +57,5 @@ class Admission:
                 self._keys[key] = ours
 
     def in_flight(self, key: str) -> int:
-        """Positions of a key."""
+        """The positions in flight of a key."""
         return self._keys.get(key, 0)

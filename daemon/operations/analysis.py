@@ -1,6 +1,7 @@
-"""Analyses: questions about positions, answered from the book, from what was found before, or by searches.
+"""The operation `analyze`: questions about positions, answered from the book, from the cache of analyses, or by
+searches.
 
-Every position is a search of one thread of its own; they share the daemon's search threads with everybody else's.
+Each position is a search of one thread; the daemon's scheduler shares the search threads among all requests.
 """
 
 from __future__ import annotations
@@ -40,20 +41,20 @@ _FEW_PLIES = 4
 
 
 class AnalysisReceiver(Protocol):
-    """What receives the replies of an analysis: a request, or an item of a batch. Called from any thread."""
+    """The receiver of an analysis's replies: a request, or an item of a batch. Called from any thread."""
 
     def partial(self, data: Data) -> bool:
-        """Something on the way; False when nobody wants it any more."""
+        """Take an intermediate result. Returns False when no more are wanted."""
 
     def final(self, data: Data) -> bool:
         """The result."""
 
     def fail(self, error: RequestError) -> bool:
-        """Why there is none."""
+        """Take the error that ended the analysis."""
 
 
 class AnalysisService:
-    """The operation `analyze`: begins analyses and sends their partials. Every method may be called from any thread."""
+    """The operation `analyze`: starts analyses and sends their partials. Every method may be called from any thread."""
 
     def __init__(
         self,
@@ -66,9 +67,10 @@ class AnalysisService:
         *,
         share_turns: bool,
     ) -> None:
-        """``level`` is that of requests which do not say how far to search.
+        """``level`` is used for requests without a limit of their own.
 
-        ``share_turns``: the engines have ``short_searches``, so that a turn of a search thread takes many questions.
+        ``share_turns``: the engines have ``short_searches``, so that one turn of a search thread answers many
+        questions.
         """
         self.scheduler = scheduler
         self.books = books
@@ -86,7 +88,7 @@ class AnalysisService:
         self._lock = threading.Lock()
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """Begin to answer, once ``admit`` has let it. Raises `RequestError`."""
+        """Start an analysis after ``admit`` has admitted it. Raises `RequestError`."""
         self._asking_thread = threading.get_ident()
         plies = len(request.values.get("plies") or ())
         if plies <= _FEW_PLIES:
@@ -96,7 +98,7 @@ class AnalysisService:
         self._preparer.submit(self._prepare, request)
 
     def _prepare(self, request: PendingRequest) -> None:
-        """Begin to answer what takes some milliseconds alone to be understood."""
+        """Read the questions of a request that takes milliseconds to parse, and start it. Runs beside the loop."""
         try:
             if not request.over:
                 self._begin(request, lambda: None)
@@ -124,9 +126,10 @@ class AnalysisService:
         analysis.begin()
 
     def _line_follower(self) -> LineFollower | None:
-        """What reads positions quickly, once a search has loaded the compiled library; None on other threads than one.
+        """The compiled reader of lines of play once a search has loaded the library; None before, and on any thread but
+        the one that asks, the loop's.
 
-        Loading it here would hold the loop.
+        Loading the library here would block the loop.
         """
         if self.tools.turns is None or not self.health.searches or threading.get_ident() != self._asking_thread:
             return None
@@ -158,14 +161,14 @@ class AnalysisService:
                 analysis.progressed()
 
     def ended(self, analysis: QuestionSet) -> None:
-        """It needs no partials any more."""
+        """Remove a finished analysis from those that get partials."""
         with self._lock:
             self._with_partials.discard(analysis)
 
     # Answers without a search
 
     def known(self, question: Question, book: BookAnswer) -> Data | None:
-        """The answer as far as it takes no search; None when it takes one."""
+        """The answer from book and cache; None when a search is needed."""
         position = question.position
         if question.facts.over:
             score = rules.final_score(position.player, position.opponent)
@@ -204,7 +207,7 @@ class QuestionSet:
         questions: list[Question],
         owner: TurnOwner,
     ) -> None:
-        """``values`` are the checked arguments of the request, ``owner`` is whose turns its searches take."""
+        """``values`` are the checked arguments of the request; ``owner`` is charged for its searches."""
         self.cancelled = False
         self._analyses = analyses
         self._receiver = receiver
@@ -220,7 +223,7 @@ class QuestionSet:
         self._interval = max(SHORTEST_PARTIAL_MS, wanted) / 1000 if wanted else 0.0
 
     def begin(self) -> None:
-        """Answer what can be answered, and let the rest be searched."""
+        """Answer what book and cache know, and start searches for the rest."""
         if not self._questions:
             self._finish()
         searched: list[tuple[int, BookAnswer]] = []
@@ -253,14 +256,14 @@ class QuestionSet:
         return ResumableSearch(self, number, question, book, tools, self._owner, budget)
 
     def cancel(self) -> None:
-        """The answer is not wanted any more."""
+        """Cancel all searches; no reply is sent any more."""
         self.cancelled = True
         self._analyses.ended(self)
         for search in self._searches:
             search.cancel()
 
     def answered(self, number: int, data: Data) -> None:
-        """See `Asker`."""
+        """See `searches.SearchListener`."""
         with self._lock:
             # Under the lock, so that nothing preliminary follows.
             if self._questions[number].ply >= 0:
@@ -272,7 +275,7 @@ class QuestionSet:
             self._finish()
 
     def failed(self, error: RequestError) -> None:
-        """See `Asker`."""
+        """See `searches.SearchListener`."""
         self._analyses.health.refused(error.code)
         self._receiver.fail(error)
         self.cancel()
@@ -289,7 +292,7 @@ class QuestionSet:
         return {"plies": answers, "nodes": sum(found["nodes"] for found in answers), "time_ms": spent}
 
     def found(self) -> Data | None:
-        """What is known by now as the data of a final with ``finished`` false; None where nothing is."""
+        """The results so far as the data of a final with ``finished`` false; None without any."""
         with self._lock:
             answers, searches = list(self._answers), list(self._searches)
         for search in searches:
@@ -300,7 +303,7 @@ class QuestionSet:
         return {**self._result(known_answers), "finished": False} if known_answers else None
 
     def progressed(self) -> None:
-        """See `Asker`: sends a partial for each question that is being searched, where the interval has passed."""
+        """See `searches.SearchListener`. Sends a partial for each question in progress whose interval has passed."""
         if not self._interval:
             return
         with self._lock:

@@ -1,7 +1,7 @@
-"""What analyses have found, by position: shared by all clients, bounded, kept in a file over restarts.
+"""The cache of analyses: lines of searches by position, shared by all clients, bounded, kept in a file over restarts.
 
-A position stands for its eight mirror images. The file ends with a checksum; one
-that is damaged, or was made with other weights, is begun again.
+One entry serves the eight mirror images of a position. The file ends with a checksum; a damaged file, or one made with
+other weights, is discarded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class AnalysisCache:
     def put(
         self, player: int, opponent: int, lines: tuple[Line, ...], canonical: tuple[int, int, int] | None = None
     ) -> None:
-        """Keep the best lines of a position, unless what is there is as good; ``canonical`` is its image, if known."""
+        """Store the best lines of a position unless the present entry is at least as good.
+
+        ``canonical`` is the canonical board, computed here unless given.
+        """
         player, opponent, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
         content = _packed(lines, symmetry)
         key = _KEY.pack(player, opponent)
@@ -78,9 +81,9 @@ class AnalysisCache:
         selectivity: Selectivity,
         canonical: tuple[int, int, int] | None = None,
     ) -> tuple[Line, ...] | None:
-        """At least ``number`` lines of a position, as deep and as sure as asked for; the moves are those of its board.
+        """At least ``number`` lines of a position, of at least this depth and selectivity; None without such an entry.
 
-        Fewer only where the position has no more moves. ``canonical`` is its image, if known.
+        The moves are those of the board given. There are fewer lines only where the position has no more moves.
         """
         own, other, symmetry = canonical or rules.canonical_with_symmetry(player, opponent)
         key = _KEY.pack(own, other)
@@ -99,7 +102,7 @@ class AnalysisCache:
         return lines if fits else None
 
     def clear(self) -> int:
-        """Forget everything, the file that was loaded or saved too; how many positions that were. Raises `OSError`."""
+        """Remove all entries and the file that was loaded or saved. Returns the number of entries; raises `OSError`."""
         with self._saving:
             with self._lock:
                 number = len(self._entries)
@@ -114,7 +117,7 @@ class AnalysisCache:
     # The file
 
     def save(self, path: str) -> None:
-        """Write everything, one caller after the other; raises `OSError`, leaving the old file."""
+        """Write all entries; one caller at a time. Raises `OSError`, leaving the old file."""
         with self._saving:
             self._path = path
             self._save(path)
@@ -143,13 +146,13 @@ class AnalysisCache:
             raise
 
     def _block(self, keys: list[bytes]) -> bytes:
-        """The entries of these keys as they are in the file; what was dropped meanwhile is left out."""
+        """The entries of these keys in the file's form, without those evicted since the keys were listed."""
         with self._lock:
             found = [(key, self._entries[key]) for key in keys if key in self._entries]
         return b"".join(struct.pack("<H", len(content)) + key + content for key, content in found)
 
     def load(self, path: str) -> str:
-        """Take over what a file holds; what is wrong with it, or "". A file that is not there is an empty one."""
+        """Add the entries of a file; a missing one is empty. Returns the reason why it cannot be used, or ""."""
         self._path = path
         try:
             with open(path, "rb") as file:  # noqa: PTH123
@@ -178,7 +181,7 @@ class AnalysisCache:
 
 
 def _worth(content: bytes) -> tuple[bool, int, int, int]:
-    """By what the better of two entries is chosen: read to the end and sure, depth, selectivity, number of lines."""
+    """The sort key by which the better of two entries is kept: exact first, then depth, selectivity, lines."""
     lines = list(_unpacked(content, 0, 0))
     depth = min(line.depth for line in lines)
     percent = min(line.selectivity for line in lines)

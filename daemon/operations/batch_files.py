@@ -1,8 +1,8 @@
-"""A batch of positions on the disk: what was asked, and the results as they are found, for as long as they are kept.
+"""The file of a batch: the items asked for, and their results as they come, until the batch is removed.
 
-A file is lines of text, each a CRC-32 in hexadecimal, a blank and JSON: a head, an item a line, then results, and at
-last the state it ended in. It is written beside and renamed, then only appended to; what a crash cut short at its end
-is cut off before the next write. Offsets of lines are kept in memory, their content is not. For one thread at a time.
+A file is lines of text, each a CRC-32 in hexadecimal, a blank and JSON: a head, one line for each item, then results,
+and at the end the final state. It is created by replacement, then only appended to; a torn end is truncated before the
+next write. Offsets of lines are kept in memory, their content is not. For one thread at a time.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ Data = dict[str, Any]
 
 
 class BatchFile:
-    """One batch. ``job`` is its number, ``owner`` who asked, ``args`` the arguments of `analyze` for each item.
+    """One batch. ``job`` is its number, ``owner`` the key or client that asked, ``args`` the arguments of `analyze` for
+    each item.
 
-    ``state`` is "" until it has ended. Results have places in the order in which they were appended.
+    ``state`` is "" until it has ended. Results are numbered in the order in which they were appended.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,12 +46,12 @@ class BatchFile:
 
     @property
     def items(self) -> int:
-        """How many positions were asked about."""
+        """The number of items."""
         return len(self._items)
 
     @property
     def results(self) -> int:
-        """How many results are on the disk."""
+        """The number of results on the disk."""
         return len(self._results)
 
     @property
@@ -60,7 +61,7 @@ class BatchFile:
 
     @classmethod
     def create(cls, folder: Path, job: int, owner: str, created: float, args: Data, items: list[Data]) -> BatchFile:
-        """Write a new batch; it is on the disk when this returns. Raises `OSError`, leaving nothing."""
+        """Write a new batch and sync it. Raises `OSError`, leaving nothing."""
         batch = cls(folder / f"{job}{SUFFIX}")
         head = {"version": _VERSION, "job": job, "owner": owner, "created": created, "args": args, "items": len(items)}
         try:
@@ -76,7 +77,7 @@ class BatchFile:
         return batch
 
     def open(self) -> None:
-        """Read what is there. Raises `OSError`, and `ValueError` for what is no batch."""
+        """Read the offsets of an existing file. Raises `OSError`, and `ValueError` for a file that is no batch."""
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         except OSError:
@@ -113,11 +114,11 @@ class BatchFile:
         self._size = at
 
     def item(self, number: int) -> Data:
-        """An item as it was asked. Raises `OSError`, and `ValueError` for a damaged one."""
+        """An item as the client sent it. Raises `OSError`, and `ValueError` for a damaged line."""
         return self._read(self._items[number])
 
     def result(self, place: int) -> Data:
-        """A result. Raises as `item` does."""
+        """A result by its number. Raises as `item` does."""
         return self._read(self._results[place])
 
     def length(self, place: int) -> int:
@@ -126,9 +127,9 @@ class BatchFile:
         return end - self._results[place]
 
     def append(self, results: list[Data], state: str = "") -> None:
-        """Add results, and the state where it has ended; they are on the disk when this returns.
+        """Append results, and the state of a batch that has ended, and sync them.
 
-        Raises `OSError`; the file is then as it was, and the same may be tried again.
+        Raises `OSError`; the file is then as before, and the call may be repeated.
         """
         lines = [_line(result) for result in results] + ([_line({"state": state})] if state else [])
         content = b"".join(lines)
@@ -152,7 +153,7 @@ class BatchFile:
             self.state = state
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -183,7 +184,7 @@ def _line(content: Data) -> bytes:
 
 
 def _content(line: bytes) -> Data | None:
-    """What a line says; None where it is torn, damaged or missing."""
+    """The JSON of a line; None for a missing, torn or damaged one."""
     if not line.endswith(b"\n") or line[8:9] != b" ":
         return None
     body = line[9:-1]

@@ -1,4 +1,6 @@
-"""What a batch is asked: items of a request or of a file, and arguments that hold for all of them. No state."""
+"""The arguments of a batch: its items, of a request or of a file, and the arguments of `analyze` for all of them. No
+state.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _BOARD = 64
 
 
 def check_arguments(values: Data, level: int) -> None:
-    """Refuse what would be wrong for every item, and keep ``level``, the daemon's, where none is given.
+    """Check the arguments that hold for all items, and add ``level``, the daemon's default, where no limit is given.
 
     Raises `RequestError`.
     """

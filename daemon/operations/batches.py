@@ -1,8 +1,7 @@
 """`analyze.batch`: many positions as a job of the lowest priority that survives a restart.
 
-One thread owns all batches. Everything that is asked of them, and everything that searches find, is handed to it as a
-call; disk and JSON are its business alone. A result can be fetched once it is on the disk, and stays there until the
-batch is forgotten.
+One thread owns all batches: requests and results of searches are queued for it as calls, and it alone does the disk
+access and JSON. A result can be fetched once it is on the disk, until the batch is removed.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _HELD = "another daemon keeps the batches of this data folder"
 
 
 class _Batch:
-    """A batch in progress or over."""
+    """A batch, running or over."""
 
     def __init__(self, file: BatchFile, job: BookJob) -> None:
         self.file = file
@@ -76,7 +75,7 @@ class _Batch:
 
     @property
     def weight(self) -> int:
-        """Bytes that it takes or will take on the disk, about."""
+        """The bytes that it takes or is expected to take on the disk."""
         return self.file.size + _result_bytes(self.file.args) * (self.file.items - self.file.results)
 
 
@@ -99,7 +98,7 @@ class _BatchItem:
 
 
 class Batches:
-    """See the module. Every method may be called from any thread and returns at once, but for `close`."""
+    """The service for batches. Every method may be called from any thread and returns at once, except `close`."""
 
     def __init__(
         self,
@@ -110,7 +109,9 @@ class Batches:
         limits: ServerLimits,
         confine: Callable[[str], Path],
     ) -> None:
-        """``folder`` is where they are kept, "" for nowhere; ``confine`` finds a client's file or raises `BadInput`."""
+        """``folder`` is where files are kept, "" for none; ``confine`` resolves a client's file name or raises
+        `BadInput`.
+        """
         self.unfinished = 0
         self._folder = Path(folder) if folder else None
         self._jobs = jobs
@@ -129,16 +130,16 @@ class Batches:
 
     @property
     def available(self) -> bool:
-        """Whether there is a folder for them."""
+        """Whether there is a folder, so that batches are accepted."""
         return self._folder is not None
 
     @property
     def kept(self) -> int:
-        """How many there are, those that are over included."""
+        """The number of batches, finished ones included."""
         return len(self._batches)
 
     def start(self) -> None:
-        """Take up what an earlier process has left."""
+        """Continue the unfinished batches of an earlier process."""
         if self._folder is not None and self._folder.is_dir():
             self._put(self._hold)
 
@@ -159,7 +160,7 @@ class Batches:
         self._answer(request, self._forget)
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """Put what was found on the disk and let go; unfinished batches go on in the next process."""
+        """Write the results found so far and release the folder; unfinished batches go on in the next process."""
         self._closing = True
         if self._thread is not None:
             self._put(lambda: None)
@@ -228,7 +229,7 @@ class Batches:
             self._health.mistake("batches")
 
     def _hold(self) -> None:
-        """Take the folder and what is in it, unless that was done. Raises `RequestError` and `OSError`."""
+        """Lock the folder and read its batches, unless that was done. Raises `RequestError` and `OSError`."""
         if self._folder is None:
             raise RequestError("not_found", "there is no data folder: batches are kept by a server only")
         if self._lock is not None:
@@ -353,7 +354,7 @@ class Batches:
     # Searching
 
     def _first_of_each(self) -> list[_Batch]:
-        """Of the unfinished batches of each owner the one that came first."""
+        """The oldest unfinished batch of each owner."""
         found: dict[str, _Batch] = {}
         for batch in sorted(self._batches.values(), key=lambda batch: batch.job.id):
             if not batch.over and not batch.ending:
@@ -361,7 +362,7 @@ class Batches:
         return list(found.values())
 
     def _search(self, batch: _Batch) -> None:
-        """Keep as many items in flight as can be searched at a time, and as many again."""
+        """Keep twice as many items in flight as can be searched at a time."""
         file = batch.file
         while len(batch.in_flight) < 2 * self._analyses.scheduler.slots and len(batch.found) < _MOST_UNSYNCED:
             while batch.next < file.items and file.answered[batch.next]:
@@ -404,7 +405,7 @@ class Batches:
             batch.found.append(result)
 
     def _sync(self, batch: _Batch) -> None:
-        """Put what was found, or how it ended, on the disk."""
+        """Write new results, and the final state of a batch that has ended, to its file."""
         now = time.monotonic()
         if now < batch.retry or not (batch.found or batch.ending):
             return
@@ -425,6 +426,6 @@ class Batches:
 
 
 def _result_bytes(args: Data) -> int:
-    """What the result of an item takes on the disk, about."""
+    """An estimate of the bytes that the result of an item takes on the disk."""
     lines, plies = int(args.get("multipv", 1)), max(1, len(args.get("plies") or ()))
     return (_RESULT_BYTES + _LINE_BYTES * lines) * plies

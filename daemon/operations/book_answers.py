@@ -1,4 +1,4 @@
-"""What the book answers to `analyze`, and whether that is as good as the search that was asked for."""
+"""Answers to `analyze` from the book, and whether one is as good as the search that was asked for."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 
 class BookAnswer:
-    """The book's moves on a position: best first, as items of ``moves``, and whether a search is still needed.
+    """The book's moves of a position: best first, as items of ``moves``, and whether a search is still needed.
 
-    ``sufficient`` where each of the moves answered, and the best move that leaves the book, is of the level (or
-    depth and selectivity) asked for, or proved. ``moves`` are then the truth about those moves; otherwise they are
-    preliminary.
+    ``sufficient``: each of these moves, and the best move that leaves the book, is exact or at least of the level (or
+    depth and selectivity) asked for. Otherwise the scores are preliminary.
     """
 
     def __init__(self, moves: list[Data], *, sufficient: bool) -> None:
@@ -34,7 +33,7 @@ NOTHING = BookAnswer([], sufficient=False)
 
 
 def book_answer(books: Books, question: Question) -> BookAnswer:
-    """See `BookAnswer`. Any thread; microseconds for each move of the position that the book knows."""
+    """The answer of the book to a question. Any thread; takes microseconds for each move that the book has."""
     position = question.position
     look = books.look_up(position.player, position.opponent)
     if look is None or question.book == "ignore":

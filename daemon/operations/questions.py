@@ -20,7 +20,7 @@ _LIMITING = ("level", "depth", "selectivity", "nodes", "time_ms", "game_nodes", 
 
 
 class BoardFacts(NamedTuple):
-    """What follows from a board alone: the legal moves, and the canonical board with the symmetry that leads to it."""
+    """Facts that follow from a board: the legal moves, and the canonical board with the symmetry that leads to it."""
 
     moves: int
     over: bool
@@ -28,10 +28,10 @@ class BoardFacts(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked about a position.
+    """One position to be analysed, with its limits.
 
-    ``ply`` is its place in a game, -1 for a single position. ``allow`` is a mask of the moves looked at. ``level`` is
-    the level asked for, None where a depth, nodes or a time were. ``endless`` ones are searched until a cancel.
+    ``ply`` is its index in a game, -1 for a single position. ``allow`` is a mask of the moves considered. ``level`` is
+    None where a depth, nodes or a time was given. ``endless``: it is searched until a cancel.
     """
 
     position: Position
@@ -48,10 +48,10 @@ class Question(NamedTuple):
 
 
 def read_questions(values: Data, default_level: int, follower: LineFollower | None = None) -> list[Question]:
-    """A question for each position asked about; raises `RequestError`.
+    """A question for each position of the request. Raises `RequestError`.
 
-    ``default_level`` holds where a request does not say how far to search. ``follower``, of this thread, makes it
-    quicker.
+    ``default_level`` is used for requests without a limit. ``follower``, owned by this thread, reads lines of play
+    faster.
     """
     if values.get("until"):
         given = next((name for name in _LIMITING if values.get(name) is not None), None)
@@ -119,9 +119,9 @@ def _question(values: Data, position: Position, facts: BoardFacts, ply: int, def
 
 
 def _allowed(values: Data, position: Position, *, single: bool) -> int:
-    """The mask of the moves to look at; raises `RequestError`.
+    """The mask of the moves to consider; raises `RequestError`.
 
-    In a game (not ``single``) moves that are illegal in a position do not matter there.
+    In a game (not ``single``) moves that are illegal in a position are ignored there.
     """
     allow, avoid = values.get("allow"), values.get("avoid")
     if allow is None and not avoid:

@@ -1,7 +1,7 @@
-"""Requests and their replies, whatever carries them: the operations of `desdaemon.protocol.wire.messages`.
+"""The registry of operations: dispatches requests of `desdaemon.protocol.wire.messages` over any carrier.
 
-`Operations.handle` takes a message and the way to reply to it. Each request gets any number of partials and then
-exactly one final or error; what takes longer than a moment is done on other threads.
+`Operations.handle` takes a message and a function that sends replies. Each request gets any number of partials and then
+exactly one final or error; long work runs on other threads.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Reply = Callable[[Data], None]
 
 
 class ServerLimits(NamedTuple):
-    """What a client may ask for at once and how much is kept for it; see docs/server.md."""
+    """Limits by client, key and daemon, as set with ``--limit``; docs/server.md describes each."""
 
     in_flight: int = 64
     queue: int = 8192
@@ -60,7 +60,9 @@ class ServerLimits(NamedTuple):
 
 
 class ClientRecord:
-    """A client: name for logs, role, requests in flight. A ``remote`` one may name files of the data folder only."""
+    """A client: its name for logs, role and requests in flight. A ``remote`` one may name files of the data folder
+    only.
+    """
 
     def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
         self.name = name
@@ -76,7 +78,7 @@ class ClientRecord:
 
     @property
     def account(self) -> str:
-        """Who is answerable for it: the key it came with, or how it came."""
+        """The name that its use is charged to: its key's, or the carrier's for clients without one."""
         return account_of(self.name)
 
 
@@ -122,16 +124,16 @@ class PendingRequest:
         self._lock = threading.Lock()
 
     def partial(self, data: Data) -> bool:
-        """Tell something on the way; False when the request is over."""
+        """Send an intermediate result. Returns False when the request is over."""
         with self._lock:
             return not self.over and self._send("partial", "data", data)
 
     def final(self, data: Data) -> bool:
-        """The result; False when the request is over."""
+        """Send the result. Returns False when the request is over."""
         return self._end("final", "data", data)
 
     def fail(self, error: RequestError, found: Data | None = None) -> bool:
-        """The refusal, with what was found until then; False when the request is over."""
+        """Send an error, with the results so far. Returns False when the request is over."""
         return self._end("error", "error", error.data(), found)
 
     def _end(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
@@ -164,12 +166,12 @@ class PendingRequest:
 
 
 def refusal(identity: str | int | None, error: RequestError) -> Data:
-    """The reply to what never became a request."""
+    """The error reply to a message that is not a valid request."""
     return {"v": constants.VERSION, "id": identity, "type": "error", "seq": 0, "error": error.data()}
 
 
 class Operations:
-    """The dispatch of requests to operations. `handle` is for one thread at a time; replies come from any thread."""
+    """The dispatch of requests to operations. One thread at a time calls `handle`; replies come from any thread."""
 
     def __init__(
         self,
@@ -181,7 +183,7 @@ class Operations:
         batches: Batches,
         shut_down: Callable[[], None],
     ) -> None:
-        """``shut_down`` is called when an admin asks for it, and must return at once."""
+        """``shut_down`` is called for an admin's `shutdown`, and must return at once."""
         self.health = health
         self.limits = limits
         self.analyses = analyses
@@ -211,7 +213,7 @@ class Operations:
         }
 
     def handle(self, client: ClientRecord, message: Data, reply: Reply) -> None:
-        """Take a request; its replies may begin before this returns."""
+        """Run a request; replies may be sent before this returns."""
         identity = messages.readable_id(message)
         try:
             operation, args = messages.check_request(message)
@@ -237,9 +239,9 @@ class Operations:
         self.health.handled(operation.name, time.perf_counter() - request.arrived)
 
     def handle_text(self, client: ClientRecord, number: int, line: str, reply: Callable[[str], None]) -> None:
-        """Take a bare line of the text protocol, whose one reply is all that it prints.
+        """Run a bare line of the text protocol; its single reply is all output of the line.
 
-        ``number`` counts the client's lines; it keeps them apart from requests, whose ids are not negative.
+        ``number`` counts the client's lines. Ids of requests are not negative, so that the two are never confused.
         """
 
         def answer(message: Data) -> None:
@@ -279,7 +281,7 @@ class Operations:
         request.fail(error)
 
     def admit(self, request: PendingRequest, positions: int = 1) -> None:
-        """Let a request about so many positions take its time; raises `RequestError` where there is no room for it."""
+        """Count a request of so many positions in. Raises `RequestError` beyond the limits."""
         if self.closing:
             raise RequestError("shutting_down", _ENDINGS["shutting_down"])
         client = request.client
@@ -291,12 +293,12 @@ class Operations:
         client.requests[request.id] = request
 
     def _check_jobs(self) -> None:
-        """Raise `RequestError` where no more jobs are taken: they outlive their clients, and their requests."""
+        """Raise `RequestError` where no more jobs are accepted: jobs outlive their clients and requests."""
         if self.books.waiting >= self.limits.queue:
             raise RequestError("busy", f"{self.limits.queue} jobs wait for their turn: try later")
 
     def drop(self, client: ClientRecord) -> None:
-        """End all that a client has in flight, because it has gone; book jobs go on."""
+        """Cancel all requests of a client that has disconnected; jobs go on."""
         for request in list(client.requests.values()):
             if request.outlives:
                 request.cancel = None
@@ -304,9 +306,9 @@ class Operations:
             self.end(request)
 
     def end(self, request: PendingRequest, *, code: str = "cancelled", keep: bool = False) -> bool:
-        """Cancel a request; False when it is over already.
+        """Cancel a request. Returns False when it is over already.
 
-        What was found goes with the error, or, where it is to be kept, is the final.
+        The results so far go with the error, or, with ``keep``, are sent as the final.
         """
         found = request.found() if request.found is not None and not request.over else None
         if keep and found is not None:
@@ -320,7 +322,7 @@ class Operations:
         return stopped
 
     def shut(self, request: PendingRequest) -> bool:
-        """End a request because the daemon ends; False when it is over already."""
+        """End a request because the daemon shuts down. Returns False when it is over already."""
         return self.end(request, code="shutting_down")
 
     # The operations
@@ -379,7 +381,7 @@ class Operations:
         request.final(data)
 
     def status(self) -> Data:
-        """How the daemon is."""
+        """The data of the operation `status`."""
         scheduler = self.analyses.scheduler
         book = self.books.status()
         problems = [f"book: {book['reason']}"] if book["reason"] else []

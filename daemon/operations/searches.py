@@ -1,7 +1,7 @@
 """The search for one question of an analysis, on the daemon's search threads.
 
-`ResumableSearch` waits for its turn, runs, and after an interruption waits again; any question can be searched so.
-`SharedTurnSearch` is for short questions: one of many that a search thread takes in one turn.
+`ResumableSearch` waits for a lease, runs, and waits again after it was preempted; it can search any question.
+`SharedTurnSearch` is for short questions: a search thread answers many of them in one turn.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """The nodes that all searches of a request may visit together. Any thread.
+    """The node limit that all searches of a request share. Any thread.
 
-    Each search that begins may have an equal part of what is left; what it does not need is left for the others.
+    Each starting search may use an equal part of the rest; nodes that it does not use are left for the others.
     """
 
     def __init__(self, nodes: int, questions: int) -> None:
@@ -42,7 +42,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """The share of a search that begins, at least 1."""
+        """Reserve nodes for a starting search, at least 1."""
         with self._lock:
             share = max(1, self._left // max(1, self._without_share))
             self._without_share -= 1
@@ -50,14 +50,14 @@ class Budget:
             return share
 
     def settle(self, share: int, used: int, *, goes_on: bool) -> None:
-        """The end of a turn that had ``share`` and visited ``used`` nodes; ``goes_on``: it will take another share."""
+        """Account a turn that had reserved ``share`` and visited ``used`` nodes; ``goes_on``: it will reserve again."""
         with self._lock:
             self._left += share - used
             self._without_share += goes_on
 
 
 class SearchServices(NamedTuple):
-    """What searches need of the daemon; ``turns`` is None where engines cannot take many short searches at once."""
+    """The services that searches use. ``turns`` is None where engines cannot take many short searches in one call."""
 
     scheduler: Scheduler
     workers: SearchThreads
@@ -67,18 +67,18 @@ class SearchServices(NamedTuple):
 
 
 class SearchListener(Protocol):
-    """Who is told what a search finds: `analysis.Analysis`. Called from search threads."""
+    """The receiver of results: `analysis.QuestionSet`. Called from search threads."""
 
     cancelled: bool
 
     def answered(self, number: int, data: Data) -> None:
-        """The question of that number has its answer."""
+        """Take the answer to the question ``number``."""
 
     def failed(self, error: RequestError) -> None:
-        """There will be no answer."""
+        """Take the error of a search that cannot be finished."""
 
     def progressed(self) -> None:
-        """A step of a search is complete."""
+        """Called after each finished iteration."""
 
 
 class FoundLines:
@@ -269,7 +269,7 @@ class ResumableSearch:
         return answer(self.question, self._preliminary[: self.question.multipv], 0, 0.0)
 
     def so_far(self) -> Data | None:
-        """What is known by now, of earlier turns too; None when nothing is. Any thread."""
+        """The lines found so far, earlier turns included; None without any. Any thread."""
         with self._lock:
             lines = self._lines.known()
         if not lines:

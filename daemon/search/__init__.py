@@ -1,1 +1,1 @@
-"""Engines and who may use them: loading, scheduling, search threads and leases."""
+"""Engines and the scheduling of searches: loading, the scheduler, search threads and leases."""

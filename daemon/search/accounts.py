@@ -1,4 +1,4 @@
-"""What each key has had: requests, nodes, and seconds of search threads. Any thread."""
+"""The use of the daemon by key: requests, nodes, and seconds of search threads. Any thread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable
 
 
 def account_of(client: str) -> str:
-    """The key of a client by its name: what stands before the number of its connection."""
+    """The key in a client's name: the part before the number of its connection."""
     return client.partition("/")[0]
 
 
@@ -30,17 +30,17 @@ class Accounts:
         self._lock = threading.Lock()
 
     def asked(self, key: Hashable) -> None:
-        """A request of that key was taken."""
+        """Count a request of a key."""
         with self._lock:
             self._account(key).requests += 1
 
     def searched(self, key: Hashable, nodes: int) -> None:
-        """A search of that key, or a turn of one, is over."""
+        """Count the nodes of a finished search, or of a turn of one."""
         with self._lock:
             self._account(key).nodes += nodes
 
     def ran(self, key: Hashable, seconds: float) -> None:
-        """Search threads have run for that key."""
+        """Count seconds of search threads."""
         if seconds:
             with self._lock:
                 self._account(key).seconds += seconds
@@ -52,6 +52,6 @@ class Accounts:
         return account
 
     def listed(self) -> list[tuple[str, Account]]:
-        """All of them, by name."""
+        """All accounts, ordered by name."""
         with self._lock:
             return sorted((str(key), account) for key, account in self._accounts.items())

@@ -1,6 +1,7 @@
-"""The daemon's engines as a session sees them: leased for each search, when the scheduler says so.
+"""Leased engines: an engine source whose searches wait for the scheduler and use an engine of the daemon's pool in
+turns.
 
-A search that has to make room for others goes on later, as if nothing had happened.
+A preempted search goes on in its next turn; its caller sees one search.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Progress = Callable[[int, "Line"], None]
 
 
 def what_is_left(limits: Limits, result: Result) -> Limits | None:
-    """The limits of a search that goes on after a turn that gave ``result``; None where it may not."""
+    """The limits of the rest of a search after a turn that gave ``result``; None when a limit is reached."""
     nodes, ms = limits.nodes - result.nodes, limits.time_ms - int(result.time_ms)
     if (limits.nodes and nodes <= 0) or (limits.time_ms and ms <= 0):
         return None
@@ -33,14 +34,14 @@ class LeasedEngines(EngineSource):
     """The engine source of a remote session: engines leased from the daemon's pool for the turns of a search."""
 
     def __init__(self, engines: EnginePool, scheduler: Scheduler, key: Hashable, client: Hashable) -> None:
-        """``key`` and ``client`` are whose share of the search threads is used."""
+        """The searches are charged to ``key`` and ``client``."""
         super().__init__(_never)
         self._engines = engines
         self._scheduler = scheduler
         self._whose = key, client
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Nothing: the engine is made when it is used."""
+        """Does nothing: an engine is made when it is leased."""
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
         """See `EngineSource.get`."""
@@ -61,7 +62,7 @@ def _never(config: EngineConfig) -> LoadedEngine:
 
 
 class LeaseControl:
-    """The stop button of a search over leased engines. It ends the search for good; ``news`` is set when it does."""
+    """The control of a search over leased engines. A stop ends all of its turns, and sets ``news``."""
 
     def __init__(self) -> None:
         self.stopped = False
@@ -79,7 +80,7 @@ class LeaseControl:
             inner.stop()
 
     def pass_on(self, inner: Stoppable | None) -> None:
-        """A stop, past or to come, ends this."""
+        """A context in which a stop, earlier or later, also stops ``inner``, the control of one turn."""
         with self._lock:
             self._inner = inner
             stopped = self.stopped
@@ -88,7 +89,7 @@ class LeaseControl:
 
 
 class LeasedSearcher:
-    """A searcher that waits for its turns in the scheduler and leases an engine for each."""
+    """A searcher that waits for a lease for each turn of its searches. Used by one thread."""
 
     def __init__(
         self, engines: EnginePool, scheduler: Scheduler, whose: tuple[Hashable, Hashable], threads: int
@@ -148,7 +149,7 @@ class LeasedSearcher:
                 self._engines.give_back(engine)
 
     def clear(self) -> None:
-        """Nothing: the memory is everybody's."""
+        """Does nothing: other sessions use the same tables."""
 
 
 class _ResumedSearch:
@@ -167,12 +168,12 @@ class _ResumedSearch:
         self._inner: Stoppable | None = None
 
     def begin(self) -> None:
-        """It waits for a turn now."""
+        """Note that the search waits for a turn."""
         with self._lock:
             self._interrupted = False
 
     def interrupt(self) -> None:
-        """End this turn soon."""
+        """End the running turn soon."""
         with self._lock:
             self._interrupted = True
             inner = self._inner
@@ -180,7 +181,7 @@ class _ResumedSearch:
             inner.stop()
 
     def run(self, engine: LoadedEngine, player: int, opponent: int, options: dict[str, Any]) -> bool:
-        """Search for a turn; False when it was interrupted and has to go on."""
+        """Search for one turn. Returns False when it was preempted and has to go on."""
         inner = engine.new_control()
         with self._lock:
             self._inner = inner
@@ -209,7 +210,7 @@ class _ResumedSearch:
         return not (self._interrupted and not result.complete and not self._control.stopped and left)
 
     def _tell(self, rank: int, line: Line) -> None:
-        """Pass on what is new: after an interruption the search comes by the same places again."""
+        """Report a line unless it was reported in an earlier turn: a resumed search repeats its first iterations."""
         reached = (line.depth, line.selectivity)
         if self._progress is not None and reached > self._told.get(rank, (-1, 0)):
             self._told[rank] = reached

@@ -1,4 +1,4 @@
-"""Loads the engine beside the dialogue: the commands that need no search do not wait for it."""
+"""Loads the engine on a thread of its own, so that commands that need no search do not wait for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _POLL_S = 0.01
 
 
 class EngineConfig(NamedTuple):
-    """What an engine is made with: search threads, table entries as a power of two, a weights file or none."""
+    """The parameters of an engine: search threads, log2 of the number of table entries, a weights file or "" for the
+    built-in one.
+    """
 
     threads: int
     hash_bits: int
@@ -25,7 +27,7 @@ class EngineConfig(NamedTuple):
 
 
 class SearchProtocol(Protocol):
-    """The search as a session uses it; `desdaemon.engine.search.Searcher` says what everything means."""
+    """The interface of a search as sessions use it; `desdaemon.engine.search.Searcher` documents the arguments."""
 
     def search(
         self,
@@ -47,13 +49,13 @@ class SearchProtocol(Protocol):
         """The static evaluation, discs, for the side to move."""
 
     def clear(self) -> None:
-        """Forget all positions."""
+        """Empty the transposition table."""
 
 
 class LoadedEngine(NamedTuple):
-    """A search, and the maker of the controls that end it.
+    """A searcher, and the constructor of the controls that stop its searches.
 
-    ``short_searches`` runs many short ones at once on the same tables; None where the engine cannot.
+    ``short_searches`` searches many positions in one call on the same tables; None where the engine has no such call.
     """
 
     searcher: SearchProtocol
@@ -62,38 +64,38 @@ class LoadedEngine(NamedTuple):
 
 
 class EngineFailure(Exception):
-    """The engine cannot be had; the message is one line that says why."""
+    """The engine cannot be loaded; the message is one line with the reason."""
 
 
 class Abandoned(Exception):
-    """The caller that waited for an engine or a turn has given up."""
+    """Waiting for an engine or a turn was abandoned by the caller."""
 
 
 class TooLate(Exception):
-    """The time for the move is up before there is an engine."""
+    """The time for the move is up before the engine is loaded."""
 
 
 class EngineSource:
-    """Makes the engine of a configuration once, on a thread of its own, and hands it out."""
+    """Builds the engine of a configuration once, on a thread of its own. Any thread."""
 
     def __init__(self, build: Callable[[EngineConfig], LoadedEngine]) -> None:
-        """``build`` loads whatever it needs and makes the engine; it may raise `EngineFailure`."""
+        """``build`` makes the engine, importing what it needs; it may raise `EngineFailure`."""
         self._build = build
         self._lock = threading.Lock()
         self._config: EngineConfig | None = None
         self._job: _EngineBuild | None = None
 
     def prepare(self, config: EngineConfig, on_failure: Callable[[str], None] | None = None) -> None:
-        """Begin to make the engine, if it is not made already; returns at once."""
+        """Start to build the engine unless that was done; returns at once. ``on_failure`` is called if it fails."""
         with self._lock:
             if self._job is None or self._config != config:
                 self._config = config
                 self._job = _EngineBuild(self._build, config, on_failure)
 
     def get(self, config: EngineConfig, abandoned: Callable[[], bool] = lambda: False) -> LoadedEngine:
-        """The engine, as soon as it is there.
+        """The engine; waits until it is built.
 
-        Raises `EngineFailure`, or `Abandoned` as soon as ``abandoned`` says so.
+        Raises `EngineFailure`, or `Abandoned` soon after ``abandoned`` returns true.
         """
         self.prepare(config)
         job = self._job
@@ -110,13 +112,13 @@ class EngineSource:
 
     @property
     def busy(self) -> bool:
-        """Whether an engine is being made right now."""
+        """Whether an engine is being built."""
         job = self._job
         return job is not None and not job.done.is_set()
 
 
 class _EngineBuild:
-    """The making of one engine on a thread of its own; ``done`` is set at its end."""
+    """The thread that builds one engine; ``done`` is set at its end."""
 
     def __init__(
         self,

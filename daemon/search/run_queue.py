@@ -1,16 +1,16 @@
-"""Which task runs next: the decisions, as a state machine without threads, clocks or I/O.
+"""The run queue: decides which task runs next. A state machine without threads, clocks or I/O.
 
-Events go in, each with its time: `RunQueue.add`, `remove`, `release`. `RunQueue.decide` answers with instructions:
-tasks to start, tasks to interrupt, and when to ask again although nothing has happened. Times are seconds of any clock.
+Events go in, each with its time: `RunQueue.add`, `remove`, `release`. `RunQueue.decide` returns instructions: tasks to
+start, tasks to interrupt, and when to decide again if nothing happens until then. Times are seconds of any clock.
 
 Thread time is shared equally between keys, a key's between its clients, a client's between purposes by weight
-(`shares`). Two rules come on top. A task that has run for less than `SHORT_S` altogether is *short*: it goes first and
-interrupts tasks that are not, as long as its key and its client have not had more short work than their share; so a
-short question is answered at once whatever is running, and nobody gets more than their share by asking many. A task
-that was interrupted by a short one keeps its turn: it is resumed before others are started. One that would have
-to start over is not interrupted: the short task runs beside it, as its guest, until it is short no more. Otherwise a
-turn lasts an eighth of what the task has had so far, but at least `SLICE_S`: an interruption costs some of the work
-done.
+(`shares`). Two rules are added. First, a task that has run for less than `SHORT_S` altogether is *short*: it runs first
+and interrupts tasks that are not short, as long as its key and its client have not had more short work than their
+share. So a short question is answered at once on a busy machine, and many short questions do not give a client more
+than its share. A task interrupted by a short one keeps its turn and is resumed before others are started; one that
+would have to start over is not interrupted, but the short task runs beside it, as its *guest*, until it is no longer
+short. Second, a turn lasts an eighth of the time that the task has run so far, at least `SLICE_S`, because an
+interruption costs some of the work done.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEVER = math.inf
 
 
 class Decision(NamedTuple):
-    """Tasks to start, tasks to interrupt (which are then released), and when to decide again at the latest."""
+    """Tasks to start, tasks to interrupt (their owner then releases them), and the latest time of the next decision."""
 
     start: list[QueuedTask]
     interrupt: list[QueuedTask]
@@ -43,10 +43,10 @@ class Decision(NamedTuple):
 
 
 class RunQueue:
-    """Decides which waiting task runs next, and which running one gives way. For one thread at a time."""
+    """Decides which waiting task runs next and which running task is interrupted. For one thread at a time."""
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
-        """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but always one."""
+        """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but at least one."""
         self.slots = slots
         self.free = slots
         self.waiting = 0
@@ -68,7 +68,7 @@ class RunQueue:
     # Events
 
     def add(self, task: QueuedTask, now: float) -> None:
-        """A task waits from now on."""
+        """Add a task that waits from ``now`` on."""
         task.threads = min(task.threads, self._most)
         task.least = min(task.least, task.threads)
         self._order += 1
@@ -116,7 +116,7 @@ class RunQueue:
         return lane
 
     def remove(self, task: QueuedTask, now: float) -> bool:
-        """A task need not run any more; False when it does not wait."""
+        """Remove a waiting task. Returns False when it does not wait."""
         if not task.waiting:
             return False
         self._unlist(task)
@@ -147,9 +147,10 @@ class RunQueue:
             share.parent.leave(share, now)
 
     def release(self, task: QueuedTask, now: float, *, again: bool = False) -> float:
-        """A task that ran is over, or has been interrupted; the thread time of this turn. 0 when it does not run.
+        """Take the threads of a task that has ended or was interrupted. Returns the thread time of its turn, 0 when it
+        did not run.
 
-        With ``again`` it waits from now on for its next turn, and its client is not taken for one that comes back.
+        With ``again`` it waits for its next turn, and its client does not count as newly active.
         """
         if not task.running:
             return 0.0
@@ -184,7 +185,7 @@ class RunQueue:
         return ran * task.granted
 
     def _part(self, task: QueuedTask) -> None:
-        """Take the threads of a task that has ended back, as far as they were its own."""
+        """Free the threads of a task that has ended, without those that its guests still use."""
         host, guest = task.host, task.guest
         task.host = task.guest = None
         self._guests.pop(task, None)
@@ -210,7 +211,7 @@ class RunQueue:
     # Decisions
 
     def decide(self, now: float) -> Decision:
-        """What is to happen now."""
+        """The instructions for the time ``now``."""
         decision = Decision([], [], _NEVER)
         while self.waiting and self.free:
             task = self._next(now)
@@ -252,7 +253,7 @@ class RunQueue:
         return None
 
     def _next_short(self, now: float) -> QueuedTask | None:
-        """The first short task of a key and client that may hurry."""
+        """The first short task whose key and client are within their share of short work."""
         root = self._root
         found: QueuedTask | None = None
         aside: list[TimeShare] = []
@@ -361,7 +362,7 @@ class RunQueue:
         interrupt.append(task)
 
     def _send_guests_away(self, now: float, interrupt: list[QueuedTask]) -> float:
-        """Interrupt guests that are short no more; when the next will be so."""
+        """Interrupt guests that are no longer short. Returns when the next one will be."""
         soonest = _NEVER
         for task in self._guests:
             if task.is_short(now):
@@ -371,7 +372,7 @@ class RunQueue:
         return soonest
 
     def _interrupt_for_short(self, now: float, decision: Decision) -> float:
-        """Have running tasks give way to short ones that wait; when to try again."""
+        """Interrupt running tasks for short ones that wait. Returns when to try again."""
         for task in self._arrived:
             if task.waits_as(task.order):
                 self._promise(task, now, decision)
@@ -392,7 +393,7 @@ class RunQueue:
         return self._next_look[SHORT] if root.waiting[SHORT] else _NEVER
 
     def _promise(self, task: QueuedTask, now: float, decision: Decision) -> bool:
-        """Have a running task give way to a short one, where there is one that should; whether there was."""
+        """Interrupt a running task for a short one if one may be. Returns whether there was one."""
         lane = task.lane
         assert lane is not None
         of_key = lane.client.may_hurry(now)
@@ -430,7 +431,7 @@ class RunQueue:
         return True
 
     def _gives_way(self, running: QueuedTask, task: QueuedTask, now: float) -> bool:
-        """Whether a running task may be interrupted for a short one now, but for the shares."""
+        """Whether a running task may be interrupted for a short one at ``now``, shares not considered."""
         if running.restarts:
             return running.guest is None
         if now - running.began < LEAST_RUN_S:
@@ -460,7 +461,9 @@ class RunQueue:
         return False
 
     def _lag(self, task: QueuedTask, running: QueuedTask, now: float) -> float | None:
-        """How much less the one's key, or else client, or else purpose was charged; None within one purpose."""
+        """By how many seconds the task's key, or else client, or else purpose was charged less than the running one's;
+        None within one purpose.
+        """
         assert task.lane is not None
         assert running.lane is not None
         for mine, theirs in zip(task.lane.chain, running.lane.chain, strict=True):
@@ -469,7 +472,7 @@ class RunQueue:
         return None
 
     def _interrupt_for_any(self, now: float, interrupt: list[QueuedTask]) -> float:
-        """Have a task that has had its turn give way to the one that is next; when to try again."""
+        """Interrupt a task that has used its turn for the next waiting one. Returns when to try again."""
         if now < self._next_look[ALL]:
             return self._next_look[ALL]
         task = self._next_of_all(now)
@@ -502,7 +505,9 @@ class RunQueue:
         return soonest
 
     def _turn_ends(self, task: QueuedTask, running: QueuedTask, now: float) -> tuple[float, float]:
-        """When a running task has had its turn with regard to one that waits, and by how much it is ahead of it."""
+        """When the turn of a running task ends as compared with a waiting one, and by how many seconds it is ahead in
+        charged time.
+        """
         slice_s = running.slice_s()
         lag = self._lag(task, running, now)
         if lag is not None and running.short:
@@ -519,7 +524,7 @@ class RunQueue:
         return running.began - running.turn_s + slice_s, lag
 
     def _make_room(self, task: QueuedTask, now: float, interrupt: list[QueuedTask]) -> None:
-        """Interrupt what is needed for a task of several threads at once."""
+        """Interrupt as many tasks as a task of several threads needs."""
         if task.lane is None:
             return
         for running in list(self._candidates(task)):

@@ -1,7 +1,7 @@
-"""Shares the search threads of the process out: `run_queue` decides, this carries it out for threads.
+"""The scheduler of search threads: `run_queue` decides, `Scheduler` applies the decisions to threads.
 
-Work is an `SearchTask`. It waits from `Scheduler.add` on, is started when its turn has come, and has its threads until
-`Scheduler.release`; when it is told to give way, it releases them soon and is added again.
+Work is a `SearchTask`. It waits from `Scheduler.add` on, is started when its turn comes, and holds its threads until
+`Scheduler.release`; when it is interrupted, it releases them soon and is added again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _POLL_S = 0.01
 
 
 class SearchTask(QueuedTask):
-    """A piece of work; see `QueuedTask`.
+    """A task with callbacks; see `QueuedTask`.
 
-    ``start`` is called, from any thread, when its turn has come, and must return at once. ``interrupt`` is called, from
-    any thread, when it should give way; without it, it keeps its threads until it is over.
+    ``start`` is called, from any thread, when its turn comes, and must return at once. ``interrupt`` is called, from
+    any thread, when it has to release its threads; a task without one keeps them until it is over.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class SearchTask(QueuedTask):
 
 
 class Scheduler:
-    """Carries the decisions of a `RunQueue` out for threads. Every method may be called from any thread."""
+    """Applies the decisions of a `RunQueue` to threads. Every method may be called from any thread."""
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
-        """``slots``: how many threads may search at a time; of one key, at most ``key_share`` percent of them."""
+        """``slots`` is the number of search threads; one key gets at most ``key_share`` percent of them."""
         self.slots = slots
         self.accounts = Accounts()
         self._queue = RunQueue(slots, key_share)
@@ -73,16 +73,16 @@ class Scheduler:
 
     @property
     def queued(self) -> int:
-        """How many items wait."""
+        """The number of waiting items."""
         return self._queue.waiting
 
     @property
     def running(self) -> int:
-        """How many items run."""
+        """The number of running items."""
         return len(self._queue.running)
 
     def add(self, item: SearchTask) -> None:
-        """Let an item wait; it may be started before this returns. It may be added again once released."""
+        """Add an item to the queue; it may be started before this returns. It may be added again once released."""
         with self._lock:
             now = time.monotonic()
             self._queue.add(item, now)
@@ -90,7 +90,7 @@ class Scheduler:
         _carry_out(decision)
 
     def remove(self, item: SearchTask) -> bool:
-        """Forget an item whose turn has not come; False when it has."""
+        """Remove a waiting item. Returns False when it has been started."""
         with self._lock:
             now = time.monotonic()
             if not self._queue.remove(item, now):
@@ -100,7 +100,7 @@ class Scheduler:
         return True
 
     def release(self, item: SearchTask, *, again: bool = False) -> None:
-        """Take the threads of an item back, if it has any, and with ``again`` let it wait for its next turn."""
+        """Release the threads of an item, if it has any; with ``again`` it waits for its next turn."""
         with self._lock:
             now = time.monotonic()
             self.accounts.ran(item.key, self._queue.release(item, now, again=again))
@@ -108,7 +108,7 @@ class Scheduler:
         _carry_out(decision)
 
     def drop(self, item: SearchTask) -> None:
-        """Forget an item, waiting or running."""
+        """Remove an item, waiting or running."""
         self.remove(item)
         self.release(item)
 
@@ -124,7 +124,7 @@ class Scheduler:
         return decision
 
     def _look_again(self) -> None:
-        """Decide again when time alone has changed something."""
+        """The timer's callback: decide again."""
         while True:
             with self._lock:
                 while (wait := self._again - time.monotonic()) > 0:
@@ -144,9 +144,9 @@ class Scheduler:
         interrupt: Callable[[], None] | None = None,
         abandoned: Callable[[], bool] = lambda: False,
     ) -> Iterator[None]:
-        """Wait for the turn of this thread's work on so many threads, which ends with the block; see `SearchTask`.
+        """A context that waits until the calling thread may use ``threads`` search threads; see `SearchTask`.
 
-        Raises `Abandoned` as soon as ``abandoned`` says so.
+        Raises `Abandoned` soon after ``abandoned`` returns true.
         """
         item = SearchTask(purpose, key, client, _nothing, interrupt, threads=threads, least=threads)
         with self.turn_of(item, abandoned):
@@ -156,9 +156,9 @@ class Scheduler:
     def turn_of(
         self, item: SearchTask, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
     ) -> Iterator[None]:
-        """`lease` for an item that may have had turns before, the next of them begun by `SearchTask.again`.
+        """As `lease`, for an item that may have had turns before; `SearchTask.again` prepares the next one.
 
-        Its ``start`` is replaced. ``abandoned`` is asked again whenever ``news`` is set; without it, now and then.
+        Its ``start`` is replaced. ``abandoned`` is called whenever ``news`` is set, without it at intervals.
         """
         turn = news or threading.Event()
         item.start = turn.set

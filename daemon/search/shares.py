@@ -1,8 +1,7 @@
-"""Who gets how much thread time: keys, their clients, the purposes of a client, and the tasks that wait there.
+"""The shares of thread time: a tree of keys, their clients, a client's purposes, and the tasks that wait there.
 
-Each of these is a `TimeShare` below the one before, and is charged for the time that its tasks run; whoever was charged
-least is served first (stride scheduling). `run_queue` decides on these grounds. No threads, no clocks: every time comes
-in as seconds of any clock.
+Each node is a `TimeShare` and is charged for the time that its tasks run; the least charged is served first (stride
+scheduling). `run_queue` decides by these figures. No threads, no clocks: times are seconds of any clock.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _RESERVED_S = 0.01
 
 
 class Purpose(IntEnum):
-    """What a task is for. `IDLE` tasks run on threads that nothing else wants, and are charged to nobody."""
+    """The purpose of a task. `IDLE` tasks run on threads that are otherwise unused, and are not charged."""
 
     INTERACTIVE = 0
     ANALYSIS = 1
@@ -69,8 +68,8 @@ class QueuedTask:
     """A piece of work for ``least`` to ``threads`` threads, waiting or running, of a ``client`` with a ``key``.
 
     While it runs, ``granted`` is its number of threads. One that is not ``interruptible`` keeps them until it is over;
-    one that was interrupted may be added again, and ``restarts`` says that it starts over then. Of a client's tasks
-    those of higher ``priority`` go first.
+    an interrupted one may be added again, and ``restarts`` means that it then starts over. Among a client's tasks those
+    of higher ``priority`` run first.
     """
 
     def __init__(
@@ -121,24 +120,24 @@ class QueuedTask:
         self.lane: Lane | None = None
 
     def waits_as(self, order: int) -> bool:
-        """Whether it waits in its lane, and has not left its place in between."""
+        """Whether it still waits in the place ``order``: it was neither removed nor promised a thread since."""
         return self.waiting and self.order == order and not self.promised
 
     def is_short(self, now: float) -> bool:
-        """Whether it counts as short, running or not."""
+        """Whether it counts as short at ``now``, running or not."""
         ran = (now - self.began) * self.granted if self.running else 0.0
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
 
     def slice_s(self) -> float:
-        """How long a turn of it lasts where others wait."""
+        """The length of its turn, seconds, while other tasks wait."""
         part = 1 if self.restarts else SLICE_PART
         return min(max(SLICE_S, self.used_s / part), LONGEST_SLICE_S)
 
 
 class TimeShare:
-    """A node of the tree of shares of thread time: all (the root), a key, a client of a key, or a client's purpose.
+    """A node of the tree of shares: all (the root), a key, a client of a key, or a client's purpose.
 
-    ``charged`` is the time charged up to ``at``; since then it has grown by ``rate`` a second.
+    ``charged`` is the time charged up to ``at``, seconds; since then it has grown by ``rate`` a second.
     """
 
     def __init__(self, name: Hashable, parent: TimeShare | None) -> None:
@@ -171,21 +170,21 @@ class TimeShare:
 
     @property
     def active(self) -> bool:
-        """Whether anything of theirs waits or runs now."""
+        """Whether a task below it waits or runs."""
         return self.threads > 0 or self.waiting[ALL] > 0 or self.promised > 0
 
     def charged_at(self, now: float) -> float:
-        """What they were charged up to ``now``."""
+        """The time charged up to ``now``, seconds."""
         return self.charged + self.rate * (now - self.at)
 
     def average(self, now: float) -> float:
-        """What the active children were charged on average."""
+        """The mean time charged to the active children, seconds."""
         if not self._active:
             return self._clock
         return (self._total + self._total_rate * (now - self._total_at)) / self._active
 
     def may_hurry(self, now: float) -> bool:
-        """Whether short tasks of theirs go first: not if they have had more of them than their share, and some."""
+        """Whether its short tasks run first: false once they have had more than their share, and a margin."""
         assert self.parent is not None
         average = self.parent.average(now)
         reserved = _RESERVED_S * self.short_running
@@ -196,7 +195,7 @@ class TimeShare:
         self._total_at = now
 
     def enter(self, child: TimeShare, now: float) -> None:
-        """A child becomes active."""
+        """Note that a child becomes active."""
         child.charged = max(child.charged_at(now), self.average(now) - CREDIT_S)
         child.at = now
         child.entered = True
@@ -205,7 +204,7 @@ class TimeShare:
         self._active += 1
 
     def leave(self, child: TimeShare, now: float) -> None:
-        """A child is active no more."""
+        """Note that a child is no longer active."""
         self._settle_total(now)
         charged = child.charged_at(now)
         self._total -= charged
@@ -218,7 +217,7 @@ class TimeShare:
             self._sweep(now)
 
     def _sweep(self, now: float) -> None:
-        """Forget children that would start over as they are, and of the others those that were charged least."""
+        """Remove inactive children whose record equals a new one's, and of the others those charged least."""
         for kind, heap in enumerate(self._heaps):
             kept = [entry for entry in heap if entry[2].waiting[kind]]
             for _, _, child in heap:
@@ -237,7 +236,7 @@ class TimeShare:
             del self.children[name]
 
     def charge(self, threads: int, rate: float, now: float) -> None:
-        """So many more (or fewer) threads run for them, at ``rate``, from now on."""
+        """Change the number of running threads by ``threads``, charged at ``rate`` from ``now`` on."""
         assert self.parent is not None
         self.charged = self.charged_at(now)
         self.at = now
@@ -249,19 +248,19 @@ class TimeShare:
         self.parent._total_rate += rate
 
     def charge_short(self, seconds: float, now: float) -> None:
-        """A short task of theirs has run for so long."""
+        """Charge ``seconds`` of a short task."""
         assert self.parent is not None
         self.short_charged = max(self.short_charged, self.parent.average(now) - CREDIT_S) + seconds
 
     def list_child(self, child: TimeShare, kind: int, now: float) -> None:
-        """Let `least` find a child that has waiting tasks."""
+        """Add a child with waiting tasks to the heap that `least` reads."""
         if not child._listed[kind] and not child.capped:
             child._listed[kind] = True
             self._entries += 1
             heapq.heappush(self._heaps[kind], (child.charged_at(now), self._entries, child))
 
     def least(self, kind: int, now: float) -> TimeShare | None:
-        """The child with waiting tasks of that kind that was charged least; of equals the first to come."""
+        """The least charged child with waiting tasks of a kind; of equals the first added."""
         heap = self._heaps[kind]
         while heap:
             charged, entry, child = heap[0]
@@ -278,15 +277,15 @@ class TimeShare:
         return None
 
     def set_aside(self, kind: int) -> TimeShare:
-        """Take the child that `least` has just found out of the list."""
+        """Take the child that `least` has just returned from the heap."""
         child = heapq.heappop(self._heaps[kind])[2]
         child._listed[kind] = False
         return child
 
 
 class Lane(TimeShare):
-    """The waiting tasks of a client for one purpose. Deletion is lazy: a task that has left keeps its
-    entry in the heaps until it comes to the top.
+    """The waiting tasks of a client for one purpose. Deletion is lazy: a removed task keeps its entry in the heaps
+    until it reaches the top.
     """
 
     def __init__(self, name: Hashable, client: TimeShare) -> None:
@@ -302,7 +301,7 @@ class Lane(TimeShare):
         self._added = 0
 
     def put(self, task: QueuedTask) -> None:
-        """A task that waits here now."""
+        """Add a waiting task."""
         self._added += 1
         if self._added > _LEFT + 2 * self.waiting[ALL]:
             self._sweep_tasks()
@@ -317,14 +316,14 @@ class Lane(TimeShare):
         self._arrivals = deque(found for found in self._arrivals if found[1].waits_as(found[0]))
 
     def clear(self) -> None:
-        """Let go of the tasks that have left, and of all that they hold. None waits."""
+        """Drop the entries of removed tasks when no task waits."""
         for heap in self._tasks:
             heap.clear()
         self._arrivals.clear()
         self._added = 0
 
     def next(self, kind: int, now: float) -> QueuedTask:
-        """The task that is to be started first; there is one."""
+        """The task to start first. One must be waiting."""
         if self._started % _AGED_EVERY == _AGED_EVERY - 1:
             oldest = self._oldest()
             if now - oldest.since >= AGEING_S and (oldest.short or kind == ALL):
@@ -349,5 +348,5 @@ class Lane(TimeShare):
         return self._arrivals[0][1]
 
     def count_start(self) -> None:
-        """A task of this lane was started."""
+        """Count a started task of this lane."""
         self._started += 1

@@ -1,10 +1,10 @@
-"""Short questions that wait for a search thread, which takes many of them at a time.
+"""Short questions: many of them share one turn of a search thread.
 
 A turn of a search thread costs more than a search of level 5. The questions of one client for one purpose therefore
-share turns: each turn takes from their queue what is about `LONGEST_TURN_US` of work, and searches it in one compiled
-call. `QuestionQueue` decides, as a state machine without threads; `QuestionTurns` carries it out on the scheduler's
-threads. A turn is bounded by estimates, so that others wait for it a few milliseconds at most, and it can be
-interrupted all the same.
+share turns: each turn takes about `LONGEST_TURN_US` of work from their queue and searches it in one compiled call.
+`QuestionQueue` decides, as a state machine without threads; `QuestionTurns` carries its decisions out on the
+scheduler's threads. A turn is bounded by estimates, so that others wait for it a few milliseconds at most; it can be
+interrupted as well.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class TurnOwner(NamedTuple):
 
 
 class PendingQuestion:
-    """A position to be searched, and who is told the result. Identity is what tells questions apart.
+    """A position to be searched, and the callback for its result. Compared by identity.
 
-    ``estimated_us`` is what the search takes, about. ``answered`` is called from a search thread, and must not raise.
+    ``estimated_us`` is the estimated search time. ``answered`` is called from a search thread, and must not raise.
     """
 
     __slots__ = ("answered", "estimated_us", "failed", "limits", "opponent", "player")
@@ -75,13 +75,13 @@ _Question = TypeVar("_Question", bound=Hashable)
 
 
 class QuestionQueue(Generic[_Question]):
-    """The questions of one owner and the turns that were asked for them. No threads, no I/O.
+    """The waiting questions of one owner and the state of their turns. No threads, no I/O.
 
-    At most one turn is asked for at a time (``turn_waiting``); any number of them may run. For one thread at a time.
+    At most one turn waits at the scheduler (``turn_waiting``); any number of them may run. For one thread at a time.
     """
 
     def __init__(self, slots: int) -> None:
-        """``slots`` is the number of search threads, among which a turn leaves work to the others."""
+        """``slots`` is the number of search threads; a turn leaves work for the others."""
         self._slots = slots
         self._costs: dict[_Question, int] = {}
         self._total_us = 0
@@ -91,13 +91,13 @@ class QuestionQueue(Generic[_Question]):
         return len(self._costs)
 
     def put(self, question: _Question, estimated_us: int) -> bool:
-        """A question waits; whether a turn is to be asked for."""
+        """Add a question. Returns whether a turn has to be requested."""
         self._costs[question] = estimated_us
         self._total_us += estimated_us
         return self._ask()
 
     def remove(self, question: _Question) -> bool:
-        """A question is not wanted any more; False where it does not wait."""
+        """Remove a question. Returns False where it does not wait."""
         estimated_us = self._costs.pop(question, None)
         if estimated_us is None:
             return False
@@ -105,7 +105,7 @@ class QuestionQueue(Generic[_Question]):
         return True
 
     def begin_turn(self) -> tuple[list[_Question], bool]:
-        """The turn that was asked for begins: its questions, oldest first, and whether to ask for another turn."""
+        """Start the requested turn. Returns its questions, oldest first, and whether to request another turn."""
         self.turn_waiting = False
         bound = min(LONGEST_TURN_US, max(SHORTEST_TURN_US, -(-self._total_us // self._slots)))
         taken: list[_Question] = []
@@ -121,13 +121,15 @@ class QuestionQueue(Generic[_Question]):
         return taken, self._ask()
 
     def put_back(self, questions: dict[_Question, int]) -> bool:
-        """Questions of a turn that was interrupted wait again, before all others; whether a turn is to be asked for."""
+        """Queue the questions of an interrupted turn again, before all others. Returns whether a turn has to be
+        requested.
+        """
         self._costs = {**questions, **self._costs}
         self._total_us += sum(questions.values())
         return self._ask()
 
     def drain(self) -> list[_Question]:
-        """Take all questions out: the turn that was asked for cannot be."""
+        """Remove and return all questions, because their turn failed."""
         self.turn_waiting = False
         drained = list(self._costs)
         self._costs.clear()
@@ -142,10 +144,10 @@ class QuestionQueue(Generic[_Question]):
 
 
 class QuestionTurns:
-    """The queues of all owners, carried out by the scheduler's threads. Every method may be called from any thread."""
+    """The queues of all owners, on the scheduler's threads. Every method may be called from any thread."""
 
     def __init__(self, scheduler: Scheduler, workers: SearchThreads, mistake: Callable[[], None]) -> None:
-        """``mistake`` is called within the handler of an exception that nobody expected."""
+        """``mistake`` is called inside the handler of an unexpected exception."""
         self._scheduler = scheduler
         self._workers = workers
         self._mistake = mistake
@@ -153,7 +155,7 @@ class QuestionTurns:
         self._queues: dict[TurnOwner, QuestionQueue[PendingQuestion]] = {}
 
     def submit(self, owner: TurnOwner, question: PendingQuestion) -> None:
-        """Have a question searched."""
+        """Queue a question of an owner."""
         with self._lock:
             queue = self._queues.get(owner)
             if queue is None:
@@ -163,7 +165,7 @@ class QuestionTurns:
             self._ask_for_turn(owner)
 
     def cancel(self, owner: TurnOwner, question: PendingQuestion) -> None:
-        """Forget a question; one that is being searched is answered all the same."""
+        """Remove a question; one that is being searched is answered nevertheless."""
         with self._lock:
             queue = self._queues.get(owner)
             if queue is not None:
@@ -173,7 +175,7 @@ class QuestionTurns:
         _SearchTurn(self, owner, self._scheduler, self._workers).wait()
 
     def begin(self, owner: TurnOwner) -> list[PendingQuestion]:
-        """The questions of a turn that begins."""
+        """The questions of a starting turn."""
         with self._lock:
             queue = self._queues.get(owner)
             if queue is None:
@@ -185,7 +187,7 @@ class QuestionTurns:
         return questions
 
     def put_back(self, owner: TurnOwner, questions: list[PendingQuestion]) -> None:
-        """Questions that an interrupted turn did not get to wait for the next."""
+        """Queue questions that an interrupted turn did not reach for the next one."""
         with self._lock:
             queue = self._queues.setdefault(owner, QuestionQueue(self._scheduler.slots))
             wanted = queue.put_back({question: question.estimated_us for question in questions})
@@ -193,7 +195,7 @@ class QuestionTurns:
             self._ask_for_turn(owner)
 
     def fail(self, owner: TurnOwner, error: EngineFailure) -> None:
-        """There is no engine for a turn: all that wait for it are told."""
+        """Fail all waiting questions of an owner, because there is no engine for their turn."""
         with self._lock:
             queue = self._queues.pop(owner, None)
             questions = queue.drain() if queue is not None else []
@@ -214,7 +216,7 @@ class QuestionTurns:
 
 
 class _SearchTurn:
-    """One turn of a search thread: waits in the scheduler, searches once, and is over."""
+    """One turn: waits in the scheduler, searches its questions in one call, and ends."""
 
     def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: SearchThreads) -> None:
         self._turns = turns

@@ -1,7 +1,7 @@
-"""Loads on a simulated machine: what `run_queue` makes of them, in figures that no other load can disturb.
+"""Simulated loads on the run queue, in figures that do not depend on the load of the real machine.
 
-`desdaemon bench scheduler` prints them; tests hold them to what is promised. An interruption takes `INTERRUPT_S` until
-the threads are free, and costs `RESUME_S` of the work done.
+`desdaemon bench scheduler` prints them; tests compare them with the aims in docs/server.md. An interruption takes
+`INTERRUPT_S` until the threads are free, and costs `RESUME_S` of the work done.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENDLESS_S = 1e9
 
 
 class Simulation:
-    """A machine of ``slots`` search threads; `now` is its time in seconds."""
+    """A machine with ``slots`` search threads; `now` is its time in seconds. For one thread."""
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
         self.now = 0.0
@@ -49,25 +49,25 @@ class Simulation:
         self._again = float("inf")
 
     def at(self, time: float, event: Callable[[], None]) -> None:
-        """Let something happen at a time."""
+        """Call ``event`` at a time."""
         self._number += 1
         heapq.heappush(self._events, (time, self._number, event))
 
     def submit(self, task: QueuedTask, work_s: float, done: Callable[[], None] = lambda: None) -> None:
-        """A task of so much thread time comes in; ``done`` is called at its end."""
+        """Add a task of ``work_s`` seconds of thread time; ``done`` is called at its end."""
         self._left[task] = work_s
         self._done[task] = done
         self.queue.add(task, self.now)
         self._decide()
 
     def remove(self, task: QueuedTask) -> None:
-        """A task that waits is not needed any more."""
+        """Remove a waiting task."""
         if self.queue.remove(task, self.now):
             del self._left[task], self._done[task]
             self._decide()
 
     def run(self, until: float) -> None:
-        """Let time pass; then ``busy_s`` and ``by_...`` say what everybody has had so far."""
+        """Advance the time; ``busy_s`` and ``by_...`` then hold the thread time used so far."""
         while self._events and self._events[0][0] <= until:
             self.now, _, event = heapq.heappop(self._events)
             event()
@@ -97,7 +97,7 @@ class Simulation:
             self._decide()
 
     def _count(self, task: QueuedTask) -> None:
-        """Note what a running task has had since the last time."""
+        """Charge a running task the time since the last call."""
         spent = (self.now - self._from[task]) * task.granted
         self._from[task] = self.now
         self.busy_s += spent
@@ -129,7 +129,7 @@ class Simulation:
 
 
 class SimulatedLoad:
-    """What clients do to a simulated machine; ``waits`` are the seconds that each kind of question took."""
+    """Clients of a simulated machine; ``waits`` has the waiting times of each kind of question, seconds."""
 
     def __init__(self, slots: int, seed: int = 1) -> None:
         self.machine = Simulation(slots)
@@ -137,7 +137,7 @@ class SimulatedLoad:
         self.waits: defaultdict[str, list[float]] = defaultdict(list)
 
     def endless(self, key: str, client: str, number: int = 1, purpose: Purpose = Purpose.ANALYSIS) -> None:
-        """Searches that only a cancel would end."""
+        """Add searches that end by a cancel only."""
         for _ in range(number):
             self.machine.submit(QueuedTask(purpose, key, client), ENDLESS_S)
 
@@ -153,7 +153,7 @@ class SimulatedLoad:
         purpose: Purpose = Purpose.ANALYSIS,
         start_s: float = 0.0,
     ) -> None:
-        """So many questions in flight; after each answer and a pause comes the next."""
+        """Keep ``in_flight`` questions in flight; each answer is followed, after a pause, by the next question."""
 
         def ask() -> None:
             began = self.machine.now
@@ -169,7 +169,7 @@ class SimulatedLoad:
 
 
 class SimulatedFigure(NamedTuple):
-    """What came out: a name, a value with its unit, and at most or at least what it should be (None: no aim)."""
+    """A result: name, value, unit, and its aim as the least or the largest allowed value (None: no aim)."""
 
     name: str
     value: float
@@ -179,13 +179,13 @@ class SimulatedFigure(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether it is as it should be."""
+        """Whether the aim is reached."""
         low = self.at_least is None or self.value >= self.at_least
         return low and (self.at_most is None or self.value <= self.at_most)
 
     @property
     def aim(self) -> str:
-        """What it should be, as text."""
+        """The aim as text."""
         if self.at_most is not None:
             return f"<= {self.at_most:g} {self.unit}"
         return f">= {self.at_least:g} {self.unit}" if self.at_least is not None else ""
@@ -203,7 +203,7 @@ def _spread(shares: list[float]) -> float:
 
 
 def short_questions(slots: int = 2, clients: int = 50, seconds: float = 120) -> list[SimulatedFigure]:
-    """All threads search for others, without end; somebody new asks something short now and then."""
+    """All threads search for others, without end; new clients ask a short question now and then."""
     load = SimulatedLoad(slots)
     for number in range(clients):
         load.endless("k", f"busy {number}")
@@ -263,7 +263,9 @@ def text_swarm(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
 
 
 def throttled(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
-    """Nine clients search without end; a tenth asks short questions all the time, and gets its tenth and no more."""
+    """Nine clients search without end; a tenth asks short questions all the time, and gets a tenth of the time and no
+    more.
+    """
     load = SimulatedLoad(slots)
     for number in range(9):
         load.endless("k", f"busy {number}")
@@ -278,7 +280,7 @@ def throttled(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
 
 
 def book_job(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
-    """A book job searches on all threads; somebody asks something short ten times a second, and once a minute more."""
+    """A book job searches on all threads; a client asks ten short questions a second, a longer one once a minute."""
     load = SimulatedLoad(slots)
     for number in range(slots):
         load.stream("book", "b", f"job {number}", lambda: load.dice.uniform(0.1, 3), purpose=Purpose.BOOK)
@@ -297,7 +299,7 @@ def book_job(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
 
 
 def purposes(slots: int = 2, seconds: float = 600) -> list[SimulatedFigure]:
-    """One key plays, analyses, lets a book job run and has a batch worked off, each by a client that wants it all."""
+    """One key with four clients that use all they get: a game, analyses, a book job and a batch."""
     load = SimulatedLoad(slots)
     names = {Purpose.INTERACTIVE: "text", Purpose.ANALYSIS: "analyze", Purpose.BOOK: "book", Purpose.BATCH: "batch"}
     for purpose, name in names.items():

@@ -1,4 +1,4 @@
-"""A look at the head of a weights file: all of it is read with the engine, when there is a prompt already."""
+"""A quick check of a weights file by its size and first bytes, before the prompt; the engine reads the rest later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAGICS = (b"DESDEVAL", EDAX_MAGIC, b"\xfd7zXZ\x00")
 
 
 def wrong_head(path: str) -> str:
-    """Why a file cannot hold weights, in a line, or "" as far as its size and its first bytes tell."""
+    """The reason, in a line, why a file cannot hold weights, or "" as far as its size and its first bytes show."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123  pathlib costs start-up time
             head = file.read(8)

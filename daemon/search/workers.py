@@ -1,4 +1,4 @@
-"""The threads that analyses run on, each with a search of its own, all with the same weights."""
+"""The search threads of the daemon and its pool of engines, all with the same weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ for which the loop then waits."""
 
 
 class SearchWork(NamedTuple):
-    """Something to do with an engine: ``run`` does it; then, when the engine is free again, ``done`` is called.
+    """Work for a search thread: ``run`` uses an engine; ``done`` is called after the engine was released.
 
     ``failed`` is called instead of ``run`` where there is no engine. None of them may raise.
     """
@@ -31,7 +31,7 @@ class SearchWork(NamedTuple):
 
 
 def step_back() -> None:
-    """Let this thread go after all others, where the system knows how."""
+    """Lower the priority of the calling thread, where the system supports it."""
     try:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
     except (AttributeError, OSError):
@@ -39,14 +39,14 @@ def step_back() -> None:
 
 
 class EnginePool:
-    """Engines with one search thread or several, leased and given back. Every method may be called from any thread."""
+    """Engines with one search thread or several, for leases. Every method may be called from any thread."""
 
     def __init__(
         self, build: Callable[[EngineConfig], LoadedEngine], most: int, hash_bits: int, eval_file: str = ""
     ) -> None:
-        """``build`` as for `EngineSource`; ``hash_bits`` sizes the table of each search.
+        """``build`` is that of `EngineSource`; ``hash_bits`` is log2 of the table entries of each engine.
 
-        ``most`` are kept, as many as can search at a time: idle ones make room for those with other numbers of threads.
+        At most ``most`` engines are kept; idle ones are dropped for others with another number of threads.
         """
         self._most = most
         self._build = build
@@ -59,16 +59,16 @@ class EnginePool:
         self._making = threading.Lock()
 
     def assure(self, threads: int) -> None:
-        """See that there are searches with so many threads at all, leased or not; raises `EngineFailure`."""
+        """Build an engine with so many threads if there is none, leased or not. Raises `EngineFailure`."""
         with self._making:
             if threads not in self._made:
                 self.give_back(self.borrow(threads), threads)
                 self._made.add(threads)
 
     def borrow(self, threads: int = 1, prefer: int = 0) -> LoadedEngine:
-        """A search with so many threads, made where none is idle; raises `EngineFailure`.
+        """Lease an engine with so many threads, building one if none is idle. Raises `EngineFailure`.
 
-        If it can be, the one whose searcher has the ``id`` ``prefer``.
+        ``prefer`` is the ``id`` of the searcher to lease if it is idle: its table still has the earlier turns.
         """
         with self._lock:
             idle = self._idle.setdefault(threads, [])
@@ -97,7 +97,7 @@ class EnginePool:
                 return
 
     def give_back(self, engine: LoadedEngine, threads: int = 1) -> None:
-        """The end of a `borrow`. Beyond those that are kept it is dropped, and its table's memory with it."""
+        """Release a leased engine; surplus ones are dropped with their tables."""
         with self._lock:
             if self._number > self._most:
                 self._number -= 1
@@ -106,7 +106,7 @@ class EnginePool:
 
 
 class SearchThreads:
-    """The search threads: each carries out one `SearchWork` at a time. Started when there is work for one more."""
+    """The search threads: each runs one `SearchWork` at a time. They are started on demand."""
 
     def __init__(self, engines: EnginePool) -> None:
         self._engines = engines
@@ -116,7 +116,7 @@ class SearchThreads:
         self._local = threading.local()
 
     def put(self, work: SearchWork) -> None:
-        """Have it done soon; returns at once."""
+        """Queue work; returns at once."""
         if getattr(self._local, "between", False):
             # A thread that has just finished something goes on with this: waking another one up would take longer.
             self._local.between, self._local.next = False, work

@@ -1,4 +1,4 @@
-"""What stands behind the requests of a process, put together once."""
+"""The composition root of the server: builds the services behind the requests of a process."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def build_services(
     origin: str = "",
     share_turns: bool = False,
 ) -> Services:
-    """Everything, for clients that begin with ``settings``; ``origin`` names the weights, for the analysis cache.
+    """Build all services. Clients begin with ``settings``; ``origin`` names the weights, for the analysis cache.
 
-    ``share_turns``: what ``build`` makes has ``short_searches``.
+    ``share_turns``: the engines that ``build`` makes have ``short_searches``.
     """
     health = ServerMetrics(log)
     engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)

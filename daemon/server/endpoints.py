@@ -1,4 +1,4 @@
-"""Where the daemon listens, and who may connect there.
+"""Endpoints: listening sockets, and the check of who may connect to them.
 
 An `Acceptor` listens for requests at any number of endpoints of one kind, ipc or TCP, and for subscribers to events
 beside each.
@@ -89,7 +89,7 @@ class Acceptor:
             return False
 
     def keys_changed(self) -> bool:
-        """Whether the list of keys is another one than at the last call."""
+        """Whether the list of keys has changed since the last call."""
         if self.keys is None:
             return False
         try:
@@ -100,7 +100,7 @@ class Acceptor:
         return changed
 
     def close(self) -> None:
-        """Accept no more; what was accepted is not touched."""
+        """Close the listening sockets; accepted connections stay open."""
         for listening, _ in self.listening:
             listening.close()
         for endpoint in (*self.endpoints, *self.events):
@@ -111,7 +111,7 @@ class Acceptor:
 
 
 def _curve(keys: KeyStore, admits: Callable[[str], bool]) -> Callable[[], Security]:
-    """What makes the security of each connection; raises `BadInput`."""
+    """The factory of CURVE security for new connections; raises `BadInput`."""
     from desdaemon.transport.curve import CurveSecurity, from_z85
 
     try:
@@ -171,7 +171,9 @@ def _is_listened_to(path: str) -> bool:
 
 
 def _holder(endpoint: str) -> str:
-    """Who answers at an endpoint, for messages; empty where it is no daemon, or one that wants a key."""
+    """A description of the daemon that answers at an endpoint, for error messages; empty where none does, or one that
+    requires a key.
+    """
     import zmq
 
     with zmq.Context() as context, context.socket(zmq.REQ) as asker:
@@ -207,9 +209,9 @@ def check_tcp(endpoint: str) -> None:
 
 
 def open_acceptors(ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool) -> list[Acceptor]:
-    """Bind everything; raises `BadInput`, with nothing left open that would be missed.
+    """Bind all endpoints; raises `BadInput`, after closing those bound so far.
 
-    ``keys`` None: nobody needs a key.
+    ``keys`` None: no client needs a key.
     """
     for endpoint in tcp:
         check_tcp(endpoint)

@@ -1,6 +1,6 @@
-"""Who may connect: CURVE keys with a role each, kept in a folder that only its owner can read.
+"""Access keys: CURVE keys with a role each, kept in a folder that only its owner can read.
 
-`desdaemon keys` makes them, lists them and takes them back. A running daemon heeds changes at once.
+`desdaemon keys` makes, lists and revokes them. A running daemon applies changes at once.
 """
 
 from __future__ import annotations
@@ -54,11 +54,13 @@ class KeyStore:
 
     @property
     def there(self) -> bool:
-        """Whether there is a key of the daemon and somebody who may connect."""
+        """Whether the daemon has a key and at least one client is allowed."""
         return (self.folder / _SERVER).exists() and bool(self.allowed())
 
     def allowed(self) -> dict[str, AllowedKey]:
-        """By public key, read again where the file has changed; raises `BadInput` for one that cannot be used."""
+        """The allowed clients by public key, read again when the file has changed; raises `BadInput` for an unusable
+        file.
+        """
         path = self.folder / _ALLOWED
         try:
             found = path.stat()
@@ -74,7 +76,7 @@ class KeyStore:
         return self._allowed
 
     def server(self) -> tuple[str, str]:
-        """The daemon's public and secret key, made if there is none; raises `BadInput`."""
+        """The daemon's public and secret key, created if there is none; raises `BadInput`."""
         path = self.folder / _SERVER
         if not path.exists():
             private_folder(str(self.folder))
@@ -91,7 +93,7 @@ class KeyStore:
         return public, secret
 
     def new(self, name: str, role: str, file: str = "") -> Path:
-        """Make a client's key and let it in; the file with the secret. Raises `BadInput`."""
+        """Create a client's key and allow it. Returns the file with the secret; raises `BadInput`."""
         _check(name, role)
         server, _ = self.server()
         self._must_be_new(name)
@@ -103,7 +105,7 @@ class KeyStore:
         return path
 
     def allow(self, name: str, public: str, role: str) -> None:
-        """Let a public key in, or give its client another role; raises `BadInput`."""
+        """Allow a public key, or change its client's role; raises `BadInput`."""
         _check(name, role)
         if not _KEY.fullmatch(public):
             raise BadInput(f"{quoted(public)}: expected a public key of 40 characters (Z85)")
@@ -114,7 +116,7 @@ class KeyStore:
         self._write([*kept, AllowedKey(name, role, public)])
 
     def revoke(self, name: str) -> None:
-        """Let a client in no more; raises `BadInput`."""
+        """Remove a client from the allowed ones; raises `BadInput`."""
         kept = [known for known in self.allowed().values() if known.name != name]
         if len(kept) == len(self.allowed()):
             raise BadInput(f"{quoted(name)}: there is no key of that name")

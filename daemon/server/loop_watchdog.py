@@ -1,4 +1,4 @@
-"""Finds out what holds the loop of the sockets: logs the stacks of a turn that lasts long, at level debug."""
+"""A watchdog for the loop of the sockets: logs the stacks of a turn that lasts long, at level debug."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FRAMES_SHOWN = 4
 
 
 class LoopWatchdog:
-    """A thread that looks at the loop every few milliseconds; it takes the interpreter's lock for that."""
+    """A thread that samples the loop every few milliseconds; it takes the interpreter's lock for that."""
 
     def __init__(self, poller: Poller, log: Log) -> None:
         self._poller = poller

@@ -1,4 +1,4 @@
-"""How the daemon is: counters and latencies for people and for monitoring."""
+"""Metrics of the daemon: counters, latencies and present problems, for `status` and for monitoring."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ServerMetrics:
 
     @property
     def memory_mb(self) -> float:
-        """Of the process, resident."""
+        """The resident memory of the process."""
         try:
             with open("/proc/self/statm") as file:  # noqa: PTH123
                 pages = int(file.read().split()[1])
@@ -58,7 +58,7 @@ class ServerMetrics:
         return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
     def handled(self, operation: str, seconds: float) -> None:
-        """A request was taken, which kept the one who takes them busy for so long."""
+        """Count a request, which kept its thread busy for ``seconds``."""
         self._handled[operation] = self._handled.get(operation, 0) + 1
         self._buckets[bisect_left(BUCKETS_S, seconds)] += 1
         if seconds > self.longest_operation[0]:
@@ -66,11 +66,11 @@ class ServerMetrics:
         self._seconds += seconds
 
     def refused(self, code: str) -> None:
-        """A request ended with an error."""
+        """Count a request that ended with an error."""
         self._refused[code] = self._refused.get(code, 0) + 1
 
     def problem(self, what: str, text: str = "") -> None:
-        """What keeps ``what`` from working at present, in a line; no text where nothing does (any more)."""
+        """Set the reason, in a line, why ``what`` does not work at present; without a text it works again."""
         if text == self._problems.get(what, ""):
             return
         if text:
@@ -82,20 +82,20 @@ class ServerMetrics:
 
     @property
     def problems(self) -> list[str]:
-        """What does not work at present."""
+        """The present problems."""
         return list(self._problems.values())
 
     def count(self, what: str, number: int = 1) -> None:
-        """Something of ``counters`` happened."""
+        """Add to the counter ``what``."""
         self.counters[what] = self.counters.get(what, 0) + number
 
     def searched(self, nodes: int) -> None:
-        """A search is over."""
+        """Count a finished search and its nodes."""
         self.searches += 1
         self.nodes += nodes
 
     def mistake(self, where: str) -> None:
-        """To be called for an exception that nobody expected."""
+        """Log and count the exception being handled, which was not expected at ``where``."""
         self.count("mistakes")
         self.log.error("mistake", where=where, trace=traceback.format_exc())
 

@@ -1,6 +1,6 @@
-"""The clients of the sockets: who they are, which connection each has, and how long they are remembered.
+"""The clients of the sockets: their identity, connections, and how long they are remembered.
 
-For the loop's thread, `SocketClients.in_flight` excepted.
+For the loop's thread, except `SocketClients.in_flight`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Key = tuple[str, str, bytes, int]
 
 
 class ServedConnection(ZmtpConnection):
-    """A connection with the acceptor it came through and, for requests after the handshake, the client behind it."""
+    """A connection with the acceptor that accepted it and, for requests after the handshake, its client."""
 
     __slots__ = ("acceptor", "peer", "watched")
 
@@ -49,12 +49,12 @@ class ServedConnection(ZmtpConnection):
 
     @property
     def deserted(self) -> bool:
-        """Whether nobody is there any more, nor will be, to hear a reply."""
+        """Whether no reply can be delivered any more: the peer has gone and cannot come back under its routing id."""
         return self.broken and self.peer is not None and not self.peer.named
 
     @property
     def crowded(self) -> bool:
-        """Whether the client has to read before more is taken from it."""
+        """Whether back-pressure holds: nothing more is taken from the client until it reads."""
         return self.peer is not None and self.peer.crowded
 
 
@@ -83,7 +83,7 @@ class SocketClient(ClientRecord):
 
     @property
     def crowded(self) -> bool:
-        """Whether it has to read before more is taken from it: its outbox, or those of all, are half full."""
+        """Whether nothing more is taken from it until it reads: its outbox, or all of them together, are half full."""
         return self.outbox.crowded or (self.outbox.bytes > _CROWDED_SHARE and 2 * self._total.bytes > LARGEST_OUTBOXES)
 
 
@@ -110,7 +110,7 @@ class SocketClients:
         return len(self._peers)
 
     def in_flight(self) -> list[PendingRequest]:
-        """All requests whose final or error has not been handed over yet. For every thread."""
+        """All requests whose final or error has not been sent yet. Any thread."""
         return [
             request
             for peer in list(self._peers.values())
@@ -118,7 +118,7 @@ class SocketClients:
         ]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
-        """The client behind a connection whose handshake is over."""
+        """The client of a connection that has finished its handshake."""
         conversation = connection.conversation
         identity = conversation.identity
         number = 0 if identity else connection.number
@@ -162,7 +162,7 @@ class SocketClients:
                 self._forget(peer)
 
     def tidy(self, now: float) -> None:
-        """End what vanished clients have in flight, and forget those that stay away."""
+        """Cancel the requests of clients that have disconnected, and remove those that stay away."""
         for peer in list(self._peers.values()):
             if peer.gone is None:
                 continue
@@ -176,7 +176,7 @@ class SocketClients:
                 self._forget(peer)
 
     def renew_roles(self, acceptor: Acceptor) -> None:
-        """Apply a changed list of keys: what a revoked key has in flight ends."""
+        """Apply a changed list of keys: requests of revoked keys are cancelled."""
         for peer in list(self._peers.values()):
             if peer.acceptor is acceptor:
                 self._renew(peer)
@@ -195,7 +195,7 @@ class SocketClients:
         peer.name = name
 
     def relieve(self) -> None:
-        """Bring all outboxes together under their bound, at the expense of the longest."""
+        """Bring all outboxes together under their limit by dropping from the longest."""
         while self.total.bytes > LARGEST_OUTBOXES:
             longest = max(self._peers.values(), key=lambda peer: peer.outbox.bytes, default=None)
             if longest is None or not len(longest.outbox):
@@ -204,13 +204,13 @@ class SocketClients:
                 self.count_dropped(partial=longest.outbox.drop_oldest().partial)
 
     def count_dropped(self, *, partial: bool) -> None:
-        """Count a reply that nobody will read."""
+        """Count a reply that cannot be delivered."""
         self._health.count("partials dropped" if partial else "replies dropped")
 
     def _make_room(self) -> None:
-        """Forget a client: best one that has gone, or whose connection has, or that has sent more than was taken yet.
+        """Evict one client: if possible a disconnected one, or one that has sent more than was read yet.
 
-        Of the others one that waits for no reply, and the one that was seen last the longest ago.
+        Of the others, one that waits for no reply, and of these the one not heard of for the longest time.
         """
 
         def worth(peer: SocketClient) -> tuple[bool, bool, bool, float]:

@@ -1,4 +1,4 @@
-"""The metrics over HTTP, for Prometheus and others that fetch them: ``GET /metrics``, on the loop of the sockets."""
+"""Metrics over HTTP, for Prometheus and similar: ``GET /metrics``, on the loop of the sockets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
-    """Host and port of ``--metrics``; raises `BadInput`, for addresses that others reach too unless ``insecure``."""
+    """Host and port of ``--metrics``. Raises `BadInput`, unless ``insecure`` also for addresses beyond this machine."""
     found = _ADDRESS.fullmatch(text)
     if not found or int(found[2]) > 65_535:
         raise BadInput(f"--metrics {quoted(text)}: expected an address such as 127.0.0.1:9464")
@@ -35,7 +35,7 @@ def checked_address(text: str, *, insecure: bool) -> tuple[str, int]:
 
 
 class _Exchange:
-    """A connection: a request that comes, and the response to it."""
+    """One HTTP connection: its request and the response."""
 
     def __init__(self, accepted: socket.socket, since: float) -> None:
         self.socket = accepted
@@ -45,10 +45,10 @@ class _Exchange:
 
 
 class Scrape:
-    """A listening socket and its connections, of which there are few. For the loop's thread, but for `__init__`."""
+    """A listening socket and its few connections. For the loop's thread, except `__init__`."""
 
     def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
-        """Listen; ``text`` gives the metrics. Raises `BadInput`."""
+        """Listen; ``text`` returns the metrics. Raises `BadInput`."""
         self._text = text
         self._poller: Poller | None = None
         self._exchanges: dict[int, _Exchange] = {}
@@ -66,7 +66,7 @@ class Scrape:
         self.port: int = self._listening.getsockname()[1]
 
     def attach(self, poller: Poller) -> None:
-        """Have a poller call us."""
+        """Register with a poller."""
         self._poller = poller
         poller.register(self._listening.fileno(), READ, self._on_listening)
 

@@ -52,13 +52,14 @@ _WITH_VALUE = ("--bind", "--ipc", "--keys", "--data", "--limit", "--metrics", "-
 
 
 class Unservable(BadInput):
-    """Options that are understood and together make a daemon that can do nothing."""
+    """Valid options of a daemon that no client could reach."""
 
 
 class ServeOptions(NamedTuple):
-    """How to serve. ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key.
+    """The options of `desdaemon serve`. ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need
+    a key.
 
-    ``metrics`` is the host and the port of the HTTP endpoint for metrics, None for none.
+    ``metrics`` is host and port of the HTTP endpoint for metrics, None for none.
     """
 
     ipc: str
@@ -75,7 +76,7 @@ class ServeOptions(NamedTuple):
 
 
 def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
-    """The settings and how to serve; raises `BadInput`."""
+    """The settings and the options of the server; raises `BadInput`."""
     given, insecure, rest = split_options(arguments)
     try:
         invocation = configured(rest, section="serve")
@@ -93,7 +94,7 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
 
 
 def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, list[str]]:
-    """What is ours, whether ``--insecure`` is, and the rest; raises `BadInput`."""
+    """The server's options by name, whether ``--insecure`` is given, and the remaining arguments; raises `BadInput`."""
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     insecure = False
@@ -113,7 +114,7 @@ def split_options(arguments: list[str]) -> tuple[dict[str, list[str]], bool, lis
 
 
 def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> ServeOptions:
-    """How to serve, from what `split_options` found; raises `BadInput`."""
+    """The options of the server from the values of `split_options`; raises `BadInput`."""
 
     def last(name: str, default: str) -> str:
         return given.get(name, [default])[-1]

@@ -1,8 +1,8 @@
 """`desdaemon serve`: the daemon without a dialogue, for clients over sockets.
 
-The main thread only waits, so that signals are heeded at once; the loop of the sockets, the searches and the book jobs
-have threads of their own. The end comes in an orderly way: no new work is taken, what is short is finished, what is
-long is cancelled, the book and the analyses are saved, replies go out; all within five seconds.
+The main thread only waits for signals; the loop of the sockets, the searches and the book jobs have threads of their
+own. A shutdown takes at most five seconds: no new work is accepted, short work is finished, long work is cancelled, the
+book and the cache of analyses are saved, and replies are sent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _SWITCH_S = 0.0005
 
 
 class DaemonServer:
-    """The life cycle of one daemon: start and orderly end. Raises `BadInput` where it cannot listen as asked."""
+    """The life cycle of one daemon: start and shutdown. Raises `BadInput` where it cannot listen as asked."""
 
     def __init__(
         self, settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
@@ -121,7 +121,7 @@ class DaemonServer:
         return services
 
     def start(self) -> None:
-        """Begin to answer, and tell where."""
+        """Start to serve, and log the endpoints."""
         self._services.operations.batches.start()
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
@@ -136,7 +136,7 @@ class DaemonServer:
         self._lifeline.tell(READY)
 
     def _tell(self, job: BookJob) -> None:
-        """Publish how a job goes on."""
+        """Publish the progress of a job."""
         data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
         if job.over and job.on_book:
             data |= {name: job.result[name] for name in ("added", "changed", "time_s") if name in job.result}
@@ -156,7 +156,7 @@ class DaemonServer:
             self.done.set()
 
     def _chores(self) -> None:
-        """A few times a second, on the loop's thread."""
+        """Periodic work, a few times a second on the loop's thread."""
         now = time.monotonic()
         interval = watchdog_s()
         if interval and now - self._watched >= interval:
@@ -187,7 +187,7 @@ class DaemonServer:
             self._services.health.problem("analyses", f"analyses cannot be saved: {error.strerror}")
 
     def end(self) -> None:
-        """Begin to end, from any thread; ``done`` is set when nothing is left."""
+        """Start the shutdown, from any thread; ``done`` is set at its end."""
         self._services.operations.closing = True
         if self._ending.acquire(blocking=False):
             threading.Thread(target=self._end, name="end", daemon=True).start()
@@ -264,7 +264,7 @@ def main(arguments: list[str]) -> int:
 
 
 def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]], insecure: bool) -> Callable[[], None]:
-    """Sockets that share a dialogue's book and searches; returns what ends them. Raises `BadInput`.
+    """Open sockets that share a dialogue's book and searches. Returns a function that closes them; raises `BadInput`.
 
     ``given`` and ``insecure`` come from `serve_options.split_options`.
     """
@@ -302,7 +302,9 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
 def _opened(
     settings: SessionSettings, options: ServeOptions, log: Log, scheduler: Scheduler, books: Books
 ) -> DaemonServer:
-    """A server, in a process that suits it; raises `BadInput` and `OSError`."""
+    """Prepare the process (limits, garbage collection, memory, lock) and build a server; raises `BadInput` and
+    `OSError`.
+    """
     sys.setswitchinterval(_SWITCH_S)
     raise_limits()
     spare_memory()
@@ -314,7 +316,7 @@ def _opened(
 
 
 class _Signals:
-    """SIGTERM and the first SIGINT end cleanly, the second SIGINT at once."""
+    """Signal handlers: SIGTERM and the first SIGINT shut down, the second SIGINT ends the process at once."""
 
     def __init__(self) -> None:
         self.server: DaemonServer | None = None
@@ -337,7 +339,7 @@ class _Signals:
 
 
 def raise_limits() -> None:
-    """As many open files as the system grants: each client is one."""
+    """Raise the limit of open files to the hard limit: each client is one."""
     import resource
 
     with contextlib.suppress(OSError, ValueError):
@@ -346,7 +348,7 @@ def raise_limits() -> None:
 
 
 def _hold(folder: str) -> FileLock:
-    """The lock of the runtime folder, held as long as the process lives; raises `BadInput` naming who has it."""
+    """Lock the runtime folder for the life of the process; raises `BadInput` naming the holder."""
     try:
         return FileLock(os.path.join(folder, "daemon.lock"))  # noqa: PTH118
     except Held as held:
@@ -357,7 +359,7 @@ def _hold(folder: str) -> FileLock:
 
 
 def _check_weights(eval_file: str) -> None:
-    """Read the weights that were asked for, since a server without them can search nothing; raises `BadInput`."""
+    """Read the weights file, since a server without weights cannot search; raises `BadInput`."""
     if not eval_file:
         return
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
@@ -369,7 +371,7 @@ def _check_weights(eval_file: str) -> None:
 
 
 def _digest(eval_file: str) -> str:
-    """What names the weights; "" where they cannot be read, which the engine will say."""
+    """A digest that names the weights; "" where they cannot be read, which the engine will report."""
     from hashlib import blake2b
 
     from desdaemon.engine.evaluation.weights import SHIPPED

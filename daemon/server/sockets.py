@@ -1,10 +1,10 @@
-"""The loop that owns the sockets: takes messages, hands them on, sends replies, and never waits for anybody.
+"""The loop that owns the sockets: reads messages, dispatches them, sends replies, and never blocks.
 
-One thread runs it. Others leave what they have to say in its inbox and wake it up. A reply that a client does not read
-waits in the client's outbox, which is bounded; from a client whose outbox is half full nothing more is taken.
+One thread runs it. Others put replies into its inbox and wake it up. A reply that a client does not read waits in the
+client's outbox, which is bounded; from a client whose outbox is half full nothing more is read.
 
-Connections that had nothing to say go before those that still have unread requests, and those take turns: a client
-that asks now and then waits for no flood of others.
+Connections that were quiet go before those with unread requests, and these take turns: a client that asks now and then
+does not wait for another's flood.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ _SILENCE_S = 0.03
 
 
 class Sockets:
-    """The loop over all sockets. `publish`, `in_flight` and `stop` are for any thread, the rest for the loop's."""
+    """The loop over all sockets. `publish`, `in_flight` and `stop` may be called from any thread, the rest from the
+    loop's.
+    """
 
     def __init__(
         self,
@@ -112,16 +114,16 @@ class Sockets:
     # For every thread
 
     def publish(self, topic: str, data: Data) -> None:
-        """Tell all who have subscribed to events of that topic."""
+        """Send an event to all subscribers of its topic."""
         self._inbox.append((None, Outgoing((topic.encode(),), codec.encode(data), True)))
         self._wake()
 
     def in_flight(self) -> list[PendingRequest]:
-        """All requests whose final or error has not been handed over yet."""
+        """All requests whose final or error has not been sent yet."""
         return self.peers.in_flight()
 
     def stop(self) -> None:
-        """End the loop, when what is in the inbox has been sent and what clients have sent by now was answered."""
+        """End the loop, after the inbox has been sent and messages received by now have been answered."""
         self._stopping = True
         self._wake()
 
@@ -134,7 +136,7 @@ class Sockets:
     # The loop
 
     def run(self) -> None:
-        """Until `stop`."""
+        """Run the loop until `stop`."""
         self._thread = threading.get_ident()
         while not self._stopping or self._inbox:
             self._turn()
@@ -202,7 +204,7 @@ class Sockets:
     def _out_of_descriptors(
         self, acceptor: Acceptor, listening: socket.socket, kind: SocketKind, error: OSError
     ) -> None:
-        """Accept nothing more until the next chores; one that has not yet said who it is goes first."""
+        """Accept nothing until the next chores, and close a connection without a finished handshake."""
         self._count_refusal(error.strerror or "no descriptors")
         self._pause(acceptor, listening, kind)
         if self._handshaking:
@@ -233,7 +235,7 @@ class Sockets:
             (self._fresh if connection.conversation.open else self._new).append(connection)
 
     def _hang_up(self, connection: ServedConnection) -> None:
-        """The peer has closed the connection, though what it has sent before may not have been read yet."""
+        """Handle the end of a connection by its peer; messages sent before it may still be unread."""
         connection.broken = True
         connection.blocked = False
         self._unwatch(connection)
@@ -244,7 +246,7 @@ class Sockets:
             self._behind.append(connection)
 
     def _has_nothing_to_do(self, connection: ServedConnection) -> bool:
-        """Whether all that a peer sent before it left only asks, as thousands of messages of a flood do."""
+        """Whether all messages that a disconnected peer left behind only ask, so that they need not be carried out."""
         conversation = connection.conversation
         while not connection.ended and conversation.kept < _LOOKED_THROUGH:
             connection.receive(self._buffer)
@@ -252,7 +254,7 @@ class Sockets:
         return connection.ended and unread is not None and _EFFECT.search(unread) is None
 
     def _note_held(self, connection: ServedConnection) -> None:
-        """Keep account of large messages of which a part has come, and of what all of them hold."""
+        """Count large messages that have arrived in part, and the bytes that they hold."""
         kept = connection.conversation.kept
         held = kept if kept > RECEIVED_AT_ONCE else 0
         if held == connection.held:
@@ -301,7 +303,7 @@ class Sockets:
         self._health.count("handshakes refused")
 
     def _log_refusals(self, now: float) -> None:
-        """At most one line a minute, however many there are."""
+        """Log refused connections, at most one line a minute."""
         if self._refusals and now - self._refusals_logged >= _REFUSALS_LOGGED_S:
             self._refusals_logged = now
             reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(self._refusals.items()))
@@ -315,7 +317,7 @@ class Sockets:
         return bool(self._fresh or self._new or self._behind)
 
     def _serve(self) -> None:
-        """Take requests of those that have sent some, for a few milliseconds, and some of each kind in each turn."""
+        """Handle waiting requests for a few milliseconds, some of each kind of connection in each turn."""
         self._apply_key_changes(time.monotonic())
         for queue, seconds in ((self._fresh, _FRESH_S), (self._new, _HANDSHAKES_S), (self._behind, _BEHIND_S)):
             until = time.monotonic() + seconds
@@ -378,7 +380,7 @@ class Sockets:
                 return
 
     def _welcome(self, connection: ServedConnection) -> None:
-        """The handshake is over."""
+        """Handle the end of a handshake."""
         self._handshaking.pop(connection)
         if connection.kind is SocketKind.REQUESTS:
             self.peers.joined(connection, time.monotonic())
@@ -457,7 +459,9 @@ class Sockets:
     # A few times a second
 
     def _apply_key_changes(self, now: float) -> None:
-        """End what revoked keys have open. A look at the list of keys before each batch is costly, so not for each."""
+        """Close connections of revoked keys. Checked at intervals: checking before each batch of messages would be
+        costly.
+        """
         if now < self._next_look_at_keys:
             return
         self._next_look_at_keys = now + _KEYS_S
@@ -482,7 +486,7 @@ class Sockets:
     # Replies
 
     def _send(self, peer: SocketClient, reply: Outgoing) -> None:
-        """A reply, from any thread."""
+        """Queue a reply for the loop. Any thread."""
         if threading.get_ident() == self._thread:
             # What other threads have said before comes before.
             if self._inbox:
@@ -544,9 +548,9 @@ def _is_about_the_book(line: str) -> bool:
 
 
 def _is_lost(body: bytes) -> bool:
-    """Whether a message has no effect but its reply, so that it can be left out where nobody is there to hear it.
+    """Whether a message has no effect but its reply, so that it can be dropped after its client has gone.
 
-    A look at its bytes has to do, for thousands of such messages may wait; what is not sure is carried out.
+    Decided by its first bytes, for thousands of such messages may wait; doubtful ones are carried out.
     """
     if codec.is_structured(body):
         return _ASKING.search(body) is not None

@@ -1,6 +1,6 @@
-"""Lines of the text protocol from clients: a board, a game and options for each, and what each role may say.
+"""Text sessions: lines of the text protocol from clients, with a board, a game and options for each, limited by role.
 
-A client's lines are carried out one after the other, those of different clients beside each other.
+The lines of one client run one after the other, those of different clients in parallel.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ OPTION_ROLES = {"auto-store": EDITOR}
 
 
 class ReplyText:
-    """Keeps what a command prints: ``out`` and ``err``, and both in order in ``all``."""
+    """Collects the output of a command: ``out`` and ``err``, and both in order in ``all``."""
 
     def __init__(self) -> None:
         self.out: list[str] = []
@@ -100,7 +100,7 @@ class ReplyText:
         """See `output.Output`."""
 
     def take(self) -> Printed:
-        """What was printed since the last call."""
+        """Return and remove the output collected so far."""
         printed = Printed("".join(self.out), "".join(self.err), "".join(self.all))
         for kept in (self.out, self.err, self.all):
             kept.clear()
@@ -109,7 +109,7 @@ class ReplyText:
 
 
 class Printed(NamedTuple):
-    """What a line of the text protocol printed: its answers, its error messages, and both in order."""
+    """The output of a line of the text protocol: answers, error messages, and both in order."""
 
     out: str
     err: str
@@ -117,7 +117,7 @@ class Printed(NamedTuple):
 
 
 class _QueuedLine:
-    """A line of a client's text session, waiting or being carried out."""
+    """A line of a client's text session, waiting or running."""
 
     def __init__(self, text: str, number: int, done: Callable[[Printed], None]) -> None:
         self.text = text
@@ -140,7 +140,7 @@ class _TextSession:
 
 
 class TextSessions:
-    """The text sessions of all remote clients, and the thread pools that carry their lines out."""
+    """The text sessions of all remote clients, and the thread pools that run their lines. Any thread."""
 
     def __init__(
         self,
@@ -152,7 +152,9 @@ class TextSessions:
         data_folder: str,
         hidden: Hidden,
     ) -> None:
-        """``settings`` are what each client begins with; ``hidden`` is what remote ones are not told."""
+        """``settings`` are those of a new client; ``hidden`` removes the daemon's own folders from the output for
+        remote ones.
+        """
         self._settings = settings
         self._engines = engines
         self._scheduler = scheduler
@@ -166,7 +168,7 @@ class TextSessions:
         self._short = ThreadPoolExecutor(_AT_ONCE, "text", initializer=step_back)
 
     def request(self, request: PendingRequest) -> None:
-        """The operation `text`, and lines that came bare: their ids are negative. Raises `RequestError`."""
+        """The operation `text`, and bare lines, whose ids are negative. Raises `RequestError`."""
         line = self.checked(request.client, request.values["line"])
         bare = isinstance(request.id, int) and request.id < 0
 
@@ -177,7 +179,7 @@ class TextSessions:
         request.cancel = self.put(request.client, line, done)
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
-        """The options of a client's own dialogue."""
+        """The options of a client's session."""
         with self._lock:
             return self._room_of(client).dialect.session.settings
 
@@ -188,7 +190,7 @@ class TextSessions:
         return room
 
     def checked(self, client: ClientRecord, text: str) -> str:
-        """A line, as it may be carried out for a client; raises `RequestError`."""
+        """Check a line against the client's role and confine its files; raises `RequestError`."""
         text = text.rstrip("\r\n")
         if _CONTROL.search(text):
             raise RequestError("bad_request", f"{quoted(text)}: expected one line without control characters", "line")
@@ -205,9 +207,9 @@ class TextSessions:
         return line
 
     def put(self, client: ClientRecord, line: str, done: Callable[[Printed], None]) -> Callable[[], None]:
-        """Have a line carried out in its turn and ``done`` called with what it printed; returns what cancels it.
+        """Queue a line; ``done`` is called with its output. Returns a function that cancels the line.
 
-        ``done`` is not called for a line that was cancelled before its turn.
+        ``done`` is not called for a line that was cancelled before it started.
         """
         with self._lock:
             room = self._room_of(client)
@@ -238,7 +240,7 @@ class TextSessions:
         return _TextSession(TextDialect(session, transcript), transcript)
 
     def _begin_next(self, client: ClientRecord, room: _TextSession) -> None:
-        """Hand a room's next line to those who carry out its kind."""
+        """Give the next line of a session to the thread pool for its kind."""
         with self._lock:
             while room.lines and room.lines[0].cancelled:
                 room.lines.popleft()
@@ -298,7 +300,7 @@ class TextSessions:
         self._begin_next(client, room)
 
     def _settle(self, room: _TextSession, item: _QueuedLine) -> None:
-        """The engine's own moves that may follow, as long as nobody wants anything else."""
+        """Let the engine make the moves that follow from the mode, as long as no other line waits."""
         dialect = room.dialect
         while dialect.leaving is None and not item.cancelled and dialect.step(bool(room.lines), ending=False):
             if room.transcript.size > LARGEST_ANSWER:
@@ -306,7 +308,7 @@ class TextSessions:
                 dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
     def forget(self, client: ClientRecord) -> None:
-        """The client's board, game and options are not needed any more."""
+        """Close the session of a client."""
         room, client.texts = client.texts, None
         if room is None:
             return
@@ -316,7 +318,7 @@ class TextSessions:
             room.dialect.session.interrupt.stop_all()
 
     def close(self) -> None:
-        """End what runs and begin nothing more."""
+        """Stop running lines and start no others."""
         for pool in (self._searching, self._long, self._short):
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -327,9 +329,9 @@ def _is_about_the_book(line: str) -> bool:
 
 
 def checked_line(line: str, role: str, data_folder: str) -> str:
-    """A line that a client of that role may have carried out, its files confined; raises `RequestError`.
+    """Check a line for a role and confine its files; raises `RequestError`.
 
-    What is no command at all is left to the dialogue, which says so.
+    A line that is no command passes: the dialogue reports it.
     """
     word, rest = split_line(line)
     option = find_option(word.lstrip("-"))

@@ -1,4 +1,6 @@
-"""Search limits of a move: what level, depth, nodes and times allow, and which part of a game's time a move gets."""
+"""Search limits for a move: those set by level, depth, nodes and times, and the part of the game's time that a move
+gets.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,10 @@ UNBOUNDED_PLIES = 36
 
 
 class Clock:
-    """One side's clock as the other end of the dialogue keeps it; all times in ms.
+    """One side's clock as kept by the other end of the dialogue; all times in ms.
 
-    It begins with ``main`` ms for the game and gains ``increment`` with each move. If ``stones`` is not 0, periods of
-    ``period`` ms for that many moves follow, as in GTP's ``time_settings``.
+    It starts with ``main`` ms and gains ``increment`` with each move. If ``stones`` is not 0, periods of ``period`` ms
+    for that many moves follow, as in GTP's ``time_settings``.
     """
 
     def __init__(self, main: float, period: float = 0.0, stones: int = 0, increment: float = 0.0) -> None:
@@ -36,7 +38,7 @@ class Clock:
         self.restart()
 
     def restart(self) -> None:
-        """Show what it showed at the beginning of the game."""
+        """Set the clock back to the start of the game."""
         self._due: float | None = None
         self.left = self.main
         self.left_stones = 0
@@ -48,10 +50,10 @@ class Clock:
             self.left, self.left_stones = self.period, self.stones
 
     def set(self, left: float, left_stones: int) -> float:
-        """What it shows: ``left_stones`` moves to make in the time left, 0 where that is main time.
+        """Set the time left, for ``left_stones`` moves, or 0 for main time.
 
-        Returns the ms that it has counted for the last move more than were spent. A clock shown in whole seconds
-        does not tell.
+        Returns by how many ms the other end charged the last move more than was spent. A clock in whole seconds cannot
+        measure that.
         """
         unseen = max(0.0, self._due - left) if self._due is not None and not left_stones and left % 1000 else 0.0
         self._due = None
@@ -59,7 +61,7 @@ class Clock:
         return unseen
 
     def spend(self, ms: float) -> None:
-        """A move that took so long has been made."""
+        """Charge a move of ``ms``."""
         self._due = None
         self.left += self.increment - ms
         if not self.left_stones:
@@ -93,9 +95,8 @@ def move_limits(
 ) -> Limits:
     """The limits of a search with ``empties`` squares left.
 
-    ``remaining_ms`` is what the side to move has left on its game clock, and ``clock`` is another one that it has
-    to keep. A level that somebody asked for bounds the depth of a search with a clock as well; the default level
-    does not.
+    ``remaining_ms`` is the side's time on the game clock, ``clock`` a second clock that it has to keep. A level that
+    was set explicitly bounds the depth of a search with a clock too; the default level does not.
     """
     depth, selectivity = empties, Selectivity.FULL
     if not (settings.timed or clock) or settings.level_chosen:
@@ -126,7 +127,7 @@ def _move_time(
 
 
 def speedup(threads: int) -> float:
-    """How many times as fast ``threads`` search as one, between the figures of `_SPEEDUPS` in proportion."""
+    """The speed of a search with ``threads`` relative to one thread, interpolated between `_SPEEDUPS`."""
     for (fewer, less), (more, most) in itertools.pairwise(_SPEEDUPS):
         if threads <= more:
             return less + (most - less) * (threads - fewer) / (more - fewer)
@@ -151,10 +152,11 @@ def _after_reserve(ms: float) -> int:
 
 
 def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:
-    """The own moves the clock has to last for: those before the end can be read out in a tenth of the time.
+    """The number of own moves that the clock has to last for: those until the rest can be solved in a tenth of the
+    time.
 
-    A tree of k empties is taken to cost 2^k nodes, the iterations before it included; never less than two moves,
-    so that no move may take more than half of what is left.
+    A tree of k empties is estimated at 2^k nodes, earlier iterations included. Never less than two, so that no move
+    takes more than half of the rest.
     """
     budget = settings.speed * speedup(settings.threads) * max(0.0, remaining_ms) / 10_000
     solvable, cost = 15, 2.0**15

@@ -7,7 +7,7 @@ from desdaemon.protocol.othello.notation import START, Position
 
 
 class PlayedGame:
-    """The state of a game. ``moves`` includes passes; times are ms of the engine's own thinking."""
+    """The state of a game, used by one thread. ``moves`` includes passes; times are ms of the engine's own thinking."""
 
     def __init__(self) -> None:
         self.initial: Position = START
@@ -32,13 +32,13 @@ class PlayedGame:
         self.black_ms = self.white_ms = 0.0
 
     def play(self, move: int) -> None:
-        """Play a move; what was taken back is forgotten. Raises `IllegalMove`."""
+        """Play a move; the moves taken back can no longer be redone. Raises `IllegalMove`."""
         self.position = self.position.after(move)
         self.moves.append(move)
         self._undone.clear()
 
     def undo(self) -> bool:
-        """Take back one ply; False at the beginning."""
+        """Take back one ply. Returns False at the beginning."""
         if not self.moves:
             return False
         self._undone.append(self.moves.pop())
@@ -48,7 +48,7 @@ class PlayedGame:
         return True
 
     def redo(self) -> bool:
-        """Play again what was taken back last; False when there is nothing."""
+        """Play the move taken back last. Returns False when there is none."""
         if not self._undone:
             return False
         move = self._undone.pop()
@@ -57,7 +57,7 @@ class PlayedGame:
         return True
 
     def counted(self) -> bool:
-        """Whether the result of the game, with these moves, was counted before; from now on it was."""
+        """Whether the result of the game with these moves was counted before; marks it as counted."""
         before = self._counted == self.moves
         self._counted = list(self.moves)
         return before

@@ -1,8 +1,8 @@
-"""Ends the search of one thread on behalf of another, which reads commands or handles signals.
+"""Stops of searches: one thread searches, another, which reads commands or handles signals, ends its searches.
 
-Commands are numbered in the order of arrival. A stop ends the running search or, if there is none, the first search of
-the commands that arrived before the stop; each stop ends one search. After the end of the input an unbounded search
-ends after a short grace; where the other end has gone, every search does.
+Commands are numbered in the order of arrival. A stop ends the running search or, without one, the first search of the
+commands that arrived before the stop; each stop ends one search. After the end of the input an unbounded search ends
+after a short grace period; after the other end has gone, every search does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Stoppable(Protocol):
     """The control of a running search, as `desdaemon.engine.search.Control`."""
 
     def stop(self) -> None:
-        """End soon, with what is known."""
+        """Make the search end soon, with its results so far."""
 
 
 C = TypeVar("C", bound=Stoppable)
@@ -63,7 +63,7 @@ class StoppableSearch:
                 self._controls.remove(control)
 
     def stop(self, abandon: bool = False) -> None:
-        """End it; ``abandon`` when nobody waits for its answer."""
+        """Stop it; ``abandon`` when its answer is not needed."""
         with self._lock:
             self.stopped = True
             self.abandoned = self.abandoned or abandon
@@ -104,18 +104,18 @@ class Interrupt:
 
     @property
     def expired(self) -> bool:
-        """Whether the other end has gone and its grace is over, so that no answer is read any more."""
+        """Whether the other end has gone and its grace period is over, so that no answer is read any more."""
         return self._expired
 
     def begin(self, command: int) -> None:
-        """The command of that number is carried out now; stops before it have no search left to end."""
+        """The command ``command`` starts: stops that arrived before it have no search left to end."""
         with self._lock:
             self._command = command
             self._busy = True
             self._stops = [stop for stop in self._stops if stop.number > command]
 
     def heard(self, command: int) -> None:
-        """The line with that number has arrived: stop pondering."""
+        """The line ``command`` has arrived: stop pondering."""
         with self._lock:
             self._heard = command
             search = self._search
@@ -124,9 +124,9 @@ class Interrupt:
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
-        """The time in which a stop ends this search; nested uses share the outermost one.
+        """A context during which a stop ends this search; nested contexts share the outermost one.
 
-        An ``idle`` search is over as soon as a line comes, or no more lines can.
+        An ``idle`` search is stopped by the next line, and at the end of the input.
         """
         with self._lock:
             outer = self._search
@@ -170,14 +170,14 @@ class Interrupt:
         search.stop(abandon)
 
     def rest(self) -> None:
-        """No command is carried out any more: the next line is waited for."""
+        """No command is running: the dialogue waits for the next line."""
         with self._lock:
             self._busy = False
 
     def stop_command(self) -> bool:
-        """End the search of the running command, or the first that it will begin, and its wait for an engine.
+        """Stop the search of the running command, or the first that it will start, and its wait for an engine.
 
-        False where no command is in progress, and where this one was told before.
+        Returns False where no command runs, and where this one was stopped before.
         """
         with self._lock:
             search = self._search
@@ -191,10 +191,10 @@ class Interrupt:
         return True
 
     def close(self, leaving: bool, absent: bool = False) -> None:
-        """No more commands will come: at the end of the input or, ``leaving``, after a quit.
+        """No more commands will come: the input has ended or, ``leaving``, a quit was read.
 
-        ``absent`` when that means that the program at the other end has gone: all searches, of commands to come
-        too, share a grace of `ABSENT_GRACE_S` then.
+        ``absent``: the program at the other end has gone. All searches, of later commands too, then share a grace
+        period of `ABSENT_GRACE_S`.
         """
         if absent:
             expiry = threading.Timer(ABSENT_GRACE_S, self.stop_all)
@@ -213,7 +213,7 @@ class Interrupt:
         search.stop(abandon=True)
 
     def stop_all(self) -> None:
-        """The other end has gone: stop the running search, and every later one at its beginning."""
+        """The other end has gone: stop the running search, and every later one as it starts."""
         with self._lock:
             self._closing = self._expired = True
             search = self._search

@@ -1,5 +1,5 @@
-"""Move overhead: the delay, measured on this machine under its present load, between the planned time of a move and its
-delivery.
+"""Move overhead: the measured delay between the planned time of a move and its arrival, under the machine's present
+load.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ MOST_LATE_MS = 1000
 
 
 class MoveOverhead:
-    """Measured delays of moves, ms.
+    """Measured delays of moves, ms. Used by the session's thread.
 
-    ``recent`` is the delay to expect of the next move, ``worst`` the largest to keep in reserve. It counts both a late
-    end of the search and the time that a line waited to be read or an answer to be written.
+    ``recent`` is the delay expected of the next move, ``worst`` the largest to reserve for. It includes both a late end
+    of the search and the time that a line waited to be read or an answer to be written.
     """
 
     def __init__(self) -> None:
@@ -30,19 +30,19 @@ class MoveOverhead:
         self.worst = 0.0
 
     def note(self, ms: float) -> None:
-        """A move came so late, or early where that is negative."""
+        """Record the delay of a move; negative where it was early."""
         self.recent *= FORGETTING
         self.worst *= REMEMBERING
         self.find(ms)
 
     def find(self, ms: float) -> None:
-        """The same move came at least so late, seen from the other end."""
+        """Raise the delay recorded last to ``ms``, which the other end's clock has shown."""
         late = min(ms, MOST_LATE_MS)
         self.recent = max(late, self.recent)
         self.worst = max(late, self.worst)
 
     def less(self, share: float) -> float:
-        """A move's share of the time when it is expected to be late, a fifth of it at least."""
+        """A move's time with the expected delay subtracted, at least a fifth of ``share``."""
         return max(share - 2 * self.recent, share / 5)
 
     @property

@@ -43,7 +43,7 @@ class Slots(Protocol):
 
     @property
     def slots(self) -> int:
-        """All there are."""
+        """The number of search threads."""
 
     def lease(
         self,
@@ -55,7 +55,7 @@ class Slots(Protocol):
         interrupt: Callable[[], None] | None = ...,
         abandoned: Callable[[], bool] = ...,
     ) -> AbstractContextManager[object]:
-        """A context that holds search threads; ``interrupt`` is called when they are to be given back. Raises
+        """A context that holds search threads; ``interrupt`` is called when they have to be released. Raises
         `Abandoned`.
         """
 
@@ -119,13 +119,13 @@ class Session:
         self._clock_from = (0.0, 0.0)
 
     def set_board(self, text: str) -> list[str]:
-        """A new initial position; returns what is odd about it. Raises `BadInput`."""
+        """Set a new initial position. Returns a warning about the text, or "". Raises `BadInput`."""
         position = parse_board(text)
         self.start(position)
         return board_doubts(position)
 
     def load(self, record: GameRecord) -> None:
-        """A whole game: where it began and its moves, none of which can be illegal."""
+        """Replace the game by a recorded one, whose moves are legal."""
         self.start(record.initial)
         for played in record.moves:
             self.game.play(played.move)
@@ -223,7 +223,7 @@ class Session:
     def engine(self, search: StoppableSearch | None = None, until: float = math.inf) -> LoadedEngine:
         """The engine, once it is loaded.
 
-        Raises `EngineFailure`, `Abandoned` when ``search`` was, and `TooLate` at ``until``, a monotonic time.
+        Raises `EngineFailure`, `Abandoned` when ``search`` was abandoned, and `TooLate` at ``until``, a monotonic time.
         """
         with _given_up_at(search, until) as given_up:
             engine = self.engines.get(self.config, given_up)
@@ -310,10 +310,10 @@ class Session:
                 return result
 
     def _patience_ms(self, position: Position, time_ms: int) -> int:
-        """How much of the time for a move to wait for an engine that is being loaded.
+        """The part of a move's time, ms, to wait for an engine that is being loaded.
 
-        None in a fast game with a clock: there it will hardly come in time, and what is not waited for now is there
-        when it has come.
+        None in a fast game with a clock: the engine will hardly be loaded in time, and time not spent waiting now can
+        be used once it is.
         """
         on_clock = bool(self.settings.game_time) or position.black_to_move in self.clocks
         return 0 if on_clock and time_ms < FAST_MS else time_ms
@@ -321,7 +321,7 @@ class Session:
     # The book
 
     def open_book(self, on_note: Callable[[str], None]) -> None:
-        """Begin to open the book that the options name, if they name one; ``on_note`` is told what is odd about it."""
+        """Start to open the book that the options name, if any; ``on_note`` is called with warnings about its file."""
         if self.books is not None and self.settings.book_file:
             self.books.prepare(self.settings.book_file, self.settings, on_note)
 
@@ -363,7 +363,7 @@ class Session:
         return chosen.move, None
 
     def await_book(self) -> None:
-        """Wait until the file of `open_book` is open, whatever other lines say; not once nobody waits for an answer."""
+        """Wait until the file of `open_book` is open, even if stops arrive; returns early once no answer is needed."""
         if self.books is not None:
             with suppress(Abandoned):
                 self.books.ready(lambda: self.interrupt.expired)
@@ -458,7 +458,7 @@ class Session:
 
 @contextmanager
 def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Callable[[], bool]]:
-    """A context with the condition to give up waiting; an `Abandoned` that is due to ``until`` becomes `TooLate`."""
+    """A context in which waiting ends at ``until``; an `Abandoned` that this causes becomes `TooLate`."""
 
     def given_up() -> bool:
         return (search is not None and search.abandoned) or time.monotonic() >= until
@@ -472,7 +472,7 @@ def _given_up_at(search: StoppableSearch | None, until: float) -> Iterator[Calla
 
 
 def unlimited(position: Position) -> Limits:
-    """To the end of the game, however long that takes."""
+    """Limits to the end of the game, whatever time that takes."""
     from desdaemon.engine.limits import Limits
 
     return Limits(position.empties)
@@ -484,8 +484,9 @@ def _nothing_found(result: Result) -> bool:
 
 
 def stopgap_move(position: Position) -> int:
-    """A move that takes no engine: a corner, or else what leaves the opponent the fewest moves, but none of the
-    squares that give corners away if it can be helped. The position must have a move."""
+    """A move without an engine: a corner, or else the move after which the opponent can take no corner and has the
+    fewest moves. The position must have a legal move.
+    """
 
     def cost(move: int) -> int:
         after = position.after(move)

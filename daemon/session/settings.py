@@ -68,12 +68,12 @@ class SessionSettings:
 
     @property
     def engine_name(self) -> str:
-        """The name in announcements."""
+        """The name of the engine in announcements."""
         return "Edax" if self.edax_compatible else "desdaemon"
 
     @property
     def threads(self) -> int:
-        """How many threads search together."""
+        """The number of threads that search together."""
         return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
 
     @property

@@ -1,1 +1,1 @@
-"""Small services of the operating system: logging and folders."""
+"""Services of the operating system for the daemon: supervisor, service manager, line editor, memory, client files."""

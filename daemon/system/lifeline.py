@@ -1,4 +1,6 @@
-"""What a supervised daemon tells its supervisor: that it is ready, and that it lives. One byte each, over a socket."""
+"""The lifeline: a socket by which a supervised daemon reports to its supervisor that it is ready and alive, a byte
+each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that somebody types at a terminal: editing, history and completion by readline."""
+"""Line editing, history and completion at a terminal, by readline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_HISTORY = 1000
 
 
 def at_terminal() -> bool:
-    """Whether lines are typed and answers, and messages, read at a terminal."""
+    """Whether standard input, output and error are all a terminal."""
     return all(map(os.isatty, (0, 1, 2)))
 
 
@@ -63,7 +63,7 @@ class LineEditor:
         return line
 
     def restore(self) -> None:
-        """Leave the terminal as it was found, whatever a read that has not ended made of it."""
+        """Restore the terminal's settings, whatever state an unfinished read has left it in."""
         try:
             self._termios.tcsetattr(0, self._termios.TCSADRAIN, self._as_found)
         except (OSError, ValueError, self._termios.error):
@@ -71,12 +71,12 @@ class LineEditor:
 
 
 def history_file() -> str:
-    """Where the lines of dialogues are kept."""
+    """The path of the file that keeps the lines of dialogues."""
     return os.path.join(folders.state(), "history")  # noqa: PTH118
 
 
 def command_candidates(line: str, word: str) -> list[str]:
-    """What the last word of a line of the text protocol may become."""
+    """The possible completions of the last word of a line of the text protocol."""
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import BASE_COMMANDS, COMMANDS
 

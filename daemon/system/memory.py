@@ -1,4 +1,4 @@
-"""The C library's heaps in a process that runs for weeks. Where it is not glibc, nothing of this does anything."""
+"""Memory of the C library's heaps, for a process that runs for weeks. Without glibc these functions do nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import ctypes
 
 
 def spare_memory() -> None:
-    """Let the C library give back what is free, where it is glibc: threads come and go here for weeks.
+    """Configure glibc's malloc (mallopt(3)) to return free memory, in a process where threads come and go for weeks.
 
-    By itself it keeps a heap for nearly every thread, and after the first large block that is freed it takes blocks
-    of that size from those heaps, where they leave holes (mallopt(3)).
+    By default it keeps a heap for nearly every thread, and after the first large block is freed it takes blocks of that
+    size from those heaps, which fragments them.
     """
     arena_max, mmap_threshold, trim_threshold = -8, -3, -1
     with contextlib.suppress(OSError, AttributeError):
@@ -22,9 +22,9 @@ def spare_memory() -> None:
 
 
 def return_memory() -> None:
-    """Give pages that are free inside the heaps back to the system; a few milliseconds for 50 MB. Any thread.
+    """Return free pages inside the heaps to the system; takes a few milliseconds for 50 MB. Any thread.
 
-    The library does so by itself only at the end of a heap, which any small block keeps where it is.
+    The library does so by itself only at the end of a heap, where any small block prevents it.
     """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Folders of the daemon, and the fence around the files that remote clients may name."""
+"""Folders of the daemon, and the confinement of file names that remote clients send."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from desdaemon.protocol.system import folders
 
 
 def data_folder() -> str:
-    """Where remote clients' files are unless an option says otherwise; it may not exist yet."""
+    """The default folder for remote clients' files; it may not exist yet."""
     return folders.data()
 
 
 def keys_folder() -> str:
-    """Where the keys are unless an option says otherwise; it may not exist yet."""
+    """The default folder for keys; it may not exist yet."""
     return str(Path(folders.configuration()) / "keys")
 
 
 def made_folder(path: str) -> str:
-    """Make a folder, for this user alone, unless there is one; raises `BadInput`."""
+    """Create a folder, for this user alone, unless it exists; raises `BadInput`."""
     try:
         Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -30,7 +30,7 @@ def made_folder(path: str) -> str:
 
 
 def private_folder(path: str) -> str:
-    """Make a folder that only this user can enter, if need be; raises `BadInput` where it is somebody else's."""
+    """Create a folder that only this user can enter, if need be; raises `BadInput` where it belongs to another user."""
     found = Path(made_folder(path)).lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise BadInput(f"{quoted(path)}: expected a folder of this user")
@@ -40,25 +40,25 @@ def private_folder(path: str) -> str:
 
 
 class Hidden:
-    """Folders that remote clients are not told of: they see the names of files as inside them."""
+    """Removes the names of the daemon's folders from texts for remote clients, which see file names as inside them."""
 
     def __init__(self, *folders: str) -> None:
-        """Those that are empty or the root are left out."""
+        """Empty names and the root folder are ignored."""
         # A folder inside another one goes first.
         self._prefixes = sorted({f"{folder}/" for folder in folders if folder.strip("/")}, key=len, reverse=True)
 
     def removed(self, text: str) -> str:
-        """A text without them."""
+        """The text without the folders' names."""
         for prefix in self._prefixes:
             text = text.replace(prefix, "")
         return text
 
 
 def confined(name: str, folder: str) -> Path:
-    """The file or folder inside ``folder`` that a remote client means; raises `BadInput`.
+    """The path of a remote client's file or folder inside ``folder``; raises `BadInput`.
 
-    Absolute names, ``..``, and links that lead out of the folder are refused, whether the file is there or not. So is
-    what is neither file nor folder: to open a pipe may take for ever.
+    Absolute names, ``..``, and links that lead out of the folder are refused, whether the file exists or not; so is
+    anything but files and folders, because opening a pipe may block for ever.
     """
     if not name or "\0" in name:
         raise BadInput(f"{quoted(name)}: expected the name of a file")

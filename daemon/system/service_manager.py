@@ -1,4 +1,4 @@
-"""Notices to systemd, or whatever service manager speaks its protocol (sd_notify)."""
+"""Notifications to systemd, or another service manager with its protocol (sd_notify)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 def notify(state: str, patience_s: float = 1.0) -> None:
-    """Tell the service manager, where there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``.
+    """Send a state to the service manager, if there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``.
 
-    One that does not listen is waited for no longer than that.
+    Waits at most ``patience_s`` for a manager that does not read.
     """
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
@@ -24,6 +24,6 @@ def notify(state: str, patience_s: float = 1.0) -> None:
 
 
 def watchdog_s() -> float:
-    """The interval at which the service manager wants to hear of us, in seconds; 0 where it does not."""
+    """The watchdog interval of the service manager in seconds; 0 without one."""
     text = os.environ.get("WATCHDOG_USEC", "")
     return int(text) / 2e6 if text.isdecimal() else 0.0

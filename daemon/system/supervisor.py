@@ -1,7 +1,7 @@
-"""`desdaemon serve --supervise`: a small process that restarts the daemon when it dies, or gives no sign of life.
+"""`desdaemon serve --supervise`: a small process that restarts the daemon when it dies or gives no sign of life.
 
-The daemon is a child in a process group of its own, with a socket to say that it lives. Signals that end are passed on
-to it; a clean end, and one before it was ever ready, ends the supervisor with the same status.
+The daemon is a child in a process group of its own, with a socket for its lifeline. Terminating signals are passed on
+to it; a clean exit, and one before it was ever ready, ends the supervisor with the same status.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 class RestartDecision(NamedTuple):
-    """What follows from the end of a daemon: a restart after a pause, or the end with a status."""
+    """The decision after the exit of a daemon: a restart after a pause, or the end with a status."""
 
     restart: bool
     pause_s: float = 0.0
@@ -85,7 +85,7 @@ class _DaemonProcess:
             )
 
     def listen(self, seconds: float) -> bytes:
-        """What it has said, within so many seconds; empty where it said nothing or has ended."""
+        """The messages that arrive within ``seconds``; empty for none or after its exit."""
         if not select.select([self._line], [], [], seconds)[0]:
             return b""
         try:
@@ -102,11 +102,11 @@ class _DaemonProcess:
 
     @property
     def silent(self) -> bool:
-        """Whether it was ready and says nothing any more."""
+        """Whether a daemon that was ready has stopped reporting."""
         return self.ready and time.monotonic() - self._heard > SILENCE_S
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close its lifeline."""
         self._line.close()
 
 
@@ -143,7 +143,7 @@ class _Supervisor:
             self._pause(verdict.pause_s)
 
     def _watch(self, child: _DaemonProcess) -> int:
-        """Wait for the end of a daemon; its status."""
+        """Wait for the exit of a daemon; returns its status."""
         told = False
         while (status := child.process.poll()) is None:
             said = child.listen(_TICK_S)
