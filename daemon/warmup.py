@@ -1,4 +1,4 @@
-"""`desdaemon warmup`: the compiled code of the engine and of the book, made now."""
+"""`desdaemon warmup`: compiles the engine's and the book's kernels ahead of their first use."""
 
 from __future__ import annotations
 

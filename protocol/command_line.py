@@ -1,6 +1,6 @@
-"""What the command lines of all sub-commands have in common: complaints of one line, suggestions, numbers, help.
+"""The base of all sub-commands' argument parsers: errors of one line, suggestions, checked numbers, help.
 
-Used by every package that has a sub-command; loads argparse, so the dialogue must not load it.
+Used by every package that has a sub-command; imports argparse, so the dialogue must not import it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class HelpFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with a suggestion, and ends with status 2. Options cannot be abbreviated."""
+    """An argument parser that reports an error in one line, with a suggestion, and exits with status 2. Options cannot
+    be abbreviated.
+    """
 
     def __init__(self, *positional: object, **named: object) -> None:
         """As `argparse.ArgumentParser`."""
@@ -54,7 +56,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """An argument's type: a whole number in that range."""
+    """The type of an argument: a whole number from ``low`` to ``high``."""
 
     def parse(text: str) -> int:
         number = whole_number(text)
@@ -66,7 +68,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def real(low: float, high: float) -> Callable[[str], float]:
-    """An argument's type: a number in that range."""
+    """The type of an argument: a number from ``low`` to ``high``."""
 
     def parse(text: str) -> float:
         try:

@@ -6,7 +6,7 @@ LONGEST_QUOTE = 60
 
 
 class BadInput(ValueError):
-    """Input that cannot be used; the message is one line that names it and says what was expected."""
+    """Invalid input; the message is one line that names it and says what was expected."""
 
 
 def quoted(text: str) -> str:

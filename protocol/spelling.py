@@ -1,4 +1,4 @@
-"""What somebody may have meant by a word that is none: for messages about unknown commands, options and names."""
+"""Suggestions for misspelt commands, options and names, for error messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LETTERS_A_SLIP = 3
 
 
 def slips(word: str, other: str) -> int:
-    """How many letters have to be put in, left out, replaced or exchanged to make one word of the other."""
+    """The edit distance of two words: letters inserted, deleted, replaced, or exchanged with their neighbour."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, letter in enumerate(word, 1):
@@ -26,7 +26,7 @@ def slips(word: str, other: str) -> int:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """The name that ``word`` is most likely a slip of, or "" where none is near. Case does not count."""
+    """The name that ``word`` is most likely a misspelling of, or "" where none is near. Case does not count."""
     lower = word.lower()
     most = -(-len(lower) // _LETTERS_A_SLIP) if len(lower) > 1 else 0
     best, least = "", (most + 1, False)

@@ -1,7 +1,7 @@
-"""Which files a caller means, and which of them no command may write over.
+"""Resolution of the file names that callers give, and the files that no command may overwrite.
 
-A remote client's files are inside the data folder, whatever folders, patterns and links lead to. Every function may be
-called from any thread.
+A remote client's files are inside the data folder, whatever folders, patterns and links are named. Every function may
+be called from any thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Forbidden(BadInput):
 
 
 class Files:
-    """The names that callers give. ``data_folder`` is where those of remote clients are, None for nowhere.
+    """Resolves file names. ``data_folder`` is the folder of remote clients, None where they may name no files.
 
     ``reserved`` are files and folders of the daemon's own.
     """
@@ -39,7 +39,7 @@ class Files:
             raise Forbidden(str(error)) from None
 
     def matching(self, name: str, *, remote: bool) -> list[Path]:
-        """The file of that name, or the files that it fits as a pattern. Raises `Forbidden` and `BadInput`."""
+        """The file of that name, or the files that match it as a pattern. Raises `Forbidden` and `BadInput`."""
         path = self.path(name, remote=remote)
         if path.exists() or not glob.has_magic(name):
             return [path]
@@ -64,9 +64,9 @@ class Files:
         return self.data_folder
 
     def check_target(self, path: Path, book_file: Path | None = None) -> None:
-        """Whether a file may be written, or written over. Raises `Forbidden` for those that the daemon needs.
+        """Raise `Forbidden` for a file that may not be written.
 
-        These are the files of the book in use, ``book_file``, of any book that is or was open beside its journal, and
+        These are the file of the book in use, ``book_file``, those of any book that is or was open with a journal, and
         the reserved ones.
         """
         target = path.resolve()

@@ -1,7 +1,7 @@
-"""Work of more than a second beside the dialogues: it reports progress, can be cancelled and is listed for all clients.
+"""Jobs: work of more than a second beside the dialogues, with progress and cancellation, listed for all clients.
 
-Jobs that need the book to themselves (because they change it, or because nothing may change under them) are carried
-out one at a time in the order in which they came; others run beside.
+Jobs that need the book for themselves (because they change it, or because it must not change meanwhile) run one at a
+time in the order of arrival; others run in parallel.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ class JobState(NamedTuple):
 
 
 class ClusterFigures(NamedTuple):
-    """How a cluster does that searches for a job: its workers and slots, and the share of the slots' time in
-    searches."""
+    """The state of a cluster that searches for a job: its workers and slots, and the share of the slots' time in
+    searches.
+    """
 
     workers: int
     slots: int
@@ -89,11 +90,11 @@ class BookJob:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended in one way or another."""
+        """Whether it has ended: done, cancelled or failed."""
         return self._over
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for its end and until all watchers know, ``timeout`` seconds at most; whether it is so."""
+        """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether that has come."""
         return self._all_told.wait(timeout)
 
     def cancel(self) -> None:
@@ -105,10 +106,10 @@ class BookJob:
             cancel()
 
     def watch(self, tell: Callable[[BookJob], None]) -> Callable[[], None]:
-        """Call ``tell`` from the job's thread with each progress report and when it is over; returns a function that
-        ends that.
+        """Call ``tell`` from the job's thread with each progress report and at the end. Returns a function that
+        unregisters it.
 
-        Of a job that is over already it is told at once, from this thread.
+        For a job that is already over it is called at once, on this thread.
         """
         with self._lock:
             over = self._over
@@ -151,7 +152,7 @@ class BookJob:
     # For `BookJobs`
 
     def run(self) -> None:
-        """Carry it out on this thread."""
+        """Run the job on this thread."""
         begun = time.monotonic()
         self.state = RUNNING
         state = DONE
@@ -171,7 +172,7 @@ class BookJob:
         self.end(state)
 
     def end(self, state: str) -> None:
-        """It is over; watchers are told."""
+        """Set the final state and call the watchers."""
         self.state = state
         with self._lock:
             self._over = True
@@ -196,7 +197,7 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """All jobs of the process; ``tell`` is called at every notice.
+    """All jobs of the process; ``tell`` is called with every change of one.
 
     ``active`` jobs on the book are not over, ``ended`` ones are.
     """
@@ -213,9 +214,9 @@ class BookJobs:
         self._closed = False
 
     def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
-        """Have ``work`` done on a thread of the job's own; ``writes``: alone among its like.
+        """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
 
-        ``work`` gets the job, to report to and to be cancelled by, and gives the result; what it raises fails the job.
+        ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
         """
         job = self._new(op, work, client)
         if job.cancelled:
@@ -235,15 +236,17 @@ class BookJobs:
         return threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True)
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
-        """Have work that takes no time done on this thread; the job is over when this returns, and is not listed."""
+        """Run short work on this thread; the job is over when this returns, and is not listed."""
         job = BookJob(0, op, client, work)
         job.run()
         return job
 
     def register(self, number: int, op: str, client: str) -> BookJob:
-        """List a job that is not on the book and has no thread: the caller sets its state, reports and ends it.
+        """List a job that is not on the book and has no thread; the caller sets its state, reports progress and ends
+        it.
 
-        ``number`` is the caller's and far above those of book jobs, which begin at 1. It stays listed until `remove`.
+        ``number`` is chosen by the caller, far above those of book jobs, which begin at 1. It stays listed until
+        `remove`.
         """
         job = BookJob(number, op, client, _no_work)
         job.on_book = False
@@ -253,7 +256,7 @@ class BookJobs:
         return job
 
     def remove(self, job: BookJob) -> None:
-        """Do not list a job any more."""
+        """Remove a job from the list."""
         with self._lock:
             self._jobs.pop(job.id, None)
 
@@ -301,7 +304,7 @@ class BookJobs:
             return self._jobs.get(number)
 
     def cancel(self, number: int) -> bool:
-        """Cancel the job of that id; False when there is none that is not over."""
+        """Cancel the job of that number. Returns False when there is none, or it is over."""
         job = self.find(number)
         if job is None or job.over:
             return False
@@ -309,7 +312,9 @@ class BookJobs:
         return True
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Cancel all jobs on the book, refuse new ones, and wait ``timeout`` seconds at most; whether all are over."""
+        """Cancel all jobs on the book, refuse new ones, and wait up to ``timeout`` seconds. Returns whether all are
+        over.
+        """
         with self._lock:
             self._closed = True
             self._lock.notify_all()

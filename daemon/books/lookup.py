@@ -1,7 +1,7 @@
-"""Answers of `book.get`, kept until the book changes.
+"""The replies of `book.get`, cached until the book changes.
 
 A grade follows all good lines from a position, which takes microseconds near the leaves and seconds at the root of a
-large book. Quick answers are given at once; the others by a thread of their own, so that no other client waits.
+large book. Quick replies are made at once; the others on a thread of their own, so that no other client waits.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Looks:
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
         """The reply about a position; None when computing it takes longer, see `later`.
 
-        With ``children`` of the position after each legal move too.
+        With ``children`` also the data of the position after each legal move.
         """
         if self._books.opening:
             return None
@@ -79,7 +79,7 @@ class Looks:
         kept[player, opponent, children] = data
 
     def _freshen(self) -> None:
-        """Drop what may not be true any more."""
+        """Drop cached replies after a change of the book."""
         stamp = (self._books.book, self._jobs.ended)
         changing = self._jobs.active and time.monotonic() >= self._until
         if stamp == self._stamp and not changing:
@@ -90,7 +90,7 @@ class Looks:
         self._grades = None
 
     def _look(self, player: int, opponent: int, children: bool, most: int | None) -> Prepared | None:
-        """The answer; None when ``most`` positions are not enough for a grade."""
+        """The reply; None when a grade needs more than ``most`` positions."""
         look = self._books.look_up(player, opponent)
         if self._books.book is None or look is None:
             return _NOTHING
@@ -121,7 +121,7 @@ class Looks:
         return data
 
     def later(self, player: int, opponent: int, answer: Callable[[Data], object], *, children: bool = False) -> None:
-        """Have ``answer`` called with what the book knows, from another thread."""
+        """Compute the reply on another thread and call ``answer`` there."""
 
         def look() -> None:
             answer(self.find(player, opponent, children=children))
@@ -144,7 +144,7 @@ class Looks:
         return len(self._waiting)
 
     def defer(self, work: Callable[[], None], failed: Callable[[], object]) -> None:
-        """Have something done on another thread, when the book is open; ``failed`` follows where that raises."""
+        """Run ``work`` on another thread once the book is open; ``failed`` is called if it raises."""
         with self._lock:
             self._waiting.append((work, failed))
             self._lock.notify()
@@ -167,7 +167,7 @@ class Looks:
 
 
 def look_data(look: BookView, grade: str) -> Data:
-    """The reply of `book.get` about a position of the book."""
+    """The reply of `book.get` for a position in the book."""
     leaf = look.leaf
     return {
         "found": True,
@@ -188,7 +188,7 @@ def look_data(look: BookView, grade: str) -> Data:
 
 
 def child_data(child: ReportedMove) -> Data:
-    """An item of ``children``: a move that the book knows, seen by the side that plays it."""
+    """An item of ``children``: a move in the book, scores from the side that plays it."""
     return {
         "move": move_text(child.move).lower(),
         "kind": child.kind,

@@ -1,6 +1,7 @@
-"""The one book of the process: opened beside the dialogues, looked up by all of them, changed by one job at a time.
+"""The service around the one book of the process: opened beside the dialogues, read by all of them, changed by one job
+at a time.
 
-numpy, the book library and the table of commands are loaded when a book is wanted, not before.
+numpy, the book library and the table of commands are imported when a book is first used.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ DUE = "Not all scores follow from the leaves yet: book negamax, or the next long
 
 
 class NoBook(BadInput):
-    """A command on the book when there is none."""
+    """A book command without a book."""
 
     def __init__(self) -> None:
         super().__init__("there is no book: book load FILE opens one, book new begins one")
@@ -145,7 +146,7 @@ class Books:
 
     @cached_property
     def files(self) -> Files:
-        """The files that callers may name; the module is loaded when one is named."""
+        """The resolver of file names; its module is imported with the first name."""
         from .files import Files
 
         return Files(self._data_folder)
@@ -160,7 +161,7 @@ class Books:
 
     @property
     def lasting(self) -> bool:
-        """Whether the changes of the book in use are kept in its file as they come."""
+        """Whether changes of the book in use are kept in its journal as they come."""
         store = self._opened.store if self._opened is not None else None
         return store is not None and not store.read_only
 
@@ -171,7 +172,7 @@ class Books:
 
     @property
     def holder(self) -> int:
-        """The process that writes this book's file when it is not this one; 0 otherwise."""
+        """The process id of another process that has this book's file locked; 0 otherwise."""
         opened = self._opened
         return opened.store.holder if opened is not None and opened.store is not None else 0
 
@@ -183,7 +184,9 @@ class Books:
         return book
 
     def prepare(self, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
-        """Begin to open a file on a thread of its own; ``on_note`` is told what there is to remark, or why it fails."""
+        """Start to open a file on a thread of its own; ``on_note`` is called with remarks, or with the reason for a
+        failure.
+        """
         from desdaemon.protocol.commands.book import BY_NAME
 
         job = self.run(BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
@@ -199,11 +202,13 @@ class Books:
 
     @property
     def opening(self) -> bool:
-        """Whether the file of `prepare` is not open yet."""
+        """Whether the file of `prepare` is still being opened."""
         return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
-        """The book in use, once the file of `prepare` is open. Raises `Abandoned` as soon as ``abandoned`` says so."""
+        """The book in use; waits until the file of `prepare` is open. Raises `Abandoned` soon after ``abandoned``
+        returns true.
+        """
         job = self.opening_job
         while job is not None and not job.wait(_POLL_S):
             if abandoned():
@@ -211,7 +216,7 @@ class Books:
         return self.book
 
     def use(self, opened: Opened, path: Path | None) -> None:
-        """Put another book in the place of the one in use, whose file is closed."""
+        """Replace the book in use, and close its file."""
         from desdaemon.book.storage.observers import DirtyFlag
 
         if opened.store is None:
@@ -227,13 +232,13 @@ class Books:
 
     @property
     def failure(self) -> str:
-        """Why changes of the book are in memory alone; empty when all of them could be written."""
+        """The reason why changes could not be written and are in memory alone; empty when all could be."""
         opened = self._opened
         return opened.store.failure if opened is not None and opened.store is not None else ""
 
     @property
     def reason(self) -> str:
-        """Why the book's file takes no changes at present; empty where it does, or where there is none."""
+        """The reason why the book's file takes no changes at present; empty where it does, or without a file."""
         opened = self._opened
         store = opened.store if opened is not None else None
         if store is None:
@@ -241,7 +246,7 @@ class Books:
         return store.failure or (store.reason if store.read_only else "")
 
     def _keep_unwritten(self) -> None:
-        """Raise BadInput where another book would take the place of one with changes that are in memory alone."""
+        """Raise `BadInput` where changes that are in memory alone would be lost with the book in use."""
         opened = self._opened
         if opened is None or opened.store is None:
             return
@@ -258,13 +263,13 @@ class Books:
         return self._opened
 
     def target(self, path: Path) -> Path:
-        """A file that is going to be written. Raises `Forbidden` for one that the daemon needs."""
+        """Check a file to be written. Raises `Forbidden` for one that the daemon needs."""
         opened = self._opened
         self.files.check_target(path, opened.store.path if opened is not None and opened.store is not None else None)
         return path
 
     def close(self) -> list[str]:
-        """Let go of the book; changes are in its journal. Returns what cannot be said otherwise any more."""
+        """Close the book; changes are in its journal. Returns warnings for the log."""
         connection = sys.modules.get("desdaemon.cluster.connection")
         if connection is not None:
             connection.CONNECTIONS.close()
@@ -318,7 +323,7 @@ class Books:
         )
 
     def grade(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> str:
-        """A to F or AA to AF, empty outside the book; follows the best lines, so it may take a while."""
+        """The grade, A to F or AA to AF, empty outside the book; follows the best lines, which may take seconds."""
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.grade import Grades, Stale
 
@@ -331,7 +336,7 @@ class Books:
         return ""
 
     def children(self, player: int, opponent: int, progress: ProgressCallback | None = None) -> list[ReportedMove]:
-        """Every legal move with what the book knows of it, graded, so it may take a while; empty outside the book."""
+        """Every legal move with the book's data of it and its grade, which may take seconds; empty outside the book."""
         from desdaemon.book.progress import no_progress
         from desdaemon.book.reports.children import children
         from desdaemon.book.reports.grade import Stale
@@ -352,7 +357,7 @@ class Books:
         return line(book, player, opponent) if book is not None else []
 
     def choose(self, player: int, opponent: int, settings: SessionSettings) -> ScoredMove | None:
-        """A move of the book by the options of ``settings``; None when the book is not to be followed here."""
+        """A book move by the options of ``settings``; None when the options say not to follow the book here."""
         from desdaemon.book.choose import choose
 
         book = self.book
@@ -364,7 +369,7 @@ class Books:
         return ScoredMove(chosen.move, chosen.score) if chosen is not None else None
 
     def _generator(self, seed: int) -> Random:
-        """The random numbers of the choices, restarted where the seed was changed. Seed 0: never the same twice."""
+        """The random numbers of the choices, restarted when the seed changes. Seed 0: another sequence each time."""
         from random import Random
 
         with self._lock:
@@ -375,10 +380,10 @@ class Books:
     # Commands
 
     def run(self, command: BookCommand, values: BookValues, caller: Caller) -> BookJob:
-        """Carry out a command; values come from `book_commands.parse_line` or `values_by_name`.
+        """Run a command; values come from `book_commands.parse_line` or `values_by_name`.
 
-        A command that is neither long nor writes is over when this returns. Every other is a job, one at a time in the
-        order of arrival, but for those that look at places only. Bad input fails the job: ``failure`` is a `BadInput`.
+        A command that is neither long nor writes is over when this returns. Any other is a job, one at a time in the
+        order of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
         """
 
         from desdaemon.books.commands.context import BookCommandRun
@@ -404,7 +409,7 @@ class Books:
         return result
 
     def _work(self, run: BookCommandRun) -> Result:
-        """Do what the command is there for; first a negamax that an earlier one was stopped in."""
+        """Run the command's handler, after the negamax that an earlier, cancelled command has left undone."""
         from desdaemon.book.growth.rounds import SETTLE_S
         from desdaemon.book.progress import WorkCancelled
         from desdaemon.books.commands.registry import WORK, explained
@@ -441,7 +446,7 @@ class Books:
         return result
 
     def _tidy(self, run: BookCommandRun) -> None:
-        """Write the book's file again where its journal has grown longer than the file."""
+        """Rewrite the book's file where its journal has grown longer than the file."""
         opened = self._opened
         if opened is not None and opened.store is not None and opened.store.bloated:
             opened.store.save(progress=run.progress)
@@ -453,7 +458,7 @@ class Books:
             opened.store.commit()
 
     def _limit_memory(self, settings: SessionSettings) -> None:
-        """Follow the option `book-memory`."""
+        """Apply the option `book-memory`."""
         from desdaemon.book.storage.arena import ARENA
 
         ARENA.limit = settings.book_memory << 20
@@ -467,7 +472,7 @@ class Books:
     # Searches
 
     def worker(self, run: BookCommandRun) -> Worker:
-        """Searches in parallel, one thread each, with the scheduler's leave where there is one."""
+        """A pool of parallel searches, one thread each, under the scheduler if there is one."""
         from desdaemon.book.growth.engine_evaluator import Searches
         from desdaemon.book.growth.rounds import CommandProgress, Worker
 

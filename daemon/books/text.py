@@ -32,7 +32,7 @@ def books_of(session: Session) -> Books:
 
 
 def caller_of(session: Session) -> Caller:
-    """The session as one who gives book commands."""
+    """The session as the origin of book commands."""
     game = session.game
     return Caller(
         session.name,
@@ -46,7 +46,7 @@ def caller_of(session: Session) -> Caller:
 
 
 def store_beside(session: Session) -> list[BookJob]:
-    """Have a finished game stored beside the dialogue, where there is a book or will be; its job, if there is one."""
+    """Store a finished game in a job, if there is a book or one being opened; returns the job or None."""
     books = session.books
     if books is None or (books.book is None and not books.opening):
         return []
@@ -54,7 +54,7 @@ def store_beside(session: Session) -> list[BookJob]:
 
 
 class Speaker(Protocol):
-    """A dialogue in which book commands are given; `TextDialect` is one."""
+    """The output of book commands in a dialogue; `TextDialect` is one."""
 
     session: Session
 
@@ -66,7 +66,7 @@ class Speaker(Protocol):
 
 
 class Kept:
-    """Keeps the answer of a book command, for dialogues that send it in a form of their own."""
+    """Collects the answer of a book command, for dialogues that send it in another form."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -82,7 +82,7 @@ class Kept:
 
 
 def carry_out(text: Speaker, argument: str) -> None:
-    """A line after the word `book`. Raises `BadInput` and what the command's work raised."""
+    """Run a line after the word `book`. Raises `BadInput` and the exceptions of the command's work."""
     if not argument:
         raise BadInput("book: expected a command after it, see help book")
     command, values = parse_line(argument)
@@ -110,7 +110,7 @@ def carry_out(text: Speaker, argument: str) -> None:
 
 
 class _Canceller:
-    """The job that `stop` cancels."""
+    """The control by which `stop` cancels a job."""
 
     def __init__(self, job: BookJob) -> None:
         self._job = job
@@ -124,19 +124,19 @@ class _Watch:
     """Shows the progress of a job: a bar at a terminal, otherwise a line every few seconds."""
 
     def __init__(self, text: Speaker, job: BookJob, shown: deque[str]) -> None:
-        """``shown`` is what the job wants to be shown beside its progress."""
+        """``shown`` holds lines that the job wants printed beside its progress."""
         self._text = text
         self._job = job
         self._shown = shown
         self._line = ProgressLine()
 
     def show(self) -> None:
-        """Show the job's new lines."""
+        """Print the job's new lines."""
         while self._shown:
             self._text.say(self._shown.popleft())
 
     def follow(self) -> None:
-        """Return when the job is over."""
+        """Show progress until the job is over."""
         while not self._job.wait(BAR_S if self._line.live else LINE_S):
             self.show()
             line = progress_line(self._job)

@@ -1,4 +1,4 @@
-"""The operations on the book: look-ups at once, and the commands of the text protocol as jobs."""
+"""The operations on the book: look-ups, answered at once, and the book commands as jobs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NONE, OPENING, OPEN = "none", "opening", "open"
 
 
 class BookOperations:
-    """Answers the book operations of requests, from any thread."""
+    """Handles the book operations of requests, from any thread."""
 
     def __init__(
         self,
@@ -58,7 +58,9 @@ class BookOperations:
         health: ServerMetrics,
         hidden: Hidden,
     ) -> None:
-        """``settings`` are those that the searches of jobs follow; ``hidden`` is what remote clients are not told."""
+        """``settings`` hold for the searches of jobs; ``hidden`` removes the daemon's folders from texts for remote
+        clients.
+        """
         self.books = books
         self.jobs = jobs
         self._settings = settings
@@ -70,11 +72,11 @@ class BookOperations:
 
     @property
     def waiting(self) -> int:
-        """Look-ups that take their time, commands that came before the book was open, and jobs that are not over."""
+        """The number of deferred look-ups, commands that wait for the book to open, and unfinished jobs."""
         return self._looks.waiting + self.jobs.active
 
     def status(self) -> Data:
-        """The book's part of the status."""
+        """The book's part of the reply to `status`."""
         books = self.books
         book, opening = books.book, books.opening_job
         loading = opening is not None and not opening.over
@@ -94,7 +96,7 @@ class BookOperations:
         return data
 
     def _dirty(self) -> bool:
-        """Whether there is anything that is not on the disk yet; what a job has done so far is there at once."""
+        """Whether there are changes that are not on the disk yet, those of a running job included."""
         opened = self.books.opened
         if opened is None:
             return False
@@ -103,7 +105,7 @@ class BookOperations:
         return bool(getattr(opened.book.recorder, "changes", 0))
 
     def get(self, request: PendingRequest, admit: Callable[[], None]) -> None:
-        """`book.get`; ``admit`` is called where it takes its time."""
+        """The operation `book.get`; ``admit`` is called before a look-up that takes long."""
         children = bool(request.values.get("children"))
         if request.values.get("positions") is not None:
             self._get_many(request, admit, children=children)
@@ -117,7 +119,7 @@ class BookOperations:
         self._looks.later(position.player, position.opponent, request.final, children=children)
 
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
-        """The answers in the order of the positions: here as long as it takes no time, the rest beside the loop."""
+        """The replies in the order of the positions: quick ones here, the rest beside the loop."""
         values = request.values
         if "board" in values or "moves" in values:
             raise RequestError("bad_request", "positions and a position are given: expected one of them", "positions")
@@ -167,7 +169,7 @@ class BookOperations:
             raise RequestError(error.code, f"positions {number}: {error.message}", "positions") from None
 
     def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
-        """Answer with what ``work`` gives, beside the loop of the sockets."""
+        """Reply with the result of ``work``, computed beside the loop of the sockets."""
 
         def failed() -> None:
             request.fail(RequestError("internal", "a mistake in the daemon; its log has more"))
@@ -241,7 +243,7 @@ class BookOperations:
 
 
 def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
-    """Why a job failed; ``elsewhere``: another process writes the book."""
+    """The error for a failed job; ``elsewhere``: another process writes the book."""
     from desdaemon.book.errors import ReadOnly
 
     if isinstance(failure, RequestError):
@@ -263,7 +265,7 @@ def _explained(failure: Exception | None, *, elsewhere: bool) -> RequestError:
 
 
 def _causes(failure: BaseException | None) -> Iterator[BaseException]:
-    """An exception and what is behind it."""
+    """An exception and its chain of causes."""
     while failure is not None:
         yield failure
         failure = failure.__cause__ or failure.__context__

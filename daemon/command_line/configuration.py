@@ -40,11 +40,10 @@ def shown_path() -> str:
 
 
 def configure(settings: SessionSettings, path: str, section: str) -> tuple[set[str], list[str]]:
-    """Set the options of the file, those of the table ``section`` last.
+    """Set the options of the file, those of the table ``section`` last. Returns the names that were set, and warnings
+    about unknown names.
 
-    Returns the names that were set, and warnings (unknown names).
-
-    Raises `BadInput` for what cannot be used, naming file and key, and `OSError` where the file cannot be read.
+    Raises `BadInput` for invalid values, naming file and key, and `OSError` where the file cannot be read.
     """
     import tomllib
 

@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _dialogue(asked: argparse.Namespace) -> int:
-    """As the text protocol's command, whose lines come one by one and can be interrupted."""
+    """Run as the text protocol's command, whose lines are printed one by one and can be interrupted."""
     from desdaemon.dialects.stdio import carry_out
     from desdaemon.search.loader import EngineSource, build_engine
     from desdaemon.session.settings import SessionSettings

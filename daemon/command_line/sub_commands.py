@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SubCommand(NamedTuple):
-    """A sub-command: its name of one or two words, what it does, and the module that carries it out.
+    """A sub-command: its name of one or two words, its description, and the module that implements it.
 
     The module's ``main`` takes the arguments after the name and returns the exit status; its ``command_line`` makes the
     argument parser if it has one, otherwise ``USAGE`` of ``texts`` is the text of ``--help``.
@@ -28,7 +28,7 @@ class SubCommand(NamedTuple):
 
     @property
     def main(self) -> Callable[[list[str]], int]:
-        """The function that carries the sub-command out; imports its module."""
+        """The function that runs the sub-command; imports its module."""
         found: Callable[[list[str]], int] = _loaded(self.module, "main")
         return found
 
@@ -85,5 +85,5 @@ def find_sub_command(arguments: list[str]) -> SubCommand | None:
 
 
 def near_sub_command(word: str) -> str:
-    """The name of a sub-command that ``word`` may be a slip of, or ""."""
+    """The name of the sub-command nearest to a misspelt ``word``, or ""."""
     return nearest(word, [command.name for command in SUB_COMMANDS if " " not in command.name])

@@ -40,13 +40,13 @@ def carry_out(text: TextDialect, argument: str) -> None:
 
 
 class _BaseCheck(NamedTuple):
-    """The dialogue that a command on a base answers to, and the search that a stop ends."""
+    """A command on a file of games: the dialogue that it answers to, and the search that a stop ends."""
 
     text: TextDialect
     search: StoppableSearch
 
     def games(self, path: str) -> Iterator[FileGame]:
-        """The games of a file until a stop; bad ones are named and passed over."""
+        """The games of a file until a stop; invalid ones are reported and skipped."""
         for game in read_games(path, self.text.warn):
             if self.search.stopped:
                 return
@@ -159,7 +159,7 @@ def _correct(work: _BaseCheck, words: list[str]) -> None:
 
 
 def _judged(work: _BaseCheck, record: GameRecord, empties: int) -> tuple[_EndgameErrors, GameRecord]:
-    """The mistakes among the last moves of a game, and the game with the best play from the first of them on."""
+    """The mistakes among the last moves of a game, and the game with best play from the first of them on."""
     moves = mistakes = discs = 0
     kept: tuple[PlayedMove, ...] | None = None
     best = 0
@@ -225,7 +225,7 @@ def _finished(work: _BaseCheck, record: GameRecord, exact: bool) -> GameRecord:
 
 
 def _rewrite(work: _BaseCheck, path: str, games: Iterable[FileGame]) -> None:
-    """Replace a file, unless a stop comes or a game in it cannot be read: that one would be lost."""
+    """Replace a file, unless a stop comes or one of its games cannot be read, which would be lost."""
     for _ in read_games(path):
         pass
     changed = list(games)

@@ -129,7 +129,7 @@ def _nboard(text: TextDialect, argument: str) -> None:
 
 
 def _other(protocol: str) -> Callable[[TextDialect, str], None]:
-    """The line is the first one of another protocol."""
+    """The handler of lines with which another protocol begins."""
 
     def go_over(text: TextDialect, argument: str) -> None:
         text.successor = protocol

@@ -62,7 +62,7 @@ class GameFile:
     """
 
     def __init__(self, path: str, session: Session, warn: Callable[[str], None]) -> None:
-        """Raises `BadInput` for a name that says no format."""
+        """Raises `BadInput` for a name without the extension of a format."""
         if _extension(path) not in (*FORMATS, "edx"):
             expected = ", .".join((*FORMATS, "edx"))
             raise BadInput(f"game-file {quoted(path)}: expected a file name that ends in .{expected}")
@@ -73,7 +73,7 @@ class GameFile:
         self._lost = False
 
     def add(self) -> None:
-        """The game on the board is over."""
+        """Append the finished game on the board."""
         game = self._session.game
         found = (game.initial, *game.moves)
         if found == self._last or self._lost:

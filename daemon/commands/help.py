@@ -72,7 +72,7 @@ def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
 
 
 def terminal_width() -> int:
-    """The columns of the terminal that somebody types at; 0 where standard input is none."""
+    """The columns of the terminal on standard input; 0 where it is none."""
     if not os.isatty(0):
         return 0
     told = os.environ.get("COLUMNS", "")
@@ -142,7 +142,7 @@ PAGES: dict[str, Callable[[], HelpPage]] = {
 
 
 def topic(text: str) -> list[HelpPage]:
-    """The pages about a topic: all for none, one by its name, or what is known of a command or option.
+    """The pages about a topic: all for "", one by its name, or the entry of a command or option.
 
     Raises `BadInput` where there is nothing of that name.
     """

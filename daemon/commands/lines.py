@@ -74,7 +74,9 @@ def _seek(text: TextDialect, argument: str) -> None:
 
 
 def _can_come_about(initial: Position, target: Position) -> bool:
-    """False where no play can lead to a board: discs apart from the others, or no move that can have been the last."""
+    """Whether a board may be reachable: False where some discs are not connected to the others, or no move can have
+    been the last.
+    """
     occupied, joined = target.player | target.opponent, initial.player | initial.opponent
     while True:
         grown = (joined | _neighbours(joined)) & occupied
@@ -90,7 +92,7 @@ def _neighbours(squares: int) -> int:
 
 
 def _last_moves(initial: Position, target: Position) -> Iterator[int]:
-    """The squares whose discs can have been the last ones, played by either side: each turned a disc beside it."""
+    """The squares whose disc can have been placed by the last move, of either side: it turned a disc beside it."""
     first = initial.player | initial.opponent
     for own in (target.player, target.opponent):
         for square in rules.squares(own & ~first):
@@ -148,7 +150,7 @@ class _Seeker:
         return self.given_up
 
     def _lost(self, position: Position) -> bool:
-        """Whether a corner has the wrong disc, which nothing can turn any more."""
+        """Whether a corner has a disc of the wrong colour, which can never be turned."""
         wrong = position.black & self._target.white | position.white & self._target.black
         return bool(wrong & _CORNERS)
 

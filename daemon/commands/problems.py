@@ -38,7 +38,7 @@ class _ProblemTally:
         self.nodes = 0
 
     def check(self, problem: Problem, move: int, score: MoverScore) -> str:
-        """Compare an answer; returns what is wrong with it, or nothing."""
+        """Compare an answer. Returns a description of the fault, or ""."""
         best = problem.best
         if best is None:
             return ""
@@ -55,7 +55,7 @@ class _ProblemTally:
         return f"Erroneous score: {best:+d} expected" if score != best else ""
 
     def summary(self) -> str:
-        """The last line."""
+        """The last line of the output."""
         count = max(1, self.positions)
         return (
             f"{self.positions} positions; {self.wrong_moves} erroneous move; {self.wrong_scores} erroneous score; "
@@ -65,18 +65,17 @@ class _ProblemTally:
 
 
 def read_problems(text: TextDialect, path: str) -> Iterator[Problem]:
-    """The problems of an OBF file; lines that cannot be read are named and passed over. Raises `OSError`."""
+    """The problems of an OBF file; unreadable lines are reported and skipped. Raises `OSError`."""
     with _opened(path) as file:
         yield from _problems(text, file, path)
 
 
 def solve_file(text: TextDialect, path: str, wrong: str = "") -> None:
-    """Solve the problems of an OBF file (`STANDARD_INPUT` by either of its names too) as their lines come.
+    """Solve the problems of an OBF file (`STANDARD_INPUT` by either of its names too) as their lines arrive.
 
-    Lines that cannot be read are named and passed over. A stop ends it after the problem in hand. The problems whose
-    answers are not those listed are written to the file ``wrong``. With the option `cluster` its workers search.
-    Raises `OSError` when a file cannot be opened, `EngineFailure`, `Abandoned`, and `BadInput` where a cluster has no
-    scheduler.
+    Unreadable lines are reported and skipped. A stop ends it after the current problem. Problems whose answers differ
+    from those listed are written to the file ``wrong``. With the option `cluster` its workers search. Raises `OSError`
+    when a file cannot be opened, `EngineFailure`, `Abandoned`, and `BadInput` where a cluster has no scheduler.
     """
     verbose = text.session.settings.verbose
     tally = _ProblemTally()
@@ -145,7 +144,9 @@ def _skip_line(file: IO[bytes]) -> None:
 def _solve(
     text: TextDialect, problem: Problem, tally: _ProblemTally, search: StoppableSearch, found: Result | None
 ) -> bool:
-    """Solve a problem, unless it was ``found`` already, and show it; whether the answer is not the one listed."""
+    """Solve a problem, unless its result was ``found`` already, and print it. Returns whether the answer differs from
+    the listed one.
+    """
     session, position = text.session, problem.position
     tally.positions += 1
     number = tally.positions

@@ -1,4 +1,4 @@
-"""The file of the option ``search-log-file``: each search with its question, its iterations and its answer."""
+"""The file of the option ``search-log-file``: each search with its position, limits, iterations and result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SearchLog:
         self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
 
     def write(self, text: str) -> None:
-        """A line, or several."""
+        """Append one line or several."""
         try:
             self._file.write(f"{text}\n")
             self._file.flush()
@@ -38,7 +38,7 @@ class SearchLog:
     def begin(
         self, position: Position, limits: Limits, progress: Progress | None, attempts: Progress | None
     ) -> LoggedSearch:
-        """A search of ``position`` begins; what the entry hears of it goes on to ``progress`` and ``attempts``."""
+        """Start the entry of a search of ``position``; its callbacks log, then call ``progress`` and ``attempts``."""
         bounds = f"{limits.nodes} nodes" if limits.nodes else ""
         bounds += f"{', ' if bounds else ''}{limits.time_ms} ms" if limits.time_ms else ""
         self.write(
@@ -49,7 +49,7 @@ class SearchLog:
 
 
 class LoggedSearch:
-    """A search that is being written to a `SearchLog`: wraps its callbacks and takes its result."""
+    """An entry of a `SearchLog`: the callbacks of one search."""
 
     def __init__(
         self, log: SearchLog, black_to_move: bool, progress: Progress | None, attempts: Progress | None
@@ -59,19 +59,19 @@ class LoggedSearch:
         self._progress, self._attempts = progress, attempts
 
     def progress(self, index: int, line: Line) -> None:
-        """A finished iteration."""
+        """Log a finished iteration."""
         self._row(line)
         if self._progress is not None:
             self._progress(index, line)
 
     def attempt(self, index: int, line: Line) -> None:
-        """A search of a part of the window that gave a bound only."""
+        """Log a search of a part of the window that gave a bound only."""
         self._row(line)
         if self._attempts is not None:
             self._attempts(index, line)
 
     def finish(self, result: Result) -> None:
-        """The search is over."""
+        """Log the result."""
         for line in result.lines:
             line = line._replace(nodes=result.nodes, time_ms=result.time_ms)
             self._row(line, result.complete)

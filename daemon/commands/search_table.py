@@ -75,6 +75,6 @@ class SearchTable:
         return line._replace(nodes=nodes, time_ms=ms)
 
     def row(self, row: edax.SearchRow, note: str = "") -> None:
-        """Print a row, and a remark behind it."""
+        """Print a row, with a remark after it."""
         line = self._form(row, self._settings.width)
         self._text.say(f"{line} {note}" if note else line)

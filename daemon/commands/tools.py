@@ -25,7 +25,7 @@ BENCH_EMPTIES = 20
 
 
 def _bench(text: TextDialect, argument: str) -> None:
-    """Solve positions made by seeded random play, so many or for a minute."""
+    """Solve positions of seeded random play, a number of them or for a minute."""
     wanted = number_within("bench", argument, 1, 10**6) if argument else 0
     session, generator = text.session, random.Random(1)
     nodes = solved = 0
@@ -71,7 +71,7 @@ def _mobility(text: TextDialect, argument: str) -> None:
 
 
 def _random_games(text: TextDialect, seconds: float = 0.0) -> Iterator[Position]:
-    """The positions of random games from the board on display until the time is up or a stop comes."""
+    """The positions of random games from the board, until the time is up or a stop comes."""
     generator, until = random.Random(), time.monotonic() + seconds
     with text.session.interrupt.searching(bounded=True) as search:
         while time.monotonic() < until and not search.stopped:
@@ -131,7 +131,7 @@ def _select_hard(text: TextDialect, argument: str) -> None:
 
 
 def _scores(text: TextDialect, position: Position) -> dict[int, MoverScore]:
-    """The score of every move, as the options let it be searched."""
+    """The score of every move, searched with the options' limits."""
     if position.over:
         return {}
     choices = max(1, position.moves.bit_count())

@@ -112,7 +112,7 @@ class CassioDialect(LineDialect):
             )
 
     def _failed(self, command: str, error: str) -> None:
-        """Answer a command that cannot be carried out; who waits for no ``ready.`` gets none."""
+        """Answer a command that cannot be carried out; commands that Cassio expects no ``ready.`` for get none."""
         if command in cassio.WITHOUT_AN_ANSWER:
             self.say(f"ERROR: {error}")
         else:
@@ -218,14 +218,14 @@ class CassioDialect(LineDialect):
 
 
 def _interrupted(line: Line, finished: Line | None) -> Line:
-    """The best of a search that was ended, as deep and as sure as its last finished iteration was."""
+    """The best line of a search that was stopped, with the depth and selectivity of its last finished iteration."""
     if finished is None:
         return line._replace(depth=0, selectivity=Selectivity.PERCENT_73)
     return line._replace(depth=finished.depth, selectivity=finished.selectivity)
 
 
 class _Running:
-    """A search on a thread of its own. ``search`` is set once the search has begun and is what a stop ends."""
+    """A search on a thread of its own. ``search`` is set once it has begun; a stop ends it."""
 
     def __init__(self) -> None:
         self.search: StoppableSearch | None = None
@@ -235,18 +235,18 @@ class _Running:
         self._known = threading.Event()
 
     def start(self, work: Callable[[], None]) -> None:
-        """Do the work; returns when it can be stopped."""
+        """Start the thread; returns when the search can be stopped."""
         self.thread = threading.Thread(target=work, name="search", daemon=True)
         self.thread.start()
         self._known.wait()
 
     def begin(self, search: StoppableSearch) -> None:
-        """The search that can be stopped."""
+        """Called by the thread with the search that can be stopped."""
         self.search = search
         self._known.set()
 
     def end(self) -> None:
-        """It is over."""
+        """Called by the thread at its end."""
         self.search = None
         self.done = True
         self._known.set()

@@ -1,4 +1,4 @@
-"""What all dialogues share: the line that comes in, the queue it comes from, the loop that answers line by line to a
+"""The base of all dialogues: an input line, the queue of lines, and the loop that answers line by line to a
 `DialogueOutput`.
 """
 
@@ -12,7 +12,7 @@ from .output import DialogueOutput
 
 
 class InputLine(NamedTuple):
-    """A numbered line from the reader thread, or the ``error`` that stands for a line that could not be read.
+    """A numbered line from the reader thread, or the ``error`` in place of a line that could not be read.
 
     ``text`` is None at the end of the input; ``status`` is the exit status then.
     """
@@ -32,10 +32,10 @@ class LineSource(Protocol):
     """A queue of `InputLine`: filled by a reader thread, emptied by the dialogue's thread."""
 
     def get(self) -> InputLine:
-        """The next item; waits for it."""
+        """Wait for the next item and remove it."""
 
     def peek(self) -> InputLine | None:
-        """The next item if it is there already; it stays the next."""
+        """The next item without removing it; None when there is none yet."""
 
 
 class Dialect(Protocol):
@@ -72,18 +72,18 @@ class LineDialect:
         return item.status
 
     def idle(self) -> None:
-        """Called while no line waits; pondering goes here, and has to end as soon as a line arrives."""
+        """Called while no line waits, for pondering; must return soon after a line has arrived."""
         self.session.ponder()
 
     def execute(self, line: str) -> None:
-        """Answer a line; one that cannot be used gets the protocol's form of an error and changes nothing."""
+        """Answer a line; invalid input gets the protocol's form of an error and changes nothing."""
         raise NotImplementedError
 
     def refuse(self, error: str) -> None:
-        """Answer a line that could not be read; ``error`` says why."""
+        """Answer a line that could not be read; ``error`` is the reason."""
         raise NotImplementedError
 
     def say(self, *lines: str) -> None:
-        """Send lines, all of them at once."""
+        """Send lines together."""
         self.output.write("".join(f"{line}\n" for line in lines))
         self.output.flush()

@@ -1,4 +1,4 @@
-"""What the reader thread does with each line before the dialogue's thread takes it.
+"""The listener of a protocol: examines each line on the reader thread, before the dialogue's thread takes it.
 
 A listener passes the lines that end a search to the `Interrupt` at once; all lines are queued for the dialogue.
 """
@@ -25,15 +25,15 @@ class InputListener:
         self.interrupt = interrupt
 
     def hear(self, number: int, line: str) -> bool:
-        """The line of that number has come; True when no more is to be read after it."""
+        """Examine an arrived line. Returns True when no more is to be read after it."""
         raise NotImplementedError
 
     def following(self, line: str) -> str:
-        """The protocol that the next line is in, "" when it stays this one."""
+        """The protocol of the lines after this one, "" when it does not change."""
         return ""
 
     def leave(self) -> bool:
-        """No line is to be read any more."""
+        """Called when no more lines will be read."""
         self.interrupt.close(leaving=True)
         return True
 

@@ -1,6 +1,6 @@
 """The messages of the wire protocol as JSON on standard input and output, one object a line.
 
-At the end of the input all requests are answered; searches without a bound are cancelled after a moment.
+At the end of the input all requests are still answered; searches without a bound are cancelled after a grace period.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LIMITS = ServerLimits(in_flight=10_000, queue=40_000, key_queue=40_000)
 
 
 class JsonLinesListener(InputListener):
-    """Reader's part: no line ends anything, since requests are cancelled by number."""
+    """Listener of JSON lines: no line stops a search, since requests are cancelled by number."""
 
     longest = LARGEST_BODY
 
@@ -112,7 +112,7 @@ class JsonLinesDialect:
         services.operations.handle(self._client, message, self._reply)
 
     def _finish(self, services: Services) -> None:
-        """Wait for what is in flight."""
+        """Wait for the requests in flight."""
         began = time.monotonic()
         requests = self._client.requests
         while requests or self._client.parting:
@@ -141,7 +141,7 @@ class JsonLinesDialect:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value that JSON does not know, such as a NumPy number."""
+    """Convert a value that `json` cannot encode, such as a NumPy number."""
     return int(value) if hasattr(value, "__int__") else str(value)
 
 

@@ -1,7 +1,7 @@
 """NBoard's protocol over a session.
 
-NBoard reads standard error together with standard output, so nothing is written to standard error: a line that cannot
-be used is answered by a line that begins with ``warning``, which NBoard ignores.
+NBoard reads standard error together with standard output, so nothing is written to standard error: invalid input is
+answered by a line that begins with ``warning``, which NBoard ignores.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class NBoardDialect(LineDialect):
         self.say(f"warning {error}")
 
     def execute(self, line: str) -> None:
-        """Carry out a line. One that cannot be used gets a line of warning and changes nothing."""
+        """Run a line. Invalid input gets a warning and changes nothing."""
         word, rest = nboard.first_word(line)
         if not word:
             return
@@ -199,9 +199,10 @@ class NBoardDialect(LineDialect):
         self.say("status")
 
     def _stream_hints(self, position: Position, choices: int, allow: int) -> None:
-        """Search the best ``choices`` moves of a position and send what is found as it comes.
+        """Search the best ``choices`` moves of a position and send each iteration.
 
-        Where all would be read to the end, who wins is proved first: that is known much earlier than the value.
+        Where all would be solved, a search for the winner comes first: the outcome is known much earlier than the exact
+        score.
         """
         from desdaemon.session.clock import is_bounded
 
@@ -221,7 +222,7 @@ class NBoardDialect(LineDialect):
                     break
 
     def _book_lines(self, position: Position, wanted: int) -> list[int]:
-        """Send what the book knows of the best ``wanted`` moves; which they are."""
+        """Send the book's lines for the best ``wanted`` moves. Returns these moves."""
         known = []
         for found in self.session.known_moves(position, wanted):
             value = found.score or MoverScore(self._contempt if position.black_to_move else -self._contempt)
@@ -306,7 +307,7 @@ class NBoardDialect(LineDialect):
 
 
 class _HintStream:
-    """Writes the iterations of a hint as they come, with the nodes of all searches that the hint consists of."""
+    """Sends the iterations of a hint, with the sum of the nodes of all its searches."""
 
     def __init__(self, say: Callable[..., None], choices: int) -> None:
         self._say = say
@@ -319,19 +320,19 @@ class _HintStream:
         self._begun = time.monotonic()
 
     def begin(self, *, outcome: bool) -> None:
-        """The next search begins; one for the ``outcome`` proves who wins and nothing else."""
+        """The next search begins; ``outcome``: it proves only who wins."""
         self._before = self._nodes
         self._outcome, self._again = outcome, bool(self._known)
 
     def progress(self, index: int, line: Line) -> None:
-        """A finished iteration of the line with that index."""
+        """The progress callback of the search."""
         self._nodes += line.nodes
         self._show(index, line, finished=True)
         if index == self._last:
             self._stats(self._nodes)
 
     def finish(self, result: Result) -> None:
-        """Write the final lines, as far as they differ from the last iteration's."""
+        """Send the final lines that differ from those of the last iteration."""
         for index, line in enumerate(result.lines):
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)
@@ -346,7 +347,7 @@ class _HintStream:
             self._say(text)
 
     def _text(self, line: Line, *, finished: bool) -> str:
-        """The line to send, or nothing where the search before this one knew more."""
+        """The line to send, or nothing where the search before this one has a better result."""
         proved = finished and line.depth >= line.empties and line.selectivity == Selectivity.FULL
         if line.exact:
             depth = nboard.SOLVED

@@ -11,16 +11,16 @@ from desdaemon.engine.compiler import notice
 
 
 class DialogueOutput(Protocol):
-    """Where a dialogue writes. Text comes with its line ends; an error is one line without."""
+    """The output of a dialogue. Text includes its line ends; an error is one line without."""
 
     def write(self, text: str) -> None:
         """An answer, or part of one."""
 
     def error(self, line: str) -> None:
-        """A message about input that cannot be used."""
+        """Write a message about invalid input."""
 
     def flush(self) -> None:
-        """Everything written so far has to arrive now."""
+        """Deliver everything written so far."""
 
 
 class Collected:
@@ -42,7 +42,7 @@ class Collected:
         """See `DialogueOutput`."""
 
     def take(self) -> tuple[str, str]:
-        """Return the text and the error lines written since the last call, and forget them."""
+        """Return and remove the text and the error lines written so far."""
         out, err = "".join(self.out), "".join(line + "\n" for line in self.err)
         self.out.clear()
         self.err.clear()
@@ -67,7 +67,7 @@ class Descriptors:
             self._pending.append(text)
 
     def error(self, line: str) -> None:
-        """See `DialogueOutput`. Answers given before it are delivered first; nobody reading errors is no error."""
+        """See `DialogueOutput`. Earlier answers are delivered first; a closed standard error is no error."""
         self.flush()
         try:
             _write_all(self._err, f"{line}\n")
@@ -84,9 +84,10 @@ class Descriptors:
 
 
 class Prompting:
-    """An output at a terminal whose prompt is left to an editor of lines.
+    """An output at a terminal where a line editor shows the prompt.
 
-    Instead of being written the prompt sets ``prompted``. The dialogue's thread writes; `free` is for any thread.
+    Instead of being written the prompt sets ``prompted``. The dialogue's thread writes; `free` may be called from any
+    thread.
     """
 
     def __init__(self, output: DialogueOutput, prompt: str) -> None:
@@ -98,7 +99,7 @@ class Prompting:
         """A line is wanted, and everything before it has been written."""
 
     def free(self) -> bool:
-        """Whether the cursor stands at the beginning of a line, and no prompt will come before more is written."""
+        """Whether the cursor is at the beginning of a line, and no prompt will follow before more is written."""
         return self._free
 
     def write(self, text: str) -> None:
@@ -127,13 +128,13 @@ class Prompting:
             self.prompted.set()
 
     def _claim(self) -> None:
-        """Take the line that the cursor stands on from the compiler's progress."""
+        """Clear the compiler's progress from the cursor's line."""
         self._free = False
         notice.wipe()
 
 
 class Counted:
-    """Passes everything to another output and counts the errors, for the exit status of a single command."""
+    """Forwards everything to another output and counts the errors, for the exit status of a single command."""
 
     def __init__(self, output: DialogueOutput) -> None:
         self._output = output

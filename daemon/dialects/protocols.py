@@ -1,7 +1,7 @@
-"""The table of the protocols that a dialogue can be held in.
+"""The table of dialects: the protocols in which a dialogue can be held.
 
 Each has a module whose ``SPOKEN`` names its listener and its dialect. The module is imported when the protocol is
-chosen, so that a start pays for no other.
+chosen, so that other protocols cost no time at the start.
 """
 
 from __future__ import annotations

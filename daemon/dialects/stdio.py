@@ -64,7 +64,7 @@ class LineQueue:
             self._ready.notify()
 
     def fail(self, item: InputLine) -> None:
-        """End the dialogue with this item, before any line that waits."""
+        """End the dialogue with this item, before all waiting lines."""
         with self._ready:
             self._failed = item
             self._ready.notify()
@@ -99,9 +99,9 @@ def read_lines(descriptor: int, lines: LineQueue, listener: InputListener) -> No
 
 
 def read_typed(editor: LineEditor, prompted: threading.Event, lines: LineQueue, listener: InputListener) -> None:
-    """Read what is typed at a terminal to its end or to a quit.
+    """Read lines typed at a terminal to its end or to a quit.
 
-    With the editor as long as a line is wanted, else as it comes: a stop has to get through while a search runs.
+    The line editor is used while a prompt is shown; otherwise plain reads, so that a stop arrives during a search.
     """
     reader = _Reader(lines, listener)
     going_on = True
@@ -128,7 +128,7 @@ class _Reader:
         self._left = False
 
     def feed(self, data: bytes) -> bool:
-        """Take in what was read; False after a quit."""
+        """Add received bytes. Returns False after a quit."""
         *complete, rest = data.split(b"\n")
         for part in complete:
             self._line(self._begun + part)
@@ -183,7 +183,7 @@ def _listener(protocol: str, interrupt: Interrupt) -> InputListener:
 
 
 def guard_stdout() -> int:
-    """A private descriptor for the answers; whatever else is written to standard output goes to standard error."""
+    """Move standard output to a private descriptor for the answers; all other output to it goes to standard error."""
     try:
         answers = os.dup(1)
     except OSError:
@@ -204,7 +204,7 @@ def serve(
 ) -> int:
     """The dialogue on standard input and output in a protocol of `protocols.NAMES`; returns the exit status.
 
-    ``beside`` opens something that shares the session's engine and book, and returns what ends it.
+    ``beside`` opens sockets that share the session's engine and book, and returns a function that closes them.
     """
     editor = _editor() if protocol == "text" else None
     output: DialogueOutput = Descriptors(guard_stdout(), 2)
@@ -285,7 +285,7 @@ def _nothing() -> None:
 
 
 def _editor() -> LineEditor | None:
-    """The editor of lines for somebody at a terminal."""
+    """The line editor, if the standard streams are a terminal and readline is installed; else None."""
     from desdaemon.system.line_editor import LineEditor, at_terminal, command_candidates, history_file
 
     if not at_terminal():
@@ -311,7 +311,7 @@ def store_finished_games(session: Session, storing: list[BookJob]) -> None:
 
 
 def keep_files(session: Session, output: DialogueOutput) -> bool:
-    """Begin the files that the options want searches and finished games in; False where a name is no good.
+    """Open the log of searches and the file of games that the options name. Returns False for an invalid name.
 
     Raises `OSError` for a file that cannot be opened.
     """
@@ -333,7 +333,7 @@ def keep_files(session: Session, output: DialogueOutput) -> bool:
 
 
 def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
-    """Solve a file of problems and leave; returns the exit status."""
+    """Solve a file of problems; returns the exit status."""
     from desdaemon.commands.problems import solve_file
 
     output = Descriptors(guard_stdout(), 2)
@@ -361,7 +361,7 @@ def solve(settings: SessionSettings, engines: EngineSource, path: str) -> int:
 
 
 def carry_out(settings: SessionSettings, engines: EngineSource, line: str) -> int:
-    """Carry out a line of the text protocol and leave; returns the exit status."""
+    """Run one line of the text protocol; returns the exit status."""
     output = Counted(Descriptors(guard_stdout(), 2))
     session = Session(settings, engines)
     if not keep_files(session, output):
@@ -384,10 +384,10 @@ def run_beside_signals(
     gently: bool = True,
     at_end: Callable[[], None] = _nothing,
 ) -> int:
-    """Do ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process.
+    """Run ``work`` on a thread of its own and return its exit status; Ctrl-C and a lost output end the process.
 
-    ``gently``: a Ctrl-C that comes while a search runs ends that search, with what it has found, and nothing else.
-    ``at_end`` is called before the process ends in any way.
+    ``gently``: a Ctrl-C during a search only ends that search, with its results so far. ``at_end`` is called before the
+    process ends in any way.
     """
     outcome: list[int] = []
     done = threading.Event()

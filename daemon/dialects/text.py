@@ -1,7 +1,7 @@
-"""Edax's text protocol over a session: one line in, its answer to a `DialogueOutput`.
+"""Edax's text protocol over a session: one line of input, its answer to a `DialogueOutput`.
 
-`TextDialect.execute` carries out a line, `TextDialect.settle` makes the engine's own moves that follow from the mode,
-and `TextDialect.run` is the whole dialogue with boards and prompts.
+`TextDialect.execute` runs a line, `TextDialect.settle` makes the engine's own moves that follow from the mode, and
+`TextDialect.run` is the whole dialogue with boards and prompts.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class TextDialect:
     # Answers
 
     def say(self, text: str) -> None:
-        """Print a line, or several, and see that it arrives."""
+        """Print one line or several, and flush."""
         self.output.write(text + "\n")
         self.output.flush()
 
     def warn(self, message: str) -> None:
-        """One line about input that was not, or not altogether, as expected."""
+        """Print a warning of one line."""
         self.output.error(f"WARNING: {message}")
 
     # A line
 
     def execute(self, line: str) -> None:
-        """Carry out a line. One that cannot be used gives one line of error and changes nothing."""
+        """Run a line. Invalid input gives one line of error and changes nothing."""
         line = line.strip()
         if not line or line.startswith("#"):
             return
@@ -131,15 +131,15 @@ class TextDialect:
             raise BadInput(str(error)) from None
 
     def open_book(self) -> None:
-        """Begin to open the book that the options name."""
+        """Start to open the book that the options name."""
         self.session.open_book(self.warn)
 
     def played(self) -> None:
-        """Called by the handler that has played a move: the game may be over."""
+        """Called by handlers that have played a move: `settle` then looks whether the game is over."""
         self._played_on = True
 
     def _confess(self, line: str) -> None:
-        """An internal error must not end the dialogue; the trace goes where messages go."""
+        """Report an internal error, which must not end the dialogue; the trace goes to the log."""
         import traceback
 
         self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
@@ -150,7 +150,9 @@ class TextDialect:
             self.warn(f"{quoted(line)}: stopped before its search began")
 
     def _engine_failed(self, error: EngineFailure) -> None:
-        """Without any engine there is nothing to stay for; after a change of options the next change may do."""
+        """Report an engine that cannot be loaded. Ends the dialogue unless an engine was loaded before: other options
+        may then work.
+        """
         self.warn(str(error))
         if not self.session.engine_ready:
             self.leaving = UNUSABLE
@@ -158,15 +160,15 @@ class TextDialect:
     # The engine's own moves
 
     def settle(self) -> None:
-        """Carry out what follows from a line: the engine's moves by mode, the end of a game."""
+        """Make the moves that follow a line: the engine's moves by mode, the end of a game."""
         while self.leaving is None and self.step(line_waiting=False, ending=False):
             pass
 
     def step(self, line_waiting: bool, ending: bool) -> bool:
-        """One such thing, if there is one to do.
+        """One step of `settle`. Returns whether there was one.
 
-        The engine does not move while a line waits; ``ending`` when no more lines come, so that only games that
-        were promised are begun.
+        The engine does not move while a line waits; ``ending``: no more lines come, so that only the games of `repeat`
+        are begun.
         """
         if self.session.game.position.over and self._played_on:
             self._played_on = False
@@ -266,7 +268,7 @@ def find_handler(name: str) -> Callable[[TextDialect, str], None]:
 
 
 def _suggestion(word: str) -> str:
-    """The command or option that may have been meant, for the end of a message."""
+    """The end of a message: the command or option whose name is nearest to ``word``."""
     from desdaemon.protocol.commands.options import OPTIONS
     from desdaemon.protocol.commands.text import COMMANDS
     from desdaemon.protocol.spelling import did_you_mean

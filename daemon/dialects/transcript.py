@@ -15,7 +15,7 @@ class DialogueLog:
         self._file = open(path, "a", encoding="utf-8", errors="backslashreplace")  # noqa: PTH123 SIM115  kept open
 
     def note(self, mark: str, text: str) -> None:
-        """Lines that came in or went out."""
+        """Log lines of input or output."""
         try:
             self._file.writelines(f"{mark} {line}\n" for line in text.splitlines())
             self._file.flush()

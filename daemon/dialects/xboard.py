@@ -1,7 +1,7 @@
 """XBoard's protocol (CECP) over a session.
 
-XBoard keeps clocks and score but not the rules: it neither checks moves nor flips discs. The engine moves as soon as
-its side is to move, and ponders if told ``hard``.
+XBoard keeps clocks and score but not the rules: it neither checks moves nor flips discs. The engine moves as soon as it
+is its turn, and ponders after ``hard``.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class XBoardDialect(LineDialect):
             self.say("feature done=1")
 
     def _await_engine(self) -> None:
-        """Wait for the engine, whatever lines come, but not when nobody does any more."""
+        """Wait for the engine, even if lines arrive; ends when no answer is read any more."""
         while not self.session.interrupt.closing:
             with suppress(TooLate):
                 self.session.engine(until=time.monotonic() + _POLL_S)
@@ -219,7 +219,7 @@ class XBoardDialect(LineDialect):
         self.session.overhead.find(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
-        """Whose clock `time` speaks of, where the engine plays neither side: that of the side to move."""
+        """The side whose clock `time` sets: the engine's, or the side to move where the engine plays neither."""
         return self.session.game.position.black_to_move if self._mine is None else self._mine
 
     def _ponder(self, on: bool) -> None:
@@ -275,7 +275,7 @@ class XBoardDialect(LineDialect):
             self._move()
 
     def _move(self) -> None:
-        """The engine's move if it is to make one, and the claim of the result when the game is over."""
+        """Make the engine's move if it is its turn, and claim the result when the game is over."""
         position = self.session.game.position
         if self._mine is None:
             return
@@ -291,7 +291,7 @@ class XBoardDialect(LineDialect):
             self.say(xboard.result_line(position))
 
     def _unwanted(self) -> bool:
-        """Whether the line that ended the search does not want its move."""
+        """Whether the line that ended the search has made its move useless."""
         waiting = self._source.peek() if self._source else None
         return waiting is not None and xboard.split_line(waiting.text or "")[0] in _DROPPING
 
@@ -333,7 +333,7 @@ class XBoardDialect(LineDialect):
 
 
 class _Thinking:
-    """Writes XBoard's lines of thinking for each iteration of a search."""
+    """Prints XBoard's line of thinking for each iteration of a search."""
 
     def __init__(self, say: Callable[..., None]) -> None:
         self._say = say
@@ -358,7 +358,7 @@ class _XBoardAnalysis:
         self._nodes = 0
 
     def go_on(self, session: Session, say: Callable[..., None]) -> None:
-        """Search until the next line comes, or until all is known."""
+        """Search until the next line comes, or until the position is solved."""
         position = session.game.position
         if position != self._position or not self._begun:
             self._position, self._solved, self._depth = position, False, 0

@@ -1,1 +1,1 @@
-"""Messages over sockets: ZMTP with its CURVE security from the listening side, connections, and bounded outboxes."""
+"""ZMTP and its CURVE security from the listening side, connections, and bounded outboxes."""

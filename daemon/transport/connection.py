@@ -1,7 +1,7 @@
-"""A connection that was accepted: its socket, its conversation, and what waits to be sent.
+"""An accepted connection: its socket, its ZMTP conversation, and the bytes to be sent.
 
-Its number is never used again in the life of the process, unlike a descriptor: whatever is known of a connection ends
-with it.
+A connection's number is never reused in the life of the process, unlike a descriptor: records about a connection cannot
+be taken for another's.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class ZmtpConnection:
         self._pending: memoryview | None = None
 
     def receive(self, buffer: memoryview) -> None:
-        """Take what has come in, by way of a buffer of `RECEIVED_AT_ONCE` bytes that all connections of a thread share.
+        """Receive available bytes through ``buffer``, `RECEIVED_AT_ONCE` bytes that all connections of a thread share.
 
-        One made for each call and shortened to what came would leave a hole in the heap wherever that is kept.
+        A buffer allocated for each call and shortened to the data would fragment the heap wherever that data is kept.
         """
         try:
             size = self.socket.recv_into(buffer)
@@ -87,7 +87,7 @@ class ZmtpConnection:
             self.ended = True
 
     def flush(self) -> bool:
-        """Send what waits; false where the peer has to read first."""
+        """Send queued bytes. Returns False where the peer has to read first."""
         while not self.broken:
             if self._pending is None:
                 batch = self._next_batch()
@@ -126,7 +126,7 @@ class ZmtpConnection:
         )
 
     def stop_input(self) -> None:
-        """Let the peer send no more; what it has sent can still be received."""
+        """Shut down the receiving direction; bytes that have arrived can still be received."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RD)
 
@@ -137,7 +137,7 @@ class ZmtpConnection:
 
 
 def accepted(listening: socket.socket) -> socket.socket | None:
-    """The next connection that waits, None where there is none; raises `OSError` where there are no descriptors."""
+    """Accept the next waiting connection; None where there is none. Raises `OSError` when descriptors are exhausted."""
     try:
         found, _ = listening.accept()
     except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -149,7 +149,7 @@ def accepted(listening: socket.socket) -> socket.socket | None:
 
 
 def _keep_alive(found: socket.socket) -> None:
-    """Have the system find out within half a minute or so when the other machine is gone."""
+    """Enable TCP keep-alive, so that the loss of the other machine is found within about half a minute."""
     with contextlib.suppress(OSError):
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,4 +1,4 @@
-"""CURVE (25/ZMTP-CURVE, 26/CurveZMQ) from the server's side: who a peer is, and frames that only the two can read."""
+"""CURVE (25/ZMTP-CURVE, 26/CurveZMQ) from the server's side: authentication of a peer, and encryption of frames."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CurveSecurity:
     """The mechanism on one connection: HELLO, WELCOME, INITIATE, READY, then messages. See `zmtp.Security`."""
 
     def __init__(self, secret: bytes, known: Callable[[str], bool]) -> None:
-        """``secret`` is the server's long-term key; ``known`` says whether a client's public key (Z85) is allowed."""
+        """``secret`` is the server's long-term key; ``known``: whether a client's public key (Z85) is allowed."""
         self.ready = False
         self.user = ""
         self._secret = secret

@@ -1,4 +1,6 @@
-"""Replies that wait until a client reads: bounded, the oldest partials going first. Without I/O."""
+"""Outboxes: bounded queues of replies that clients have not read yet; the oldest partials are dropped first. Without
+I/O.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ class Outgoing(NamedTuple):
 
 
 class ByteTotal:
-    """The bytes of several outboxes together."""
+    """The sum of the bytes in several outboxes."""
 
     __slots__ = ("bytes",)
 
@@ -29,7 +31,7 @@ class SendQueue:
     __slots__ = ("_most", "_most_bytes", "_replies", "_total", "bytes")
 
     def __init__(self, most: int, most_bytes: int, total: ByteTotal) -> None:
-        """At most ``most`` messages and, but for a single one that is longer, ``most_bytes`` of bodies."""
+        """Holds at most ``most`` messages and ``most_bytes`` of bodies, except that a single longer one is accepted."""
         self.bytes = 0
         self._most = most
         self._most_bytes = most_bytes
@@ -45,7 +47,7 @@ class SendQueue:
         return 2 * len(self._replies) > self._most or 2 * self.bytes > self._most_bytes
 
     def put(self, reply: Outgoing) -> list[Outgoing]:
-        """Add a message; those that were dropped to make room for it."""
+        """Add a message. Returns the messages dropped for it."""
         self._replies.append(reply)
         self._count(len(reply.body))
         dropped = []
@@ -62,7 +64,7 @@ class SendQueue:
         return dropped
 
     def take(self, size: int) -> list[Outgoing]:
-        """Remove and return the oldest messages, of about so many bytes; empty where there are none."""
+        """Remove and return the oldest messages, of about ``size`` bytes; empty where there are none."""
         taken: list[Outgoing] = []
         while self._replies and size > 0:
             reply = self._replies.popleft()

@@ -1,6 +1,6 @@
-"""Readiness of sockets: epoll where the system has it, else the best of `selectors` (kqueue, poll, select).
+"""Readiness of sockets: epoll where the system has it, otherwise the best of `selectors` (kqueue, poll, select).
 
-The loop of `desdaemon.server.sockets` is the user, and `desdaemon.server.scrape` on the same thread.
+Used by the loop of `desdaemon.server.sockets`, and by `desdaemon.server.scrape` on the same thread.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ ReadyHandler = Callable[[int], None]
 
 
 class Readiness(Protocol):
-    """The system's call behind a `Poller`. Masks are those above; descriptors are known from `register` on."""
+    """The system call behind a `Poller`. Masks are those above; a descriptor is watched from `register` on."""
 
     def register(self, descriptor: int, mask: int) -> None:
-        """Begin to watch a descriptor."""
+        """Start to watch a descriptor."""
 
     def modify(self, descriptor: int, mask: int) -> None:
-        """Watch it for something else."""
+        """Change the mask of a descriptor."""
 
     def unregister(self, descriptor: int) -> None:
-        """Watch it no more."""
+        """Stop watching a descriptor."""
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """The descriptors that are ready within so many seconds, each with its mask."""
+        """Wait up to ``seconds``; returns the ready descriptors, each with its mask."""
 
     def close(self) -> None:
-        """Give the descriptors of the call itself back."""
+        """Close the descriptors of the call itself."""
 
 
 class EpollReadiness:
-    """Linux. A mask of 0 watches for `LEFT` alone."""
+    """`Readiness` by epoll, on Linux. A mask of 0 watches for `LEFT` alone."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -81,7 +81,7 @@ class EpollReadiness:
 
 
 class SelectorReadiness:
-    """Everywhere. Without `LEFT`; a descriptor with a mask of 0 is not watched."""
+    """`Readiness` by `selectors`, on every system. Without `LEFT`; a descriptor with a mask of 0 is not watched."""
 
     def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         """``selector`` None: the best that the system has."""
@@ -133,9 +133,9 @@ class SelectorReadiness:
 
 
 class Poller:
-    """Descriptors, each with what it waits for and the function that is called with what it is ready for.
+    """Descriptors, each with its mask and the function to call when it is ready.
 
-    For one thread. A function may change the poller; one that was unregistered meanwhile is not called any more.
+    For one thread. A function may change the poller; the function of a descriptor unregistered meanwhile is not called.
     """
 
     def __init__(self, readiness: Readiness | None = None) -> None:
@@ -148,21 +148,23 @@ class Poller:
         """When the last wait was over, by `time.monotonic`; 0 while it waits. Other threads may read it."""
 
     def register(self, descriptor: int, mask: int, handler: ReadyHandler) -> None:
-        """Begin to watch a descriptor; with a mask of 0 for the end of the connection only, where that can be."""
+        """Start to watch a descriptor; with a mask of 0 for the end of its connection only, where the system supports
+        that.
+        """
         self._readiness.register(descriptor, mask)
         self._handlers[descriptor] = handler
 
     def modify(self, descriptor: int, mask: int) -> None:
-        """Watch it for something else."""
+        """Change the mask of a descriptor."""
         self._readiness.modify(descriptor, mask)
 
     def unregister(self, descriptor: int) -> None:
-        """Watch it no more."""
+        """Stop watching a descriptor."""
         del self._handlers[descriptor]
         self._readiness.unregister(descriptor)
 
     def poll(self, seconds: float) -> None:
-        """Wait for at most so long and call the functions of those that are ready."""
+        """Wait up to ``seconds`` and call the functions of the ready descriptors."""
         handlers = self._handlers
         self.woke = 0.0
         found = self._readiness.wait(seconds)
@@ -173,5 +175,5 @@ class Poller:
                 handler(mask)
 
     def close(self) -> None:
-        """Give the descriptors of the poller itself back."""
+        """Close the poller's own descriptors."""
         self._readiness.close()

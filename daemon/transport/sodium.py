@@ -1,4 +1,4 @@
-"""The few functions of libsodium that CURVE needs; the library is the one that pyzmq brings for its own CURVE."""
+"""Bindings of the libsodium functions that CURVE needs. The library is the one that pyzmq ships for its own CURVE."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _candidates() -> Iterator[str]:
 
 @cache
 def library() -> ctypes.CDLL:
-    """libsodium, ready; raises `NoSodium`."""
+    """The initialised libsodium; raises `NoSodium`."""
     for name in _candidates():
         try:
             found = ctypes.CDLL(name)
@@ -57,20 +57,20 @@ def key_pair() -> tuple[bytes, bytes]:
 
 
 def shared_key(public: bytes, secret: bytes) -> bytes | None:
-    """The key that two owners of key pairs share; None for a public key that is none."""
+    """The shared key of two key pairs; None for an invalid public key."""
     shared = ctypes.create_string_buffer(KEY)
     return shared.raw if library().crypto_box_beforenm(shared, public, secret) == 0 else None
 
 
 def seal(plain: bytes, nonce: bytes, shared: bytes) -> bytes:
-    """Encrypted and authenticated: `TAG` bytes more."""
+    """Encrypt and authenticate; the result is `TAG` bytes longer."""
     box = ctypes.create_string_buffer(len(plain) + TAG)
     library().crypto_box_easy_afternm(box, plain, len(plain), nonce, shared)
     return box.raw
 
 
 def unseal(box: bytes, nonce: bytes, shared: bytes) -> bytes | None:
-    """What `seal` was given; None where the box was not made with that key and nonce."""
+    """The plain text of a box made by `seal`; None where key, nonce or content do not match."""
     if len(box) < TAG:
         return None
     plain = ctypes.create_string_buffer(max(1, len(box) - TAG))

@@ -1,8 +1,8 @@
-"""ZMTP 3.1 from the listening side, without I/O: bytes that came in become messages, messages become bytes.
+"""ZMTP 3.1 from the listening side, without I/O: received bytes become messages, messages become bytes.
 
-A `Conversation` is one connection's half of the protocol (greeting, handshake, frames, commands). libzmq is not used
-on this side: any peer can make it abort the process, whatever options are set (a message queue that is full, a PING
-behind it, and a reset: ``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
+A `Conversation` is one connection's half of the protocol (greeting, handshake, frames, commands). libzmq is not used on
+this side, because any peer can make it abort the process whatever options are set (a full message queue, a PING behind
+it, and a reset: ``stream_engine_base.cpp``, ``Assertion failed: !_io_error``).
 
 Specifications: 23/ZMTP 3.0, 37/ZMTP 3.1; 25/ZMTP-CURVE is in `curve`. Peers of ZMTP 1 and 2 (before 2013) are refused.
 """
@@ -37,11 +37,11 @@ CONSUMED: tuple[Frame, ...] = ()
 
 
 class Violation(Exception):
-    """The peer broke the protocol, or is not allowed in; the text is a short reason for counters and the log."""
+    """The peer broke the protocol, or is not allowed to connect; the text is a short reason for the log."""
 
 
 class Refusal(Violation):
-    """The peer is not allowed in; ``answer`` is the command that says so."""
+    """The peer is not allowed to connect; ``answer`` is the ERROR command to send."""
 
     def __init__(self, reason: str, answer: bytes) -> None:
         super().__init__(reason)
@@ -56,7 +56,7 @@ class SocketKind(Enum):
 
 
 class Security(Protocol):
-    """A security mechanism at work on one connection."""
+    """The security mechanism of one connection."""
 
     ready: bool
     """Whether the handshake is complete."""
@@ -65,13 +65,13 @@ class Security(Protocol):
     """The public key that the peer has proved to own (Z85)."""
 
     def command(self, body: bytes, metadata: bytes) -> tuple[bytes, bytes]:
-        """Take a command of the handshake: the command that answers it, and the peer's metadata once `ready`.
+        """Handle a handshake command. Returns the command to answer, and the peer's metadata once `ready`.
 
         ``metadata`` is this side's. Raises `Violation`.
         """
 
     def opened(self, content: bytes) -> tuple[int, bytes]:
-        """Flags and content of a frame that came; raises `Violation`."""
+        """Flags and content of a received frame; raises `Violation`."""
 
     def sealed(self, flags: int, content: bytes) -> bytes:
         """The content of the frame that carries a frame with those flags and content."""
@@ -86,7 +86,7 @@ def frame(content: bytes, flags: int = 0) -> bytes:
 
 
 def greeting(mechanism: bytes, *, server: bool) -> bytes:
-    """The 64 bytes with which each side begins."""
+    """The 64 bytes that each side sends first."""
     return _SIGNATURE + b"\x03\x01" + mechanism.ljust(20, b"\0") + bytes((server,)) + bytes(31)
 
 
@@ -96,7 +96,7 @@ def command(name: bytes, body: bytes = b"") -> bytes:
 
 
 def metadata(properties: dict[bytes, bytes]) -> bytes:
-    """Properties as the handshake carries them."""
+    """Properties encoded as in the handshake."""
     return b"".join(
         bytes((len(name),)) + name + len(value).to_bytes(4, "big") + value for name, value in properties.items()
     )
@@ -119,9 +119,9 @@ def read_metadata(data: bytes) -> dict[bytes, bytes]:
 class Conversation:
     """One connection's half of the protocol. For one thread.
 
-    ``outgoing`` collects what the protocol itself has to send. After the handshake ``open`` is true and ``peer_type``,
-    ``identity`` (empty where the peer gave none) and ``user`` (a public key, or "") are known; the ``subscriptions``
-    of an events socket follow the peer's.
+    ``outgoing`` collects bytes of the protocol itself to be sent. After the handshake ``open`` is true and
+    ``peer_type``, ``identity`` (empty where the peer gave none) and ``user`` (a public key, or "") are set;
+    ``subscriptions`` of an events socket change with the peer's.
     """
 
     __slots__ = (
@@ -149,7 +149,7 @@ class Conversation:
     )
 
     def __init__(self, kind: SocketKind, security: Security | None, largest_kept: int) -> None:
-        """Frames of more than ``largest_kept`` bytes are read, but their content is not kept."""
+        """Frames of more than ``largest_kept`` bytes are read and their content is discarded."""
         self._kind = kind
         self._security = security
         self._mechanism = b"NULL" if security is None else b"CURVE"
@@ -178,22 +178,22 @@ class Conversation:
 
     @property
     def kept(self) -> int:
-        """Bytes that are held and have not been handed out as messages."""
+        """The bytes held that have not been returned as messages."""
         frames = sum(len(part) for part in self._frames if isinstance(part, bytes)) if self._frames else 0
         return len(self._buffer) - self._at + self._held_bytes + frames
 
     @property
     def has_input(self) -> bool:
-        """Whether `next` may have something."""
+        """Whether `next` may return a message."""
         return self._at < len(self._buffer) or (self._skipped > 0 and self._skip == 0)
 
     @property
     def unread(self) -> bytes | None:
-        """What was fed and has not been looked at; None where it is encrypted."""
+        """The bytes fed and not yet parsed; None where they are encrypted."""
         return b"".join((*self._held, self._buffer[self._at :])) if self._security is None else None
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they came."""
+        """Add received bytes."""
         if self._skip:
             skipped = min(self._skip, len(data))
             self._skip -= skipped
@@ -213,7 +213,7 @@ class Conversation:
             self._buffer, self._at = data, 0
 
     def next(self) -> tuple[Frame, ...] | None:
-        """The frames of the next message, at most three of them; `CONSUMED` for what is none; None at the end.
+        """The frames of the next message, at most three; `CONSUMED` for a command; None when more bytes are needed.
 
         Raises `Violation`.
         """
@@ -256,7 +256,7 @@ class Conversation:
         return self._take(flags, content)
 
     def _wait_for(self, size: int) -> None:
-        """Put aside the beginning of something of that size until it is complete."""
+        """Keep the start of something of ``size`` bytes until it is complete."""
         if self._at < len(self._buffer):
             self._held.append(self._buffer[self._at :])
             self._held_bytes = len(self._held[0])
@@ -365,7 +365,7 @@ class Conversation:
             self.outgoing += frame(content, COMMAND)
 
     def _subscription_message(self, content: Frame) -> None:
-        """How ZMTP 3.0 subscribes: a message of 1 or 0 and the prefix."""
+        """Handle a subscription of ZMTP 3.0: a message of 1 or 0 and the prefix."""
         if isinstance(content, bytes) and content[:1] in (b"\0", b"\1"):
             self._subscribe(content[1:], there=content[0] == 1)
 
@@ -384,7 +384,7 @@ class Conversation:
     # What goes out
 
     def message(self, prefix: tuple[bytes, ...], body: bytes) -> bytes:
-        """The bytes of a message of the frames ``prefix`` and ``body``. To be sent in the order of the calls."""
+        """The bytes of a message of the frames ``prefix`` and ``body``. They must be sent in the order of the calls."""
         security = self._security
         if security is None:
             return b"".join([frame(part, MORE) for part in prefix]) + frame(body)

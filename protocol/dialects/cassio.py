@@ -58,7 +58,7 @@ def split_line(line: str) -> tuple[str, str]:
 
 
 def unknown(line: str) -> str:
-    """Why a line means nothing."""
+    """The error message for an unknown line."""
     words = line.split(None, 2)
     if words[0].upper() != PREFIX:
         return f"Unknown protocol {quoted(line.strip())}: expected {PREFIX} and a command"

@@ -74,7 +74,7 @@ def table_line(row: SearchRow, width: int = 80) -> str:
 
 
 def book_line(score: MoverScore, pv: tuple[int, ...], black_to_move: bool, width: int = 80) -> str:
-    """A line of the search table for a move of the book, which no search stands behind."""
+    """A line of the search table for a book move, which was not searched."""
     shown = max(0, width - _PV_COLUMN) // 3
     words = line_text(pv[:shown], black_to_move)
     return f"book    {score:+d}{'':42}" + "".join(f"{word} " for word in words)
@@ -242,7 +242,7 @@ def _remark(verdict: MoveVerdict, engine: str) -> str:
 
 
 def analysis_summary(verdicts: list[MoveVerdict]) -> str:
-    """Rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs an exact ply."""
+    """Rejections (plies not proved) and errors (proved plies) of both sides; the error rate is discs per exact ply."""
     lines = ["", "      | rejections : discs | errors    : discs | error rate |"]
     for name, black in (("Black", True), ("White", False)):
         own = [verdict for verdict in verdicts if verdict.black == black]

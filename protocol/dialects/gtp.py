@@ -172,7 +172,7 @@ def board_rows(position: Position) -> list[str]:
 
 
 def board_gfx(position: Position) -> str:
-    """The legal moves as GoGui marks them, and what there is to say."""
+    """GoGui's marks for the legal moves, and the status line."""
     moves = " ".join(square_text(square) for square in rules.squares(position.moves))
     black, white = position.black.bit_count(), position.white.bit_count()
     marked = f"CIRCLE {moves}\n" if moves else ""
@@ -239,7 +239,7 @@ _VALUES = (*_IGNORED, "pvEdgeVisits", "noResultValue")
 def parse_analysis(arguments: list[str]) -> AnalysisOrder:
     """``[colour] [centiseconds] [interval N] [maxmoves N] [allow|avoid colour squares plies] ...``; raises `GtpError`.
 
-    What is said of things that this program does not know (``ownership true``) is passed over.
+    Arguments about features that this program lacks (``ownership true``) are ignored.
     """
     words = list(reversed(arguments))
     black: bool | None = None
@@ -267,14 +267,14 @@ def parse_analysis(arguments: list[str]) -> AnalysisOrder:
 
 
 def win_rate(candidate: AnalyzedMove) -> float:
-    """The chance to win from a score in discs, 0 to 1: proved ones leave none, others are a logistic function."""
+    """The chance to win from a score in discs, 0 to 1: 0, 1/2 or 1 for an exact score, else a logistic function."""
     if candidate.exact:
         return (1 + (candidate.score > 0) - (candidate.score < 0)) / 2
     return 1 / (1 + math.exp(-candidate.score / _DISCS_A_FOLD))
 
 
 def _priors(candidates: list[AnalyzedMove]) -> list[float]:
-    """A share of 1 for each move by its score: this program has no expectation before a search."""
+    """A share of 1 for each move by its score: the program has no prior of its own."""
     weights = [math.exp((candidate.score - candidates[0].score) / _DISCS_A_FOLD) for candidate in candidates]
     return [weight / sum(weights) for weight in weights]
 

@@ -108,7 +108,7 @@ def parse_fen(text: str) -> Position:
 
 
 def unturned(initial: Position, moves: Sequence[int]) -> Position:
-    """The position as XBoard has it after those moves: it drops discs and turns none."""
+    """The position in XBoard's own view after those moves: it drops discs and flips none."""
     discs = [initial.black, initial.white]
     black_to_move = initial.black_to_move
     for move in moves:

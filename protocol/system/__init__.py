@@ -1,1 +1,1 @@
-"""What every package asks of the operating system, each in one place: files, folders, locks, messages, progress."""
+"""Services of the operating system, one module each, for every package: files, folders, locks, messages, progress."""

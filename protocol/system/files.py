@@ -28,16 +28,16 @@ _numbers = itertools.count(1)
 
 
 class NotAFile(OSError):
-    """There is something of that name that cannot be replaced: a folder, a pipe, a device."""
+    """The name belongs to something that cannot be replaced: a folder, a pipe, a device."""
 
 
 @contextlib.contextmanager
 def replacing(
     path: str | os.PathLike[str], *, mode: int = READABLE, before: Callable[[], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """A stream whose content takes the place of ``path`` at the end of the block; see the module.
+    """A stream whose content replaces the file ``path`` at the end of the block; see the module.
 
-    ``before`` is called when the content is on the disk and the name still is the old file's. Raises `OSError`.
+    ``before`` is called when the content is on the disk and the name is still that of the old file. Raises `OSError`.
     """
     place = os.path.realpath(path)
     kept = _mode_of(place)
@@ -58,13 +58,13 @@ def replacing(
 
 
 def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: int = READABLE) -> None:
-    """Let ``path`` have this content; see the module. Raises `OSError`."""
+    """Replace the content of ``path``; see the module. Raises `OSError`."""
     with replacing(path, mode=mode) as stream:
         stream.write(content)
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Bring the names in a folder to the disk. Raises `OSError`."""
+    """Sync a folder, so that its names are on the disk. Raises `OSError`."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -73,7 +73,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def _mode_of(place: str) -> int | None:
-    """The permissions of the file that is there; None where there is none. Raises `NotAFile`."""
+    """The permissions of an existing file; None where there is none. Raises `NotAFile`."""
     try:
         found = os.stat(place)
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def _mode_of(place: str) -> int | None:
 
 
 def _beside(place: str) -> tuple[int, str]:
-    """A new file of a name that nobody has, which only this user can read."""
+    """A new file of an unused name, readable by this user only."""
     folder, name = os.path.split(place)
     while True:
         new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")

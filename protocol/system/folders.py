@@ -18,17 +18,17 @@ def _folder(variable: str, otherwise: str) -> str:
 
 
 def configuration() -> str:
-    """What the user sets: options, keys."""
+    """The folder of configuration: options, keys."""
     return _folder("XDG_CONFIG_HOME", "~/.config")
 
 
 def data() -> str:
-    """What a server keeps for its clients unless an option names another folder."""
+    """The default folder of the data that a server keeps for its clients."""
     return _folder("XDG_DATA_HOME", "~/.local/share")
 
 
 def state() -> str:
-    """What outlives a process and could be lost: the lines of dialogues."""
+    """The folder of state that may be lost: the history of dialogues."""
     return _folder("XDG_STATE_HOME", "~/.local/state")
 
 
@@ -42,7 +42,7 @@ def runtime() -> str:
 
 
 def caches() -> Iterator[str]:
-    """Where what can be made again may be kept, the best first: `DESDAEMON_CACHE_DIR` alone where it is set."""
+    """Folders for files that can be made again, the preferred first: `DESDAEMON_CACHE_DIR` alone where it is set."""
     named = os.environ.get("DESDAEMON_CACHE_DIR")
     if named:
         yield named

@@ -8,7 +8,7 @@ import os
 
 
 class Held(Exception):
-    """Another process has the lock: ``holder`` is its number, 0 where it has not said."""
+    """Another process holds the lock: ``holder`` is its process id, 0 where it is not recorded."""
 
     def __init__(self, path: str, holder: int) -> None:
         super().__init__(f"{path}: held by process {holder or 'unknown'}")
@@ -16,12 +16,13 @@ class Held(Exception):
 
 
 class FileLock:
-    """Held from its making until `release` or the end of the process, which the system notes whatever ends it."""
+    """An advisory lock, held from the construction until `release` or the end of the process."""
 
     def __init__(self, path: str | os.PathLike[str], *, mode: int = 0o600, or_read: bool = False) -> None:
-        """Take the lock, making the file with these permissions. Raises `Held` and `OSError` (not every disk can).
+        """Take the lock, creating the file with the permissions ``mode``. Raises `Held`, and `OSError` (not every file
+        system has locks).
 
-        With ``or_read`` a file that cannot be written, as on a file system for reading alone, does as well.
+        With ``or_read`` a file that can only be read is locked as well.
         """
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
@@ -44,5 +45,5 @@ class FileLock:
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         os.close(self._descriptor)

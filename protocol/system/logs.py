@@ -31,19 +31,19 @@ class Log:
         self._recent: dict[str, tuple[int, int, int]] = {}
 
     def debug(self, event: str, **fields: object) -> None:
-        """For those who look for a mistake."""
+        """Log details for the search for a fault."""
         self.write("debug", event, fields)
 
     def info(self, event: str, **fields: object) -> None:
-        """What happens in a healthy daemon."""
+        """Log an ordinary event of a healthy daemon."""
         self.write("info", event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Something that somebody may want to change."""
+        """Log a condition that its operator may want to change."""
         self.write("warning", event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Something that must not happen."""
+        """Log a fault."""
         self.write("error", event, fields)
 
     def write(self, level: str, event: str, fields: dict[str, object]) -> None:
@@ -85,7 +85,7 @@ _sink: Callable[[str], None] | None = None
 
 
 def message(text: str, program: str = "desdaemon", *, level: str = "warning", event: str = "message") -> None:
-    """A line for whoever runs this process, from any thread: ``PROGRAM: TEXT``, or an event of the log installed."""
+    """Print a line to standard error, from any thread: ``PROGRAM: TEXT``, or an event of the installed log."""
     if _sink is not None:
         _sink(text)
     elif _log is not None:
@@ -95,7 +95,7 @@ def message(text: str, program: str = "desdaemon", *, level: str = "warning", ev
 
 
 def echo(text: str) -> None:
-    """A text as it is, such as what a remote command has written to standard error; ends with a new line."""
+    """Print a text unchanged, such as the standard error of a remote command; ends with a new line."""
     try:
         sys.stderr.write(text if text.endswith("\n") or not text else text + "\n")
         sys.stderr.flush()
@@ -104,12 +104,12 @@ def echo(text: str) -> None:
 
 
 def flush() -> None:
-    """Write what standard error may have kept."""
+    """Flush standard error."""
     sys.stderr.flush()
 
 
 def redirect(sink: Callable[[str], None] | None) -> None:
-    """Send the text of every `message` to ``sink``, which may be called from any thread; None: no longer.
+    """Send the text of every `message` to ``sink``, which may be called from any thread; None restores standard error.
 
     For dialogues whose other end takes standard error for answers.
     """
@@ -123,7 +123,7 @@ def redirected() -> bool:
 
 
 def install(log: Log) -> None:
-    """Let everything that this process says go through ``log``: messages, warnings, `logging`, threads that failed."""
+    """Send all messages of this process to ``log``: `message`, `warnings`, `logging`, exceptions that end threads."""
     global _log
     import logging
     import threading

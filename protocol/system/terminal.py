@@ -1,4 +1,4 @@
-"""Progress for somebody who looks at a terminal: one line on standard error, written again."""
+"""Progress at a terminal: one line on standard error, rewritten in place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def watched() -> bool:
 
 
 class ProgressLine:
-    """The line, where there is a terminal; elsewhere nothing. For one thread at a time."""
+    """The progress line; does nothing where standard error is no terminal. For one thread at a time."""
 
     def __init__(self, *, wanted: bool = True) -> None:
         self.live = wanted and watched()
@@ -23,13 +23,13 @@ class ProgressLine:
         self._shown = False
 
     def show(self, text: str) -> None:
-        """Put a text in place of the last one, cut to the terminal's width."""
+        """Replace the text, cut to the terminal's width."""
         if self.live:
             self._shown = True
             self._write(f"\r\x1b[K{text[: max(1, _columns() - 1)]}")
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         if self._shown:
             self._shown = False
             self._write("\r\x1b[K")

@@ -1,1 +1,1 @@
-"""The handlers of the book commands, shared by the text protocol and the wire."""
+"""Handlers of the book commands, shared by the text protocol and the wire."""

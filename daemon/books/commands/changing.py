@@ -1,4 +1,4 @@
-"""Book commands that change what there is without searching: settings, scores by hand, shrinking."""
+"""Book commands that change the book without searching: settings, scores by hand, shrinking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _off(run: BookCommandRun) -> Result:
 
 
 def _shown(run: BookCommandRun, name: str, value: int) -> Result:
-    """A setting that was asked for or given."""
+    """The reply about a setting that was queried or set."""
     return {name: value, "text": [f"{name} = {value}"] if run.values[_SETTINGS[name]] is None else []}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BookCommandRun(NamedTuple):
-    """A running command: what its handler gets. Used on the job's thread."""
+    """A running command: the argument of its handler. Used on the job's thread."""
 
     books: Books
     job: BookJob
@@ -37,7 +37,7 @@ class BookCommandRun(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether it changes the book or its journal: what it tells of has to be on the disk before."""
+        """Whether it changes the book or its journal, so that its result is reported after the commit only."""
         if self.command.name == "verify":
             return self.values["repair"] is True
         return self.command.writes and self.command.name != "save"
@@ -70,13 +70,13 @@ class BookCommandRun(NamedTuple):
         return value if isinstance(value, int) else self.book.options.level
 
     def progress(self, stage: str, done: int, total: int) -> None:
-        """Report progress, as the book library wants it; raises `WorkCancelled` once the job is cancelled."""
+        """Report progress, as a callback of `book.progress`; raises `WorkCancelled` once the job is cancelled."""
         book = self.books.book
         if not self.job.report(stage, done, total, len(book) if book is not None else 0):
             raise WorkCancelled
 
     def worker(self) -> Worker:
-        """The searches of the job, as the book library wants them."""
+        """The pool of searches of the job."""
         return self.books.worker(self)
 
 

@@ -60,7 +60,7 @@ def _load(run: BookCommandRun) -> Result:
 
 
 def _about(path: Path, what: str) -> list[str]:
-    """One line about data that was lost or assumed between a book and a file, if there is any."""
+    """One line about data that was lost or assumed in converting between a book and a file, if any."""
     return [f"{path}: {what}"] if what else []
 
 
@@ -140,7 +140,7 @@ def _export(run: BookCommandRun) -> Result:
 
 @contextmanager
 def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
-    """A book beside the one in use, as it is with its journal."""
+    """Read a second book with its journal."""
     path = run.path(name)
     opened = run.books.opened
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():

@@ -48,7 +48,7 @@ class Games:
         self.problems: list[str] = []
 
     def complain(self, line: str) -> None:
-        """Remember a game that cannot be used."""
+        """Record a game that cannot be used."""
         self.left_out += 1
         if self.left_out <= SHOWN:
             self.problems.append(line)

@@ -1,4 +1,4 @@
-"""Book commands that look at the book: show, info, stats, analyze, grade, lines, verify, check, problem and more."""
+"""Book commands that only read the book: show, info, stats, analyze, grade, lines, verify, check, problem and more."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _stats(run: BookCommandRun) -> Result:
 
 
 def _verdict(book: Book, before: Position, move: int, ply: int) -> MoveVerdict | None:
-    """The book's line about a move that was played; None where it does not know both position and move."""
+    """The book's line about a move that was played; None where the book lacks the position or the move."""
     known = {move.move: move.score for move in book.moves_on(before.player, before.opponent)}
     if move not in known:
         return None

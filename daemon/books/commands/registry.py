@@ -22,7 +22,7 @@ WORK: dict[str, Work] = {
 
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """The book library's errors as `BadInput`, in the course of the command ``name``."""
+    """A context that turns the book library's errors in the command ``name`` into `BadInput`."""
     try:
         yield
     except (NotInBook, OutOfRange) as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AnalysisStream:
-    """Sends the known moves of a running search, at most once an interval and only if something has changed.
+    """Sends the moves found so far by a running search, at most once an interval and only after a change.
 
     A context around the search. `progress` is called by the search's thread; a thread of its own keeps the interval.
     """
@@ -22,7 +22,7 @@ class AnalysisStream:
     def __init__(
         self, say: Callable[[str], None], form: gtp.AnalysisForm, wanted: gtp.AnalysisOrder, moves: int
     ) -> None:
-        """``moves`` are searched; ``say`` sends a line, from any thread."""
+        """``moves`` are the moves searched; ``say`` sends a line, from any thread."""
         self._say = say
         self._form = form
         self._interval_s = wanted.interval_ms / 1000
@@ -74,7 +74,7 @@ class AnalysisStream:
 
 
 class _Wait:
-    """Takes the place of a search's control where nothing is left to search: a stop ends the wait for the next line."""
+    """A control without a search: where nothing is left to search, a stop ends the wait for the next line."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -89,6 +89,6 @@ class _Wait:
 
 
 def wait_for_a_line(search: StoppableSearch) -> None:
-    """Return when the search was stopped: a program that has asked for a stream takes its end for an answer."""
+    """Wait until the search was stopped: programs take the end of a stream for the answer to their next line."""
     with search.control(_Wait()) as wait:
         wait.wait()

@@ -1,7 +1,7 @@
 """The Go Text Protocol over a session.
 
-GUIs differ in how they treat passes: some never mention one, some play each of them, some ask for one even when the
-game is over. All are understood: a forced pass that was left out is inserted as soon as the other side moves.
+GUIs differ in how they treat passes: some never send one, some send each of them, some ask for one even when the game
+is over. All are accepted: a forced pass that was left out is inserted as soon as the other side moves.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class GtpDialect(LineDialect):
         self._say(gtp.response("", f"syntax error: {error}", failed=True))
 
     def execute(self, line: str) -> None:
-        """Answer a line; one without a command has no answer, and one that fails changes nothing."""
+        """Answer a line; one without a command has no answer, and a failing command changes nothing."""
         request = gtp.parse_request(line)
         if request is None:
             return
@@ -265,7 +265,7 @@ class GtpDialect(LineDialect):
         return self._generated(gtp.parse_colour(colour))
 
     def _generated(self, black: bool, progress: Progress | None = None) -> str:
-        """Choose and play a move; ``progress`` is told of the search instead of who draws it."""
+        """Choose and play a move; ``progress`` is the progress callback, instead of the one for live graphics."""
         if self.position.over:
             return "pass"
         game = self.session.game
@@ -407,7 +407,7 @@ class GtpDialect(LineDialect):
     # Analysis
 
     def _stream(self, request: gtp.GtpRequest) -> None:
-        """Carry out a command whose answer goes on while a search runs."""
+        """Run a command whose answer is a stream of lines during a search."""
         wanted = gtp.parse_analysis(request.arguments)
         black = self.position.black_to_move if wanted.black is None else wanted.black
         if not self.position.over and black != self.position.black_to_move:
@@ -500,7 +500,7 @@ def _turned_to(position: Position, black: bool) -> Position:
 
 
 def _exactly(arguments: list[str], what: str) -> list[str]:
-    """The arguments, if they are as many as ``what`` names."""
+    """The arguments, if there are as many as ``what`` names; raises `GtpError`."""
     count = what.count(",") + what.count(" and ") + 1
     if len(arguments) != count:
         raise GtpError(f"syntax error: expected {what}")

@@ -41,6 +41,6 @@ class LiveGraphics:
         return draw
 
     def clear(self) -> None:
-        """The search is over: nothing of it may be drawn during the next command."""
+        """Called at the end of a search: nothing of it is drawn during the next command."""
         if self.on:
             self._output.error("gogui-gfx: CLEAR")
