@@ -46,7 +46,7 @@ def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 
 def _parts(
     library: Any, player: int, opponent: int, depth: int, mode: int, short: int
 ) -> Iterator[tuple[int, int, int]]:
-    """The positions (player, opponent, depth left) at most ``short`` plies from the end whose lines make up all."""
+    """Positions (player, opponent, depth left) at most ``short`` plies from the end whose lines add up to all."""
     moves = library.board_moves(player, opponent)
     if depth <= short or not (moves or library.board_moves(opponent, player)):
         yield player, opponent, depth
@@ -74,11 +74,11 @@ class _Set:
         self.boards = 0
 
     def add(self, player: int, opponent: int) -> None:
-        """Put in one canonical board."""
+        """Add a canonical board."""
         self.boards += self._library.positions_add(player, opponent, self.address, self.slots - 1)
 
     def doubled(self) -> _Set:
-        """A set of twice the slots with the same boards."""
+        """A set with twice the slots and the same boards."""
         bigger = _Set(self._library, 2 * self.slots)
         self._library.positions_copy(self.address, self.slots, bigger.address, bigger.slots - 1)
         bigger.boards = self.boards

@@ -25,7 +25,7 @@ def hash_bits_within(size: int) -> int:
 class Limits(NamedTuple):
     """The limits of a search.
 
-    ``depth`` in plies (the number of empties, or more, means to the end) at ``selectivity``, ``nodes`` visited at most
+    ``depth`` in plies (the number of empties, or more, means to the end) at ``selectivity``, ``nodes`` to visit at most
     (0: no limit), ``time_ms`` of wall time at most (0: no limit).
     """
 
@@ -96,7 +96,7 @@ _ESTIMATED_END_US = (2, 2, 2, 3, 4, 6, 10, 20, 35, 70, 120, 250, 500, 900)
 
 
 def estimated_us(limits: Limits, empties: int) -> int:
-    """Microseconds that a search takes, about; 0 for one that is not short, or is bounded by nodes or time."""
+    """An estimate of a search's microseconds; 0 for one that is not short, or is bounded by nodes or time."""
     if limits.nodes or limits.time_ms:
         return 0
     if limits.depth >= empties:

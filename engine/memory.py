@@ -32,7 +32,8 @@ class Block:
         return True
 
     def clear(self) -> None:
-        """Set all bytes to zero; blocks of 256 KB and more return their pages, so that the next writer has them near.
+        """Set all bytes to zero. Blocks of 256 KB and more return their pages, so that they are allocated near the next
+        writer.
 
         No kernel may be using it.
         """
@@ -62,7 +63,7 @@ class MappedFile:
 
 
 def _bound(memory: Block | MappedFile, size: int) -> None:
-    """Have interpreted kernels respect the bounds of this memory as long as it lives."""
+    """Register the bounds of this memory with interpreted kernels for as long as it lives."""
     if INTERPRETED:
         import weakref
 

@@ -144,7 +144,7 @@ def cut(words: array[int], empties: int, depth: int, selectivity: SelectivityInd
 def model_of(fields: Any) -> ErrorModel:
     """The model in a weights file's record; missing entries have the values of `DEFAULT`.
 
-    Raises ValueError with the reason for anything that cannot be a model.
+    Raises ValueError with the reason for invalid values.
     """
     if not isinstance(fields, dict) or not set(fields) <= set(_RECORD_KEYS):
         raise ValueError(f"the record's probcut is not an object of {', '.join(_RECORD_KEYS)}")

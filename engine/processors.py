@@ -1,4 +1,4 @@
-"""How many processors this process may use: its affinity, and the quota of its control group."""
+"""The number of processors that this process may use, by its affinity and the quota of its control group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of a search: plain values, made by `engine.search` and read by whatever shows or stores an analysis."""
+"""The result of a search: plain values, made by `engine.search`, read by everything that shows or stores analyses."""
 
 from __future__ import annotations
 

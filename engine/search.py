@@ -1,7 +1,7 @@
 """The engine's interface to Python: `Searcher` takes a position and limits and returns lines.
 
-A search works on the canonical image of the position, so mirrored boards get the same answers, and deepens step by
-step; each step is one call of the compiled search.
+A search works on the canonical image of the position, so that mirrored boards get the same results, and deepens
+iteration by iteration; each iteration is one call of the compiled search.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ Progress = Callable[[int, Line], None]
 
 
 class Control:
-    """One search's stop button and node counter, for other threads."""
+    """The stop word and the node counter of one search, for other threads."""
 
     def __init__(self) -> None:
         self._memory = Block(4096)
@@ -99,21 +99,21 @@ class Control:
 
     @property
     def nodes(self) -> int:
-        """Visited so far by all threads."""
+        """The nodes visited so far by all threads."""
         return sum(context.nodes for context in self._contexts)
 
     def stop(self) -> None:
-        """End the search; what it has found is its answer."""
+        """Stop the search; it returns its results so far."""
         with self._lock:
             self._stopped = True
             self._word[0] = 1
 
     def interrupt(self) -> None:
-        """End the current step only: the other threads of a shared search are no longer needed."""
+        """End the current iteration only: the other threads of a shared search are no longer needed."""
         self._word[0] = 1
 
     def resume(self) -> bool:
-        """Ready for the next step; False when it should not begin because the end was asked for."""
+        """Clear the stop word for the next iteration. Returns False after a stop."""
         with self._lock:
             self._word[0] = int(self._stopped)
         return not self._stopped
@@ -153,7 +153,9 @@ class _SearchState:
 
 
 class KnownScore(NamedTuple):
-    """A score from elsewhere: of ``player``, who is to move, with the best move (64: none), as good as ``limits``."""
+    """A score from elsewhere for the side to move ``player``, with the best move (64: none), as reliable as a search
+    with ``limits``.
+    """
 
     player: int
     opponent: int
@@ -171,10 +173,11 @@ def edge_table() -> Block:
 
 
 class Searcher:
-    """The compiled search with its tables. One search at a time; `Control.stop` may come from any thread.
+    """The compiled search with its tables. One search at a time; `Control.stop` may be called from any thread.
 
     ``threads`` share a search, and up to ``guests`` other threads may join it (`team.Team.join`); the transposition
-    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` says how threads wait for each other.
+    table has 2**hash_bits entries of `ENTRY_BYTES` each. ``waiting`` is how threads wait for each other, real or
+    virtual ones.
 
     Raises ValueError for settings out of range, LibraryError when the kernels cannot be compiled, WeightsError.
     """
@@ -221,16 +224,16 @@ class Searcher:
 
     @property
     def threads(self) -> int:
-        """How many threads share a search."""
+        """The number of threads that share a search."""
         return self._threads
 
     @property
     def shares(self) -> list[int]:
-        """Nodes of the last search, by thread; the first is the one that leads."""
+        """The nodes of the last search, by thread; the first is the leader's."""
         return [context.nodes for context in self._contexts]
 
     def clear(self) -> None:
-        """Forget everything searched before."""
+        """Empty the transposition table."""
         if self._date == 0:
             return
         self._clearings += 1
@@ -254,7 +257,7 @@ class Searcher:
         self._contexts[0][SAMPLES] = address
 
     def feed(self, player: int, opponent: int, known: Iterable[KnownScore]) -> None:
-        """Take scores that are known from elsewhere into the table, for searches from (``player``, ``opponent``).
+        """Store scores known from elsewhere in the table, for searches from (``player``, ``opponent``).
 
         The positions are in the orientation in which moves from that board lead to them.
         """
@@ -268,7 +271,7 @@ class Searcher:
             self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
 
     def proved(self, player: int, opponent: int) -> tuple[int, int] | None:
-        """The bounds that the table has proved for a board, in the orientation of the root's canonical image."""
+        """The exact bounds that the table has for a board, in the orientation of the root's canonical image."""
         word = self._engine.table_word(self._contexts[0].address, player, opponent)
         empties = 64 - (player | opponent).bit_count()
         depth, selectivity = word >> 48 & 255, (word >> 56) - SELECTIVITY_BIAS
@@ -314,7 +317,7 @@ class Searcher:
         self._date = context[DATE]
 
     def time_evaluations(self, player: int, opponent: int, number: int) -> int:
-        """Make ``number`` moves from a position and evaluate after each; a checksum, for measuring the speed."""
+        """Make ``number`` moves from a position and evaluate after each. Returns a checksum; for benchmarks."""
         return int(self._engine.evaluate_often(self._contexts[0].address, player, opponent, number))
 
     def _prepare(self, limits: Limits, control: Control) -> None:
@@ -348,10 +351,10 @@ class Searcher:
         """The ``multipv`` best moves of the side to move among the squares ``allow``, best first.
 
         ``player`` has the move. Scores lie in (``alpha``, ``beta``), or are bounds at its edge. After every iteration
-        ``progress`` is told (rank of the line from 0, line), and ``attempts`` of each search of a part of the window
-        that gave a bound only. ``welcome`` is called once, when the search has come to iterations that are worth
-        sharing: from then on guests may join; without it none can. Without a legal move the line of the forced pass is
-        answered, or no line when the game is over. Raises ValueError for a board that is none.
+        ``progress`` is called with the rank of the line, from 0, and the line; ``attempts`` likewise after each search
+        of a part of the window that gave a bound only. ``welcome`` is called once, when the iterations are long enough
+        to be shared: from then on guests may join; without it none can. Without a legal move the result is the line of
+        the forced pass, or no line when the game is over. Raises ValueError for an impossible board.
         """
         if player & opponent or (player | opponent) >> 64:
             raise ValueError("the sides' discs overlap or are outside the board")
@@ -446,7 +449,7 @@ class Searcher:
         return Result(tuple(turned(line) for line in lines), nodes, job.milliseconds(), finished, threads)
 
     def _any_line(self, job: _SearchState, legal: int) -> Line:
-        """A legal move for a search that was stopped before it could find one."""
+        """A legal move as the result of a search that was stopped before its first iteration."""
         move = (legal & -legal).bit_length() - 1
         return Line(
             move, MoverScore(0), _LOWEST, _HIGHEST, 0, Selectivity.FULL, (move,), 0, job.milliseconds(), job.empties
@@ -455,7 +458,7 @@ class Searcher:
     def _line(
         self, job: _SearchState, step: _Iteration, allowed: int, guess: Line | None, window: tuple[int, int]
     ) -> tuple[Line | None, bool]:
-        """The best of ``allowed`` at this step, and whether the step was finished."""
+        """The best of ``allowed`` in this iteration, and whether the iteration was finished."""
         nodes_before = sum(context.nodes for context in self._contexts)
         begun = time.perf_counter()
         lowest, highest = window
@@ -503,7 +506,7 @@ class Searcher:
     def _bound(
         self, job: _SearchState, step: _Iteration, move: int, score: MoverScore, lower: MoverScore, upper: MoverScore
     ) -> None:
-        """Tell who wants to know of it that a score lies outside the part of the window that was searched."""
+        """Report to ``attempts`` that a score is outside the part of the window that was searched."""
         if job.attempt is not None and move != NO_MOVE:
             nodes = sum(context.nodes for context in self._contexts)
             ms = job.milliseconds()
@@ -512,7 +515,7 @@ class Searcher:
     def _root(
         self, job: _SearchState, low: int, high: int, step: _Iteration, allowed: int, hint: int
     ) -> tuple[MoverScore, int]:
-        """One call of the compiled search, by all threads where that pays."""
+        """One call of the compiled search, by all threads where that is faster."""
         main = self._contexts[0]
         root = (job.player, job.opponent, low, high, step.depth, step.selectivity.index, allowed, hint)
         together = self._threads > 1 or job.welcome is not None
@@ -526,7 +529,9 @@ class Searcher:
     def _variation(
         self, job: _SearchState, move: int, step: _Iteration, score: int, *, complete: bool
     ) -> tuple[int, ...]:
-        """The line that gives the score, to its full depth: from the tables, or searched again where they forgot."""
+        """The principal variation to its full depth: from the tables, or searched again where their entries were
+        replaced.
+        """
         engine = self._engine
         context = self._contexts[0]
         player, opponent, value = job.player, job.opponent, score
@@ -575,7 +580,9 @@ def _inverse(symmetry: int) -> int:
 
 
 def _steps(limits: Limits, empties: int) -> Iterator[_Iteration]:
-    """The iterations: depths of one parity up to the depth asked for; to the end, a rising selectivity at last."""
+    """The iterations: depths of one parity up to the depth asked for; in a search to the end, with rising selectivity
+    at last.
+    """
     selectivity = limits.selectivity
     if limits.depth <= 0:
         yield _Iteration(0, Selectivity.FULL)

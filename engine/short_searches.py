@@ -1,7 +1,7 @@
 """Many short searches in one call of the compiled code (`kernels.short_searches`), for threads that share Python's GIL.
 
 The daemon's scheduler uses `ShortSearches` for questions of a low level: one line each, all moves allowed, no progress
-callback. The results are those of `Searcher.search`. `LineFollower` reads the positions of such questions.
+callback. The results equal those of `Searcher.search`. `LineFollower` reads the positions of such questions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Question = tuple[int, int, Limits]
 
 
 class ShortSearches:
-    """Short searches on one `Searcher`. One call at a time; ``stop`` may come from any thread."""
+    """Short searches on one `Searcher`. One call at a time; ``stop`` may be called from any thread."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
@@ -64,7 +64,7 @@ class ShortSearches:
     def search(self, questions: Sequence[Question]) -> list[Result | None]:
         """Search at most `MOST_AT_ONCE` positions.
 
-        ``time_ms`` of a result is its part of the call's time by nodes. The GIL is not held meanwhile.
+        ``time_ms`` of a result is its part of the call's time by nodes. The GIL is released meanwhile.
         """
         records = self._records
         self._control.resume()
@@ -128,9 +128,9 @@ class LineFollower:
         self._bytes = memoryview(self._memory.words()).cast("B")
 
     def follow(self, player: int, opponent: int, moves: str) -> Followed | None:
-        """The position after ``moves``, squares in lower case without anything between them.
+        """The position after ``moves``, squares in lower case with nothing between them.
 
-        None where they are written otherwise, or not all legal one after the other.
+        None for another form, or a move that is not legal.
         """
         text = moves.encode()
         if len(text) > 2 * FOLLOW_MOST_MOVES or len(text) & 1:

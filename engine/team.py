@@ -1,8 +1,8 @@
 """Threads that search together: the helpers of one search, and how they wait.
 
-The words by which they agree are those of `desdaemon.engine.layout` (``TEAM_...``); what is done with them is in
-`desdaemon.engine.kernels.context`. A helper enters the compiled code once a search and stays there through all its
-iterations; while there is nothing to take part in, it looks a few thousand times and then sleeps.
+They communicate through the words ``TEAM_...`` of `desdaemon.engine.layout`; `desdaemon.engine.kernels.context`
+operates on them. A helper enters the compiled code once a search and stays there through all its iterations; without
+work it polls a few thousand times and then sleeps.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ HookFunction = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 
 class Context:
-    """What one search thread works with: the context block of `desdaemon.engine.layout`, and a table of its own."""
+    """The memory of one search thread: the context block of `desdaemon.engine.layout`, and a table of its own."""
 
     def __init__(self) -> None:
         self._memory = Block(CONTEXT_BYTES)
@@ -74,7 +74,7 @@ class Context:
 
     @property
     def nodes(self) -> int:
-        """Visited since the last reset."""
+        """The nodes visited since the last reset."""
         return self[NODES]
 
 
@@ -85,17 +85,19 @@ class Waiting(Protocol):
     """How often a thread looks again before it waits."""
 
     def begin(self, team: Team) -> None:
-        """A search begins, on the leader's thread; the helpers' threads have been started."""
+        """Called on the leader's thread when a search begins; the helpers' threads have been started."""
 
     def wait(self, reason: int, thread: int) -> None:
-        """The hook."""
+        """The hook that kernels call: wait for ``reason``."""
 
     def end(self) -> None:
-        """The helpers have to leave, wherever they wait."""
+        """Wake all helpers, which have to leave."""
 
 
 class Sleeping:
-    """Real threads: a helper without a search sleeps on a condition; who waits for helpers to leave yields."""
+    """`Waiting` of real threads: a helper without a search sleeps on a condition; a thread that waits for helpers to
+    leave yields.
+    """
 
     spins = _LOOKS
 
@@ -127,8 +129,8 @@ class Team:
     """The threads of one `Searcher`: the caller's, which leads, helpers of its own, and guests.
 
     The searcher's own helpers live as long as a search. A guest is any other thread: it takes a seat (`join`), helps
-    until the search is over or somebody sends it away (`dismiss`), and may come back. The leader's thread calls
-    `prepare`, `begin`, `lead` and `end`; the rest may be called from any thread.
+    until the search is over or it is dismissed (`dismiss`), and may come back. The leader's thread calls `prepare`,
+    `begin`, `lead` and `end`; the rest may be called from any thread.
     """
 
     share_from = 5
@@ -162,17 +164,17 @@ class Team:
         return int(self._words[field // WORD])
 
     def nothing_to_do(self, thread: int) -> bool:
-        """Whether that helper has no search to enter, and need not leave."""
+        """Whether a helper has no search to enter, and need not leave."""
         context = self.contexts[thread]
         return self[TEAM_OPEN] in (0, context[JOB]) and not context[LEAVE]
 
     @property
     def size(self) -> int:
-        """How many threads have taken part since `prepare`, the leader included."""
+        """The number of threads that have taken part since `prepare`, the leader included."""
         return 1 + len(self._came)
 
     def prepare(self, nodes: int) -> None:
-        """Before a search of ``nodes`` nodes at most, which the threads draw in portions; 0: no limit."""
+        """Prepare a search of at most ``nodes`` nodes, which the threads draw in portions; 0: no limit."""
         words = self._words
         words[TEAM_NODES // WORD] = 0
         words[TEAM_NODE_LIMIT // WORD] = nodes or _NO_LIMIT
@@ -184,7 +186,7 @@ class Team:
         self._came.clear()
 
     def begin(self) -> bool:
-        """Let helpers in: the searcher's own are started. False when they have been before."""
+        """Start the searcher's own helpers and admit guests. Returns False when that was done before."""
         if self._open:
             return False
         with self._seats:
@@ -200,7 +202,7 @@ class Team:
         return int(self._engine.lead_root(self.contexts[0].address, *root))
 
     def end(self) -> None:
-        """Send all helpers away; returns when they have left."""
+        """Dismiss all helpers; returns when they have left."""
         if not self._open:
             return
         with self._seats:
@@ -213,7 +215,7 @@ class Team:
                 self._seats.wait()
 
     def join(self) -> int:
-        """A seat for a thread that will call `help`, 0 where there is none: no search goes on, or all are taken."""
+        """A seat for a thread that will call `help`; 0 where there is none: no search is running, or all are taken."""
         with self._seats:
             if not self._open or not self._free:
                 return 0
@@ -234,7 +236,7 @@ class Team:
                 self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
-        """Have the helper in that seat return soon: within a millisecond or two where a processor is free for it."""
+        """Make the helper in that seat return: within a millisecond or two where a processor is free for it."""
         with self._seats:
             if seat in self._taken:
                 self.contexts[seat][LEAVE] = 1

@@ -1,8 +1,8 @@
-"""`desdaemon bench`: how fast the engine is on this machine, and whether its search is still the same.
+"""`desdaemon bench`: the engine's speed on this machine, and the signature of its search.
 
 Times are medians of repeated runs, of processor time where one thread works (other programs disturb it least) and of
 wall time for threads and start-up. ``--problems`` names the folder of fforum-1-19.obf, fforum-20-39.obf,
-fforum-40-59.obf and midgame-8.obf; without it positions made by seeded random play take their place.
+fforum-40-59.obf and midgame-8.obf; without it positions of seeded random play are used.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ class Measurement(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What `EngineBench.threads` measures: numbers of real and of virtual threads and a level, or solves to check.
+    """The parameters of `EngineBench.threads`: numbers of real and of virtual threads and a level, or a number of
+    solves to check.
 
-    ``places`` are those of the selective searches' positions in their file, all of them where it is empty.
+    ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
     """
 
     real: tuple[int, ...] = (2,)
@@ -152,7 +153,7 @@ class EngineBench:
         return [Measurement("evaluation", statistics.median(seconds), number)]
 
     def short(self) -> list[Measurement]:
-        """Level 5, one thread, wall time: what short questions cost without a server."""
+        """Level 5, one thread, wall time: the cost of short questions without a server."""
         number = 500
         problems = [found for empties in range(41, 53, 3) for found in random_problems(number, empties, empties)]
         searcher = Searcher(weights=self.weights)
@@ -288,7 +289,7 @@ class EngineBench:
         return nodes, scores
 
     def selectivity(self) -> list[Measurement]:
-        """How often selective searches score within a disc of the full one: `selectivity_check`."""
+        """The share of selective searches that score within a disc of the full one, by `selectivity_check`."""
         from . import selectivity_check
 
         return [

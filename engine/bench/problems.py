@@ -1,4 +1,4 @@
-"""Positions to measure by: of files, or made."""
+"""Positions for measurements, of files or generated."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
 
 
 def contradicts(line: Line, problem: Problem) -> bool:
-    """Whether a proved line has another score than the problem's, or a move that is not among the best."""
+    """Whether an exact line has another score than the problem's, or a move that is not among the best."""
     return line.exact and problem.best is not None and not line.score == problem.best == problem.scores.get(line.move)

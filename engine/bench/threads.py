@@ -1,4 +1,4 @@
-"""`desdaemon bench threads`: what searching with several threads brings, by real and by virtual threads."""
+"""`desdaemon bench threads`: the speed-up by several threads, real or virtual."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _STRESS_EMPTIES = (10, 11, 12, 13, 13, 14, 14, 14, 15, 15, 15, 16, 16, 17, 18, 1
 
 
 class Stress(NamedTuple):
-    """What `stress` did and found."""
+    """The result of `stress`."""
 
     solved: int
     wrong: int
@@ -117,10 +117,10 @@ class Stress(NamedTuple):
 
 
 def stress(weights: Weights, number: int, seed: int = 1) -> Stress:
-    """Solve ``number`` random positions by 2 to `_MOST_THREADS` threads with small tables, some of them stopped before.
+    """Solve ``number`` random positions by 2 to `_MOST_THREADS` threads with small tables, some of them stopped early.
 
-    Every score is compared with that of one thread, and what the table has for positions of the next plies with solves
-    of those.
+    Every score is compared with that of one thread, and the exact entries of the table for positions of the next plies
+    with solves of those.
     """
     dice = random.Random(seed)
     alone = Searcher(hash_bits=18, weights=weights)
@@ -163,7 +163,7 @@ def stress(weights: Weights, number: int, seed: int = 1) -> Stress:
 
 
 def _check_table(searcher: Searcher, judge: Searcher, problem: Problem, dice: random.Random) -> tuple[int, int]:
-    """Proved entries of positions up to four plies on, and how many of them are wrong."""
+    """The number of exact table entries of positions up to four plies on, and of wrong ones among them."""
     engine = library.load(SPEC)
     board = problem.position[:2]
     symmetry = engine.board_canonical_symmetry(*board)

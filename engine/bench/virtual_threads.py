@@ -1,9 +1,9 @@
-"""Virtual threads: real threads of which one runs at a time, so that a search by many can be counted on any machine.
+"""Virtual threads: real threads of which one runs at a time, so that a search by many can be measured on any machine.
 
-A thread runs until it is ahead of the others by a quantum of nodes, then the one that is furthest behind goes on. Time
-is counted in nodes: what a thread has visited and what the others visited while it waited. The same search gives the
-same counts each time, whatever else the machine does. It says how many nodes a search by many threads visits and how
-long they wait for each other; about memory, clocks and caches it says nothing.
+A thread runs until it is ahead of the others by a quantum of nodes; then the one furthest behind continues. Time is
+counted in nodes: those that a thread has visited, and those that the others visited while it waited. The same search
+gives the same counts each time, on any machine. They show how many nodes a search by many threads visits and how long
+the threads wait for each other, but nothing about memory, clocks and caches.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LEADER = 0
 
 
 class Turns:
-    """`team.Waiting` for a team of so many virtual ``threads``; ``quantum`` in nodes.
+    """`team.Waiting` for a team of ``threads`` virtual threads; ``quantum`` in nodes.
 
-    The thread that has the turn calls everything; the others wait for their semaphores.
+    The thread whose turn it is makes all calls; the others wait on their semaphores.
     """
 
     spins = 0
@@ -79,7 +79,7 @@ class Turns:
         return self._contexts[thread].nodes + self.idle[thread]
 
     def _next(self) -> int:
-        """The thread furthest behind; when all helpers sleep, the leader, who has waited for the last of them."""
+        """The thread furthest behind; the leader when all helpers sleep, for it has waited for the last of them."""
         if not self._ready:
             latest = max(self._clock(thread) for thread in range(len(self._turns)))
             self.idle[_LEADER] = latest - self._contexts[_LEADER].nodes

@@ -1,4 +1,4 @@
-"""From typed Python functions to loaded machine code."""
+"""The compiler: from typed Python functions to loaded machine code."""
 
 import os
 

@@ -3,13 +3,13 @@
 With ``DESDAEMON_KERNELS=python`` in the environment `desdaemon.engine.compiler.library.load` returns an
 `InterpretedLibrary` instead of compiled code. The same kernels then run unchanged on:
 
-- `U64`, a 64-bit unsigned integer that wraps around and refuses arithmetic with plain integers, which stand for
+- `U64`, a 64-bit unsigned integer that wraps around and refuses arithmetic with plain integers, which represent
   int64 here: compiled, such a mixture would be a floating-point number;
 - memory by real addresses, every access to which is checked: `stack_buf` buffers and `Block` memory have bounds, all
   other addresses (arrays of the caller) have to be mapped;
 - intrinsics by the Python body that each of them has beside its LLVM code.
 
-Some thousand times slower than compiled code. Safe on several threads, which the interpreter runs one at a time.
+About a thousand times slower than compiled code. Safe on several threads, which the interpreter runs one at a time.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Stack(threading.local):
         return start
 
     def release(self, count: int, top: int) -> None:
-        """Back to the ``count`` oldest buffers."""
+        """Free all buffers but the ``count`` oldest."""
         del self.starts[count:], self.ends[count:]
         self.top = top
 
@@ -129,7 +129,7 @@ _stack = _Stack()
 
 
 class _Regions:
-    """Memory with known bounds, and what else is mapped in this process."""
+    """Memory with known bounds, and the other mapped ranges of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -150,7 +150,7 @@ class _Regions:
                 del self._starts[place], self._ends[place]
 
     def check(self, address: int, size: int) -> None:
-        """Raises OutOfBounds where ``size`` bytes at ``address`` are not memory that a kernel may use."""
+        """Raise `OutOfBounds` unless a kernel may access ``size`` bytes at ``address``."""
         place = bisect.bisect(self._starts, address) - 1
         if place >= 0 and address < self._ends[place]:
             if address + size > self._ends[place]:
@@ -169,7 +169,7 @@ class _Regions:
 
 
 def _read_mappings() -> tuple[list[int], list[int]]:
-    """The mapped ranges of addresses; everything where the system does not tell them."""
+    """The mapped ranges of addresses; the whole address space where the system does not list them."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -196,7 +196,7 @@ remove_region = _regions.remove
 
 
 def check(address: int, size: int) -> None:
-    """Raises OutOfBounds where ``size`` bytes at ``address`` are not memory that a kernel may use."""
+    """Raise `OutOfBounds` unless a kernel may access ``size`` bytes at ``address``."""
     stack = _stack
     if stack.base <= address < stack.limit:
         place = bisect.bisect(stack.starts, address) - 1
@@ -247,7 +247,7 @@ _adding = threading.Lock()
 
 
 def add(address: int, value: int) -> int:
-    """Add to the 64-bit number at ``address`` in one step; what it was before."""
+    """Add to the 64-bit number at ``address`` atomically. Returns the number before."""
     with _adding:
         before = load(address, 8, signed=False)
         store(address, 8, before + int(value))
@@ -255,7 +255,7 @@ def add(address: int, value: int) -> int:
 
 
 def exchange(address: int, value: int) -> int:
-    """Write the 64-bit number at ``address`` in one step; what it was before."""
+    """Write the 64-bit number at ``address`` atomically. Returns the number before."""
     with _adding:
         before = load(address, 8, signed=False)
         store(address, 8, int(value))
@@ -309,7 +309,7 @@ def _generated(name: str, arguments: tuple[str, ...], body: str, **namespace: An
 
 
 def intrinsic(python: Callable[..., Any], name: str, signature: str) -> Callable[..., Any]:
-    """``python``, which computes on plain integers, with its arguments checked and its result made to fit."""
+    """An intrinsic that calls ``python``, a function on plain integers, with checked arguments and a wrapped result."""
     returns, arguments = read_signature(signature)
     values = ", ".join(f"int(a{place})" if kind == "u64" else f"a{place}" for place, kind in enumerate(arguments))
     return _generated(name, arguments, f"return {_CONVERSIONS[returns].format(f'python({values})')}", python=python)
@@ -319,8 +319,9 @@ _kernels: dict[str, Callable[..., Any]] = {}
 
 
 def kernel(function: FunctionType, signature: str) -> Callable[..., Any]:
-    """``function`` as a kernel that runs as Python: arguments and result are checked, and what it takes from the stack
-    is given back when it returns."""
+    """``function`` as a kernel that runs as Python: arguments and result are checked, and its stack buffers are freed
+    when it returns.
+    """
     name = function.__name__
     returns, arguments = read_signature(signature)
     values = ", ".join(f"a{place}" for place in range(len(arguments)))

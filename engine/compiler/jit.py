@@ -36,7 +36,7 @@ _registry: dict[str, Kernel] = {}
 
 
 class KernelError(Exception):
-    """A kernel that cannot be compiled as it stands: the message names it and says why."""
+    """A kernel that cannot be compiled; the message names it and the reason."""
 
 
 def _parse(signature: str) -> tuple[Any, tuple[Any, ...]]:

@@ -37,12 +37,12 @@ Tell = Callable[[str], None]
 
 
 def not_kept(folder: Path, error: OSError) -> None:
-    """Say once that a folder takes nothing to be kept: everything works without, only slower."""
+    """Report, once, that nothing can be kept in a folder: everything works without it, but slower."""
     notice.say_once(f"what is compiled cannot be kept in {folder}: {error.strerror}: {_EACH_TIME}")
 
 
 class LibraryError(Exception):
-    """The kernels could not be compiled or loaded; the message says why."""
+    """The kernels could not be compiled or loaded; the message is the reason."""
 
 
 class Spec(NamedTuple):
@@ -51,8 +51,8 @@ class Spec(NamedTuple):
     ``exports`` is the module that defines this, as its ``SPEC``; ``modules`` are those with the kernels that Python
     calls, ``entries`` these kernels and their signatures.
 
-    ``quick`` are entries that take microseconds, by the names under which they are to be had, which may be others. They
-    are called with the GIL: to give it up and win it back takes longer as soon as several threads search.
+    ``quick`` are entries that take microseconds, by the names of their C functions, which may differ. They are called
+    with the GIL held: releasing and taking it again takes longer as soon as several threads search.
     """
 
     name: str
@@ -75,9 +75,10 @@ _IMPORTS = re.compile(r"^(?:from +([\w.]+) +import +(?:\(([^)]*)\)|([^\n#]*))|im
 
 
 def imported_sources(modules: Iterable[str]) -> list[Path]:
-    """The files of ``modules`` and of what these import of their own top-level packages and ours, in order of name.
+    """The files of ``modules`` and of all modules that these import from their own top-level packages and ours, ordered
+    by name.
 
-    By the text of their import statements outside functions: at a start it has to be quick.
+    Read from the text of import statements outside functions, because it has to be quick at a start.
     """
     found: dict[str, Path] = {}
     waiting = list(modules)
@@ -209,7 +210,7 @@ def read_cached(spec: Spec) -> bytes | None:
 
 
 def forget_old(keep: Path, *patterns: str) -> None:
-    """Remove what was made long ago from the folder of ``keep``: files of these names, but not ``keep`` itself."""
+    """Remove old files of this kind from the folder of ``keep``, but not ``keep`` itself."""
     import time
 
     oldest = time.time() - _KEEP_DAYS * 86400
@@ -222,9 +223,9 @@ def forget_old(keep: Path, *patterns: str) -> None:
 
 
 def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
-    """Compile in a child process, put the object file into the cache where there is one, and return the code.
+    """Compile in a child process, put the object file into the cache if there is one, and return the code.
 
-    ``tell`` receives one line of progress for each kernel; without it people are told by `notice`. Raises LibraryError
+    ``tell`` receives one line of progress for each kernel; without it `notice` shows progress. Raises `LibraryError`
     when the compiler fails.
     """
     if tell is None:

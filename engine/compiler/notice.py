@@ -1,8 +1,9 @@
-"""Messages about the compiler: that it runs, if that takes long, how far it is, and what it could not keep.
+"""Messages about the compiler: that it runs, if that takes long, its progress, and folders that cannot be written.
 
 Called by `library` and by the dialogue on standard input and output, from any thread. A message is a line on standard
-error unless `logs.redirect` has named another place. Progress is one line that is rewritten where standard error is a
-terminal, a line every `EVERY_S` elsewhere, and at most one a quarter of the work in a dialogue without a terminal.
+error unless `logs.redirect` has set another sink. Progress is one line that is rewritten where standard error is a
+terminal, a line every `EVERY_S` elsewhere, and at most one for each quarter of the work in a dialogue without a
+terminal.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _lock = threading.Lock()
 
 
 def in_dialogue(free: Callable[[], bool] | None) -> None:
-    """Somebody holds a dialogue on the standard streams from now on.
+    """Called when a dialogue on the standard streams begins.
 
-    ``free`` tells, from any thread, whether the cursor of their terminal stands at the beginning of a line that nobody
-    types on: there the line of progress is rewritten, and `wipe` has to be called before anything else is written.
-    Without it progress is told in at most three lines.
+    ``free`` returns, from any thread, whether the cursor of the terminal is at the beginning of a line that is not
+    being edited: there the line of progress is rewritten, and `wipe` must be called before anything else is written.
+    Without ``free`` progress takes at most three lines.
     """
     global _sparse, _free
     _sparse, _free = free is None, free
@@ -51,7 +52,7 @@ def wipe() -> None:
 
 
 def say_once(text: str) -> None:
-    """A line that says something of the whole process: the same one is not said again."""
+    """Print a message about the whole process, once."""
     with _lock:
         if text in _said:
             return
@@ -60,7 +61,7 @@ def say_once(text: str) -> None:
 
 
 class Compiling:
-    """The time in which a library is compiled, as a context; to be called with lines ``12/89 ...`` of progress."""
+    """A context around the compilation of a library; called with lines ``12/89 ...`` of progress."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -76,7 +77,7 @@ class Compiling:
         return self
 
     def __call__(self, line: str) -> None:
-        """How far the compiler is."""
+        """Report the compiler's progress."""
         done, _, total = line.partition(" ")[0].partition("/")
         self._done, self._total = int(done), int(total)
 

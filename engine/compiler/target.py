@@ -35,7 +35,7 @@ def initialise() -> None:
 
 @cache
 def host_target() -> CompileTarget:
-    """This machine, or what NUMBA_CPU_NAME and NUMBA_CPU_FEATURES ask for instead (as numba understands them)."""
+    """This machine, or the target that NUMBA_CPU_NAME and NUMBA_CPU_FEATURES name instead (as numba reads them)."""
     name = os.environ.get("NUMBA_CPU_NAME", "")
     features = os.environ.get("NUMBA_CPU_FEATURES")
     if name and name != "host":

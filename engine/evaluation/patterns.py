@@ -141,7 +141,9 @@ CLASSES = _classes()
 
 
 def _places(part: PatternClass, whole: PatternClass) -> tuple[int, ...] | None:
-    """Where the digits of a class are among those of another, each of whose instances holds one of its; else None."""
+    """The places of a class's digits among those of another class each of whose instances contains one of its
+    instances; else None.
+    """
     if len(part.instances) != len(whole.instances):
         return None
     inside = [[small for small in part.instances if set(small) <= set(large)] for large in whole.instances]

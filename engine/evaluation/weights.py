@@ -96,8 +96,8 @@ def _expand(packed: bytes) -> Block:
 def _map_kept(path: Path) -> tuple[MappedFile, WeightsMetadata] | None:
     """The cached expansion and its metadata; None when it is missing, has the wrong size or unknown metadata.
 
-    Its content is not summed up at each start, which would read all of its 56 MB: the folder is private to this user,
-    the file is made from a checked one and renamed into place whole.
+    Its checksum is not verified at each start, which would read all of its 56 MB: the folder is private to this user,
+    and the file is made from a verified one and renamed into place whole.
     """
     try:
         if path.stat().st_size != _KEPT_BYTES:

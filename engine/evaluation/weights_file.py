@@ -53,7 +53,7 @@ _FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + PACKED_BYTES
 
 
 class WeightsError(ValueError):
-    """A weights file that can't be used: the message names the file and the reason."""
+    """An unusable weights file; the message names the file and the reason."""
 
 
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The block of words that a search thread works with, the transposition table, and what threads tell each other."""
+"""The context of a search thread, the transposition table, and the words by which the threads of a team communicate."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
@@ -68,7 +68,7 @@ from .bits import (
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def key_of(ctx, p, o):
-    """What tells the board apart in the tables, now: clearing a table is no more than another SALT."""
+    """The hash key of a board in the tables. It depends on SALT: a new SALT clears the tables at once."""
     return folded_product(p ^ U(0x9E3779B97F4A7C15), o ^ U(0xC2B2AE3D27D4EB4F)) ^ ld64(ctx + U(SALT))
 
 
@@ -79,7 +79,7 @@ def bucket_of(ctx, key):
 
 @kernel("u64(u64,u64,i64)", inline=True)
 def exact_bucket_of(ctx, key, empties):
-    """The bucket of a position that is searched to the end, in the thread's own table where it has few empties."""
+    """The bucket of a position that is searched to the end: in the thread's own table where it has few empties."""
     if empties <= LOCAL_TABLE_EMPTIES:
         return ld64(ctx + U(LOCAL_TABLE)) + ((key & ld64(ctx + U(LOCAL_TABLE_MASK))) << U(6))
     return bucket_of(ctx, key)
@@ -92,7 +92,7 @@ def line_bucket_of(ctx, key):
 
 @kernel("u64(u64,u64)", inline=True)
 def probe(bucket, key):
-    """The board's data word, 0 when it is not there."""
+    """The data word of a board, 0 when it is not in the bucket."""
     d = ld64(bucket + U(8))
     if ld64(bucket) ^ d == key:
         return d
@@ -141,7 +141,7 @@ def make_draft(depth, selectivity):
 
 @kernel("i64(u64,u64)", inline=True)
 def covers(have, need):
-    """1 when a result of draft ``have`` may stand for one of draft ``need``: as deep and as sure."""
+    """1 when a result of draft ``have`` may be used where ``need`` is required: as deep and as selective."""
     if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
         return 1
     return 0
@@ -243,7 +243,7 @@ def stop_all(ctx):
 
 @kernel("void(u64)")
 def checkpoint(ctx):
-    """The thread has visited `CHECK_AT` nodes: its node limit is reached, or its turn is over."""
+    """Called after `CHECK_AT` nodes: the thread's node limit is reached, or its turn is over."""
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(NODE_LIMIT)):
         team = ld64(ctx + U(TEAM))
         if team == U(0):
@@ -265,9 +265,9 @@ def checkpoint(ctx):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def table_answer(bucket, key, draft, alpha, beta):
-    """The score that the table has for a node of window (alpha, beta), INFINITE where it does not decide.
+    """The table's score for a node of window (alpha, beta), INFINITE where it does not decide.
 
-    An answer without a move does not count: BEST would have nothing to say.
+    An entry without a move is not used: BEST would not be set.
     """
     known = probe(bucket, key)
     if known and covers(draft_of(known), draft) and move_of(known) != U(NO_MOVE):
@@ -282,7 +282,7 @@ def table_answer(bucket, key, draft, alpha, beta):
 
 @kernel("u64(u64,u64,u64,u64,i64,i64)")
 def enter_node(ctx, bucket, key, draft, alpha, beta):
-    """Put a shared node on the thread's path; its number there."""
+    """Put a shared node on the thread's path. Returns its level there."""
     level = ld64(ctx + U(PATH_LENGTH))
     place = ctx + U(PATH) + level * U(PATH_BYTES)
     st64(place, bucket)
@@ -303,7 +303,7 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """`table_answer` for the node of that number on the path; its move, with ANSWERED added, is left at BEST."""
+    """`table_answer` for the node of that level of the path; its move, with ANSWERED added, is left at BEST."""
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
     bucket = ld64(place)
     key = ld64(place + U(8))
@@ -315,7 +315,7 @@ def path_answer(ctx, level):
 
 @kernel("void(u64)")
 def check_team(ctx):
-    """Sets UNWIND when the search is over, a node of the thread's path is done, or the thread is to leave the team."""
+    """Set UNWIND when the search is over, a node of the thread's path is finished, or the thread has to leave."""
     team = ld64(ctx + U(TEAM))
     if poll64(ctx + U(LEAVE)):
         st64(ctx + U(UNWIND), U(UNWIND_ALL))
@@ -340,19 +340,19 @@ def check_team(ctx):
 
 @kernel("void(u64)")
 def announce(ctx):
-    """A shared node is done, and stored: others that are in it need not go on."""
+    """Mark a shared node, whose result is stored, as finished: other threads that are in it return."""
     atomic_add64(ld64(ctx + U(TEAM)) + U(TEAM_EPOCH), U(1))
 
 
 @kernel("u64(u64,u64)", inline=True)
 def busy_group(ctx, sign):
-    """The words where ``sign`` may stand."""
+    """The address of the words in which ``sign`` may be marked."""
     return ld64(ctx + U(TEAM)) + U(TEAM_BUSY) + ((sign & U(BUSY_WORDS // BUSY_WAYS - 1)) << U(5))
 
 
 @kernel("i64(u64,u64)")
 def is_busy(ctx, sign):
-    """1 when a thread is searching what ``sign`` stands for."""
+    """1 when a thread is searching the position that ``sign`` identifies."""
     place = busy_group(ctx, sign)
     for _ in range(BUSY_WAYS):
         if poll64(place) == sign:
@@ -363,7 +363,7 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Tell the others what the thread searches now; the address of the mark, for `unmark`."""
+    """Mark a position as searched by this thread. Returns the address of the mark, for `unmark`."""
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):
@@ -378,14 +378,14 @@ def mark_busy(ctx, sign):
 
 @kernel("void(u64,u64)", inline=True)
 def unmark(place, sign):
-    """Take a mark back, unless another stands there by now."""
+    """Remove a mark, unless it was overwritten by another."""
     if poll64(place) == sign:
         st64(place, U(0))
 
 
 @kernel("void(u64,i64)")
 def claim(ctx, score):
-    """The thread is back at the root; where it has finished it, as the first, ``score`` and BEST are the answer."""
+    """Called by a thread back at the root: if it is the first to finish it, ``score`` and BEST are the result."""
     team = ld64(ctx + U(TEAM))
     if ld64(ctx + U(UNWIND)):
         return
@@ -397,6 +397,6 @@ def claim(ctx, score):
 
 @kernel("void(u64)")
 def close_search(team):
-    """Nobody may enter the search any more, and who is in it is to leave."""
+    """Let no thread enter the search any more, and make the helpers leave it."""
     exchange64(team + U(TEAM_OPEN), U(0))
     atomic_add64(team + U(TEAM_EPOCH), U(1))

@@ -1,14 +1,14 @@
-"""The pattern evaluation: indices kept up to date move by move, and the sum of what they find and a constant.
+"""The pattern evaluation: features, updated move by move, and the score as a sum of weights.
 
 A position's features are unsigned 16-bit numbers, in FEATURE_BYTES aligned to 32: for each pattern of `patterns.TABLES`
 the base-3 number of its squares, digit 0 = side 0, 1 = side 1, 2 = empty; the rest is unused. Sides keep their digits
 when the turn changes, so the weights hold each table twice, once with the digits exchanged.
 
-The weights in memory, int8, 8 a disc, from the mover's view: [61 plies][2 sides][ROW]. In bytes more of them
-stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
+The weights in memory, int8, 8 a disc, from the mover's view: [61 plies][2 sides][ROW]. As bytes more of them stay in
+the cache; rounding moves a score by a quarter of a disc (root mean square).
 
-The sum becomes a score by the tables at CURVE: CURVE_STEPS bytes, whole discs for each eighth of a disc that the sum is
-in size, then as many 16-bit numbers and one more, 128 a disc, at the eighths' borders
+The tables at CURVE turn the sum into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
+absolute value, then as many 16-bit numbers and one more, 128 a disc, at the borders of the eighths
 (`desdaemon.engine.evaluation.curve`).
 """
 
@@ -58,7 +58,8 @@ _TURNED_AT_ONCE = 3
 
 def _digits(squares):
     """The order of a table's digits, most significant first. The board's centre, which changes most, comes last, so
-    that configurations that follow one another in a search are near in memory."""
+    that configurations that follow one another in a search are near in memory.
+    """
     return sorted(range(len(squares)), key=lambda k: -abs(2 * (squares[k] & 7) - 7) - abs(2 * (squares[k] >> 3) - 7))
 
 
@@ -145,7 +146,7 @@ update_features = simple(_emit_update, _update, void, u64, u64, u64, u64, u64)
 
 
 def _gathered(b, features, weights, lanes):
-    """The sum, but for the constant, by gathers of 32 bits, of which the lower 8 are the weight."""
+    """The sum, without the constant, by gathers of 32 bits, of which the lower 8 are the weight."""
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
     starts = table_address(b, "pattern_starts", _OFFSETS + [0] * (-FEATURES % lanes), i32)
     base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
@@ -170,7 +171,7 @@ def _gathered(b, features, weights, lanes):
 
 
 def _loaded(b, features, weights):
-    """The same one load at a time, but for the numbers, which come in pairs."""
+    """The sum, without the constant, one load at a time; the features come in pairs."""
     total = const(0, i32)
     for k in range(0, FEATURES, 2):
         pair = b.zext(load(b, b.add(features, const(2 * k)), i32, 4), i64)
@@ -210,7 +211,7 @@ _empty_board_at = constant_table("empty_board", _EMPTY_BOARD, i16)
 
 @kernel("void(u64,u64,u64)")
 def set_features(p, o, target):
-    """The features from scratch; ``p`` is side 0."""
+    """Compute the features from scratch; ``p`` is side 0."""
     source = _empty_board_at()
     for k in range(FEATURE_BYTES // 8):
         st64(target + i2u(8 * k), ld64(source + i2u(8 * k)))
@@ -233,7 +234,7 @@ def weights_row(ctx, side, empties):
 
 @kernel("i64(i64)", inline=True)
 def curve_step(value):
-    """Where a sum, 128 a disc, is in the tables of the score curve."""
+    """The index of a sum, 128 a disc, in the tables of the score curve."""
     step = abs(value) >> _UNIT
     if step > CURVE_STEPS - 1:
         step = CURVE_STEPS - 1
@@ -292,8 +293,10 @@ def exchanged(number, size):
 
 @kernel("void(u64,u64)")
 def map_weights(places, target):
-    """For each part of each table, and each configuration, the place of its weight among the packed ones; then for each
-    configuration that with the sides exchanged. ``places``: see `patterns.packing`; ``target``: MAP_SIZE int32."""
+    """Write, for each configuration of each part of each table, the index of its weight among the packed ones; then for
+    each configuration the index of the one with the sides exchanged. ``places``: see `patterns.packing`; ``target``:
+    MAP_SIZE int32.
+    """
     records = _records_at()
     for k in range(_NUMBER_OF_RECORDS):
         record = records + i2u(4 * _RECORD * k)
@@ -315,7 +318,7 @@ def map_weights(places, target):
 
 @kernel("i64(i64)", inline=True)
 def rounded(weight):
-    """From 128 a disc to 8, halves away from 0, cut off at 8 bits."""
+    """A weight of 128 a disc rounded to 8 a disc, halves away from 0, clamped to int8."""
     half = 1 << (_UNIT - 1)
     size = (half + abs(weight)) >> _UNIT
     if size > 127:

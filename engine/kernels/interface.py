@@ -1,4 +1,4 @@
-"""The kernels that Python calls."""
+"""The exported kernels: the functions that Python calls."""
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
@@ -139,10 +139,10 @@ def search_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
 
 @kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)")
 def lead_root(ctx, p, o, alpha, beta, depth, selectivity, allowed, hint):
-    """`search_root` by all threads of the team: the answer is that of the thread that finishes first.
+    """`search_root` by all threads of the team: the result is that of the thread that finishes first.
 
-    Returns when no helper is in the search any more. When it was stopped before a thread had finished, the answer is
-    what this thread has, as in `search_root`.
+    Returns when no helper is in the search any more. When it was stopped before a thread had finished, the result is
+    this thread's, as in `search_root`.
     """
     team = ld64(ctx + U(TEAM))
     root = team + U(TEAM_ROOT)
@@ -220,7 +220,7 @@ def help_team(ctx):
 
 @kernel("u64(u64,u64,u64,i64,i64)")
 def known_move(ctx, p, o, depth, selectivity):
-    """The best move on record for a position searched at least so far with an exact result, else NO_MOVE."""
+    """The best move in the table for a position searched at least so deep with an exact result, else NO_MOVE."""
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
     known = probe(line_bucket_of(ctx, key), key)
@@ -234,14 +234,16 @@ def known_move(ctx, p, o, depth, selectivity):
 
 @kernel("u64(u64,u64,u64)")
 def table_word(ctx, p, o):
-    """The data word that the shared table has for a board (`context.entry`), 0 for none."""
+    """The data word of a board in the shared table (`context.entry`), 0 for none."""
     key = key_of(ctx, p, o)
     return probe(bucket_of(ctx, key), key)
 
 
 @kernel("void(u64,u64,u64,i64,i64,i64,u64)")
 def feed_score(ctx, p, o, score, depth, selectivity, move):
-    """Put a score and a move (a square or NO_MOVE) from elsewhere into the table, as of a search so deep and sure."""
+    """Store a score and a move (a square or NO_MOVE), known from elsewhere, as the result of a search of this depth and
+    selectivity.
+    """
     key = key_of(ctx, p, o)
     data = entry(score, score, move, U(NO_MOVE), i2u(depth), ld64(ctx + U(DATE)), make_draft(depth, selectivity))
     put(bucket_of(ctx, key), key, data)
@@ -281,7 +283,7 @@ def score_around(ctx, p, o, depth, selectivity, guess):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def deepened_score(ctx, p, o, depth, selectivity):
-    """The score of (p, o) by iterative deepening to ``depth`` (or to the end), the mover's view; passes are made."""
+    """The score of (p, o), for the mover, by iterative deepening to ``depth`` (or to the end); passes are made."""
     if moves(p, o) == U(0):
         if moves(o, p) == U(0):
             return final_score(p, 64 - popc(p | o))

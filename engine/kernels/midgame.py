@@ -170,11 +170,11 @@ def null_window(ctx, p, o, alpha, depth, selectivity, side, empties, features):
 
 @kernel("void(u64,u64,u64,i64,i64,i64,i64)")
 def sample(reservoir, p, o, alpha, depth, selectivity, empties):
-    """Note a node where a cut is tried: of all nodes of one depth, to the end or not, each as likely as any other.
+    """Record a node where a cut is tried: of all nodes of one depth, to the end or not, each with the same probability.
 
-    ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the
-    end: a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of
-    Vitter, "Random sampling with a reservoir", ACM TOMS 11(1); the boards themselves are the dice.
+    ``reservoir`` holds PROBCUT_DEPTHS classes of nodes by depth that end before the game does, then as many to the end:
+    a class is the number of its nodes so far, and SAMPLED slots of p, o, alpha, selectivity index. Method R of Vitter,
+    "Random sampling with a reservoir", ACM TOMS 11(1), with random numbers made from the boards.
     """
     kept = reservoir + i2u(depth) * U(8 + 32 * SAMPLED)
     if depth == empties:
@@ -301,7 +301,9 @@ def take_best(pairs, n):
 
 @kernel("i64(u64,u64,u64,u64,i64,u64)")
 def transposition_cutoff(ctx, p, o, legal, alpha, below):
-    """A move whose position the table already knows to be good enough: its bound, else -INFINITE."""
+    """Enhanced transposition cutoff: the bound of a move whose position the table already has with a good enough one,
+    else -INFINITE.
+    """
     keys = stack_buf(272)
     end = keys
     while legal:
@@ -325,7 +327,7 @@ def transposition_cutoff(ctx, p, o, legal, alpha, below):
 
 @kernel("u64(u64,i64)", inline=True)
 def _must_return(ctx, depth):
-    """Not 0 when the thread has to leave a node of ``depth``: UNWIND, after a look at all that may set it."""
+    """Not 0 when the thread has to leave a node of ``depth``: UNWIND, after checking everything that may set it."""
     if ld64(ctx + U(NODES)) >= ld64(ctx + U(CHECK_AT)):
         checkpoint(ctx)
     if poll64(ld64(ctx + U(STOP))):

@@ -35,7 +35,7 @@ def weighted_mobility(moves_):
 
 @kernel("i64(u64,u64)", inline=True)
 def potential_mobility(p, empty):
-    """Empty squares next to the discs ``p``: where the other side may come to play."""
+    """Empty squares next to the discs ``p``, where the other side may be able to move later."""
     inner = p & U(INNER_COLUMNS)
     across = (inner << U(1)) | (inner >> U(1))
     wide = p | across
@@ -83,7 +83,7 @@ def solver_rank(x, here, odd, opponent_moves, r, empty):
 
 @kernel("i64(u64,u64,u64,u64,u64,u64,i64)", inline=True)
 def search_rank(x, here, odd, opponent_moves, r, empty, to_the_end):
-    """The rank of a move in the general search, without what `looked_at` adds."""
+    """The rank of a move in the general search, without the term of `looked_at`."""
     mobility = _MOST_MOVES - weighted_mobility(opponent_moves)
     edge = corner_stability(r)
     potential = (_MOST_MOVES - potential_mobility(r, empty ^ here)) << _POTENTIAL_MOBILITY
@@ -97,7 +97,7 @@ def search_rank(x, here, odd, opponent_moves, r, empty, to_the_end):
 
 @kernel("i64(i64,u64)", inline=True)
 def looked_at(value, known):
-    """What a shallow search adds: ``value`` in discs, the mover's view; ``known`` is the table entry of the child."""
+    """The term of a shallow search: ``value`` in discs for the mover; ``known`` is the table entry of the child."""
     rank = (64 + value) << _VALUE
     if known:
         rank += _IN_TABLE

@@ -1,8 +1,8 @@
-"""Counting lines of play: every path is walked, nothing is remembered.
+"""Perft: counts lines of play. Every path is walked, no transposition is used.
 
-The last plies are walked eight boards at a time. A node does not play its moves there; it files its board under each
-square it may play. Boards that wait for the same square are played together, the rays of the square being the same for
-all of them, and their answers found in the same go: either to be filed in turn or, at the end, to be counted.
+The last plies are walked eight boards at a time. A node does not play its moves there, but puts its board into a bucket
+for each square it may play. The boards of a bucket are played together, the rays of the square being the same for all,
+and their replies are computed in the same step: they are put into buckets in turn or, at the end, counted.
 """
 
 from llvmlite import ir
@@ -225,7 +225,7 @@ _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 
 @kernel("u64(i64,u64)", inline=True)
 def perft_set(depth, room):
-    """The set of the boards whose moves are to be played with ``depth`` plies left."""
+    """The set of buckets of boards to be played with ``depth`` plies left."""
     return room + i2u(depth - 2) * U(SET)
 
 
@@ -270,7 +270,7 @@ def perft_file_all(children, union, depth, mode, room):
 
 @kernel("void(u64,i64,i64,u64)")
 def perft_play(square, depth, mode, room):
-    """Play the boards of a bucket as far as they fill vectors."""
+    """Play the boards of a bucket, as far as they fill vectors."""
     buckets = perft_set(depth, room)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
@@ -296,7 +296,7 @@ def perft_play(square, depth, mode, room):
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
 def perft_play_stuck(boards, stuck, square, depth, mode, room):
-    """Play those of eight boards where the answer is a pass."""
+    """Play those of eight boards whose opponent has to pass."""
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))
         stuck = blsr(stuck)
@@ -319,7 +319,7 @@ def perft_stuck(player, opponent, depth, mode, room):
 
 @kernel("void(u64,u64,i64,i64,u64)")
 def perft_walk(player, opponent, depth, mode, room):
-    """Count the lines of ``depth`` > 0 plies as far as they are complete by now; the others wait in the buckets."""
+    """Count the lines of ``depth`` > 0 plies that are complete so far; the others wait in the buckets."""
     m = moves(player, opponent)
     if m == U(0):
         perft_stuck(player, opponent, depth, mode, room)
@@ -338,7 +338,7 @@ def perft_walk(player, opponent, depth, mode, room):
 
 @kernel("void(i64,i64,u64)")
 def perft_drain(depth, mode, room):
-    """Play all boards of a set, with empty boards in the places that vectors have left over."""
+    """Play all boards of a set; empty boards fill incomplete vectors."""
     x = U(0)
     while x < U(64):
         bucket = perft_set(depth, room) + x * U(BUCKET)

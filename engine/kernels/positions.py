@@ -37,7 +37,7 @@ def boards_canonical(players, opponents, number):
 
 @kernel("u64(u64,u64,u64)", inline=True)
 def positions_slot(player, opponent, mask):
-    """Where a board belongs in a set of ``mask`` + 1 slots."""
+    """The first slot of a board in a set of ``mask`` + 1 slots."""
     h = player * U(0x9E3779B97F4A7C15) + opponent
     h = (h ^ (h >> U(32))) * U(0xD6E8FEB86659FD93)
     return (h ^ (h >> U(32))) & mask
@@ -45,7 +45,7 @@ def positions_slot(player, opponent, mask):
 
 @kernel("i64(u64,u64,u64,u64)")
 def positions_add(player, opponent, table, mask):
-    """Put a canonical board into a set that has room; 1 when it is new, else 0."""
+    """Add a canonical board to a set with a free slot. Returns 1 when it is new, else 0."""
     slot = positions_slot(player, opponent, mask)
     while True:
         at = table + (slot << U(4))
@@ -62,7 +62,7 @@ def positions_add(player, opponent, table, mask):
 
 @kernel("i64(u64,u64,u64,u64,i64)")
 def positions_after(player, opponent, table, mask, definition):
-    """Put the boards after each move into a set; the number of new ones. A forced pass is made first."""
+    """Add the boards after each move to a set. Returns the number of new ones. A forced pass is made first."""
     m = moves(player, opponent)
     if m == U(0):
         p = player
@@ -97,7 +97,9 @@ def positions_after(player, opponent, table, mask, definition):
 
 @kernel("i64(u64,i64,i64,u64,i64,i64)")
 def positions_expand(level, first, last, table, mask, definition):
-    """Put the successors of the boards in slots ``first`` to ``last`` - 1 of one set into another; how many are new."""
+    """Add the successors of the boards in slots ``first`` to ``last`` - 1 of one set to another. Returns the number of
+    new ones.
+    """
     added = 0
     for slot in range(first, last):
         at = level + (i2u(slot) << U(4))
@@ -110,7 +112,7 @@ def positions_expand(level, first, last, table, mask, definition):
 
 @kernel("void(u64,i64,u64,i64)")
 def positions_copy(source, slots, table, mask):
-    """Put all boards of a set of ``slots`` slots into another set, which has room."""
+    """Add all boards of a set of ``slots`` slots to another set with enough free slots."""
     for slot in range(slots):
         at = source + (i2u(slot) << U(4))
         p = ld64(at)

@@ -72,7 +72,7 @@ def within_scores(score):
 def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
     """The score of one iteration from ``guess`` (a score beyond 64: none); the move is left at BEST.
 
-    `Searcher._line` without its line. Of no meaning once the stop word is set.
+    As `Searcher._line`, without its principal variation. Meaningless once the stop word is set.
     """
     width = 3
     if depth >= empties:
@@ -109,7 +109,8 @@ def iterate(ctx, p, o, depth, selectivity, empties, hint, guess):
 
 @kernel("i64(u64,u64,u64,u64,i64,i64,i64,i64,u64)")
 def write_variation(ctx, p, o, move, depth, selectivity, score, empties, to):
-    """Write the line that begins with ``move`` and gives ``score``, a byte a move; its length. `Searcher._variation`.
+    """Write the line that begins with ``move`` and gives ``score``, a byte a move. Returns its length. As
+    `Searcher._variation`.
 
     A pass is NO_MOVE.
     """
@@ -229,9 +230,11 @@ def search_records(ctx, records, number):
 
 @kernel("i64(u64,i64)")
 def follow_line(at, number):
-    """Play ``number`` moves, two letters each in lower case, on the board at ``at``, and write what is legal there.
+    """Play ``number`` moves, two letters each in lower case, on the board at ``at``, and write the resulting board with
+    its legal moves.
 
-    1; or 0, with nothing written, where a text is no square or a move not legal, passes that were left out included.
+    Returns 1; or 0, with nothing written, where a text is no square or a move not legal, also where a forced pass was
+    left out.
     """
     p = ld64(at + U(FOLLOW_PLAYER))
     o = ld64(at + U(FOLLOW_OPPONENT))

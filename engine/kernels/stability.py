@@ -93,7 +93,7 @@ def _stable(p, o, edges):
     """`stable_discs` in Python, square by square."""
 
     def along(squares):
-        """The stable discs of an edge, as the table knows them."""
+        """The stable discs of an edge by the edge table."""
         own = sum((p >> s & 1) << k for k, s in enumerate(squares))
         other = sum((o >> s & 1) << k for k, s in enumerate(squares))
         found = interpreted.load(edges + own * 256 + other, 1, signed=False)
@@ -131,7 +131,7 @@ stability_threshold = lookup8("stability_threshold", [min(value, 99) for value i
 
 @kernel("i64(u64,u64,u64)", inline=True)
 def stability_bound(ctx, p, o):
-    """What the mover can reach at most: 64 less twice the opponent's stable discs."""
+    """The upper bound of the mover's score: 64 less twice the opponent's stable discs."""
     return 64 - 2 * popc(stable_discs(o, p, ld64(ctx + U(EDGES))))
 
 

@@ -144,7 +144,7 @@ def _adjudicate(options: argparse.Namespace, _command: str) -> None:
 
 
 def _fitted_curve(options: argparse.Namespace) -> float | None:
-    """The one asked for; else that of the weights to start from, but for patterns that eval.dat has, none."""
+    """The curve of the options; else that of the weights to start from, and None for the patterns of eval.dat."""
     from desdaemon.engine.evaluation.weights_file import read_packed
     from desdaemon.engine.evaluation.weights_metadata import of_record
 

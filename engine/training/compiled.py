@@ -35,8 +35,8 @@ def cores() -> int:
 def spread(work: Callable[[int, int], Any], total: int, threads: int, pieces: int = 1) -> list[Any]:
     """Call work(begin, end) for `threads * pieces` slices of range(total), on `threads` threads.
 
-    Answers in the order of the slices. The slices depend on nothing but the arguments, so that sums over them
-    come out the same every time.
+    Returns the results in the order of the slices. The slices depend on the arguments alone, so that sums over them are
+    reproducible.
     """
     count = max(1, min(total, threads * pieces))
     bounds = [total * k // count for k in range(count + 1)]

@@ -99,7 +99,9 @@ def stoner_by(mover, other, square):
 
 @kernel("i64(u64,u64,i64,u64)")
 def stoners_after(player, opponent, left, context):
-    """The number of lines of just ``left`` moves more, passes aside, whose last move is a Stoner; each is noted."""
+    """The number of lines of exactly ``left`` more moves, passes not counted, whose last move is a Stoner; each is
+    recorded.
+    """
     m = moves(player, opponent)
     if m == U(0):
         if moves(opponent, player) == U(0):
@@ -137,7 +139,7 @@ def stoners_after(player, opponent, left, context):
 
 @kernel("void(u64,i64,u64)")
 def random_games(seed, games, context):
-    """Play so many games by chance from the opening position and add up what their moves turn."""
+    """Play ``games`` random games from the opening position and sum the discs that their moves turn."""
     state = seed
     for _ in range(games):
         player = U(0x0000000810000000)

@@ -124,7 +124,7 @@ def visit(games: Arrays) -> Visits:
 
 
 def hold_out(visits: Visits, games: int, seed: int, truth: list[Truth]) -> NDArray[np.bool_]:
-    """Which games are for validation only."""
+    """The games used for validation only, as a mask."""
     held: NDArray[np.bool_] = np.random.default_rng([seed, 1]).random(games) < 1 / HELD_OUT_SHARE
     for part in truth:
         if part.kind == "human":

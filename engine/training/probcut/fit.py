@@ -76,7 +76,7 @@ class Check(NamedTuple):
 
 
 def near(found: Measured) -> NDArray[np.bool_]:
-    """Which nodes have a shallow score near the bound."""
+    """The nodes whose shallow score is near the bound, as a mask."""
     return np.asarray(np.abs(found.shallow - found.nodes.alphas - 0.5) < NEAR)
 
 
