@@ -19,6 +19,8 @@ class AnalysisLimits(TypedDict, total=False):
     ``multipv`` how many moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore``
     or ``only``; ``partial_ms`` asks for a partial at most that often; a higher ``priority`` goes first. Without any
     other limit ``until="cancelled"`` searches ever deeper; ``game_nodes`` is for all plies of a game together.
+    ``threads`` is how many may search the position together, 0 (the default) for all that are idle; ``deterministic``
+    answers are the same every time, on every machine.
     """
 
     level: int
@@ -33,6 +35,8 @@ class AnalysisLimits(TypedDict, total=False):
     partial_ms: int
     priority: int
     until: str
+    threads: int
+    deterministic: bool
     game_nodes: int
 
 
@@ -48,6 +52,7 @@ class BatchLimits(TypedDict, total=False):
     allow: list[str]
     avoid: list[str]
     book: str
+    deterministic: bool
     game_nodes: int
     plies: list[int]
 

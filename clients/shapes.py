@@ -102,6 +102,12 @@ class Analysed(NamedTuple):
     cached: bool = False
     """True: answered from the cache."""
 
+    threads: int = 0
+    """Threads that searched together: a score that is not exact may be another one the next time (threads)."""
+
+    deterministic: bool = False
+    """True: asked for, by the request or by the daemon's option."""
+
     stopped: bool = False
     """True: ``nodes``, ``time_ms`` or ``game_nodes`` ended the search before its depth."""
 

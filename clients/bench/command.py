@@ -27,7 +27,7 @@ from desdaemon.protocol.system import logs
 from .daemon import BenchDaemon, BenchPeer, random_line
 from .figures import MeasuredFigure, percentile
 from .load import mixed_load
-from .sharing import holds, many, rates, shares, waits
+from .sharing import holds, lone, many, rates, shares, waits
 
 _CLIENTS = 200
 _IDLE = 1_000
@@ -222,6 +222,7 @@ MEASUREMENTS: dict[str, Callable[[BenchDaemon, int], list[MeasuredFigure]]] = {
     "many": many,
     "rates": rates,
     "waits": waits,
+    "lone": lone,
     "shares": shares,
     "holds": holds,
     "fairness": _fairness,

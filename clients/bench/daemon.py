@@ -84,9 +84,9 @@ class BenchDaemon:
             peer.ask("analyze", {"level": 1})
         return self
 
-    def beside(self, *arguments: str) -> str:
-        """The output of another `desdaemon` with these arguments. Raises `DaemonError`."""
-        done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True)
+    def beside(self, *arguments: str, lines: str = "") -> str:
+        """The output of another `desdaemon` with these arguments and lines of input. Raises `DaemonError`."""
+        done = subprocess.run([*PROGRAM, *arguments], input=lines, capture_output=True, text=True)
         if done.returncode:
             raise DaemonError("internal", f"desdaemon {' '.join(arguments)}: {done.stderr[-200:]}")
         return done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 
 from .daemon import BenchDaemon, BenchPeer, random_line
 from .figures import MeasuredFigure, percentile
@@ -14,6 +15,9 @@ _CONNECTIONS = 40
 _SHARING_S = 40
 _BATCH = 100
 _HOLDS_PLIES = 10
+_LONE = 2
+_HASH_BITS = 21
+"""Of the daemon's tables."""
 
 
 def waits(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
@@ -35,6 +39,41 @@ def waits(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
     return [
         MeasuredFigure(f"{name}, p50", percentile(times, 50), "ms"),
         MeasuredFigure(f"{name}, p95", percentile(times, 95), "ms", 100),
+        MeasuredFigure(f"{name}, max", max(times), "ms"),
+    ]
+
+
+def lone(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
+    """One client analyses and nobody else wants anything, so that all threads search for it; then others ask."""
+    level = 27 if divisor == 1 else 16
+    threads = ["-n", str(daemon.threads), "-hash-table-size", str(_HASH_BITS)]
+
+    def dialogue(line: str, level: int) -> float:
+        began = time.perf_counter()
+        daemon.beside("-level", str(level), *threads, lines=f"play {line}\nhint 1\nquit\n")
+        return time.perf_counter() - began
+
+    served = alone = 0.0
+    times = []
+    with BenchPeer(daemon.ipc) as peer:
+        for seed in range(_LONE):
+            line = random_line(random.Random(20 + seed), 14)
+            alone += dialogue(line, level) - dialogue(line, 1)
+            served += peer.timed("analyze", {"moves": line, "level": level, "book": "ignore"})
+        peer.send("analyze", {"moves": random_line(random.Random(1), 10), "level": 60, "book": "ignore"})
+        daemon.settle(5 / divisor)
+        for seed in range(400 // divisor):
+            with BenchPeer(daemon.ipc) as new:
+                args = {"moves": random_line(random.Random(10**7 + seed), 14), "level": 3, "book": "ignore"}
+                times.append(1000 * new.timed("analyze", args))
+    name = f"{daemon.threads} threads at one search, a new client's level 3"
+    note = f"{served:.1f} s and {alone:.1f} s, {_LONE} positions"
+    return [
+        MeasuredFigure(
+            f"analyze of level {level}, a dialogue with -n {daemon.threads}", served / alone, "times", 1.1, note=note
+        ),
+        MeasuredFigure(f"{name}, p50", percentile(times, 50), "ms"),
+        MeasuredFigure(f"{name}, p95", percentile(times, 95), "ms", 10),
         MeasuredFigure(f"{name}, max", max(times), "ms"),
     ]
 

@@ -1,7 +1,8 @@
 """The operation `analyze`: questions about positions, answered from the book, from the cache of analyses, or by
 searches.
 
-Each position is a search of one thread; the daemon's scheduler shares the search threads among all requests.
+Each position is a search of one thread; the daemon's scheduler shares the search threads among all requests. Idle
+threads join the search of a single position (`desdaemon.search.helpers`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.search.helpers import HelperPool
 from desdaemon.search.scheduler import Purpose, Scheduler
 from desdaemon.search.short_questions import QuestionTurns, TurnOwner
 from desdaemon.search.workers import SearchThreads
@@ -66,8 +68,9 @@ class AnalysisService:
         level: int,
         *,
         share_turns: bool,
+        deterministic: bool = False,
     ) -> None:
-        """``level`` is used for requests without a limit of their own.
+        """``level`` and ``deterministic`` are used for requests that do not say otherwise.
 
         ``share_turns``: the engines have ``short_searches``, so that one turn of a search thread answers many
         questions.
@@ -77,8 +80,9 @@ class AnalysisService:
         self.cache = cache
         self.health = health
         turns = QuestionTurns(scheduler, workers, lambda: health.mistake("analyze")) if share_turns else None
-        self.tools = SearchServices(scheduler, workers, cache, health, turns)
+        self.tools = SearchServices(scheduler, workers, cache, health, turns, HelperPool(scheduler, workers))
         self.level = level
+        self.deterministic = deterministic
         self._preparer = ThreadPoolExecutor(1, "questions")
         self._follower: LineFollower | None = None
         self._asking_thread = 0
@@ -111,7 +115,7 @@ class AnalysisService:
 
     def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         values = request.values
-        questions = read_questions(values, self.level, self._line_follower())
+        questions = read_questions(values, self.level, self._line_follower(), deterministic=self.deterministic)
         admit()
         client = request.client
         owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
@@ -179,7 +183,8 @@ class AnalysisService:
             if len(book.moves) < min(question.multipv, max(1, (question.facts.moves & question.allow).bit_count())):
                 return None
             return answer(question, book.moves[: question.multipv], 0, 0.0)
-        if question.allow != rules.FULL:
+        # What is kept may be of several threads, or of one whose table knew something.
+        if question.allow != rules.FULL or question.deterministic:
             return None
         # A search that is also bounded by nodes or time is answered by what was read out to the depth all the same.
         limits = question.limits
@@ -235,7 +240,8 @@ class QuestionSet:
             else:
                 searched.append((number, book))
         nodes = self._values.get("game_nodes")
-        budget = Budget(nodes, len(searched)) if nodes else None
+        deterministic = any(question.deterministic for question in self._questions)
+        budget = Budget(nodes, len(searched), deterministic=deterministic) if nodes else None
         searches = [self._search(number, book, budget) for number, book in searched]
         with self._lock:
             self._searches = searches

@@ -22,6 +22,8 @@ def answer(question: Question, moves: list[Data], nodes: int, ms: float, **extra
     data["nodes"] = nodes
     data["time_ms"] = round(ms, 3)
     data["canonical"] = f"{discs_text(*question.facts.canonical[:2])} X"
+    if question.deterministic:
+        data["deterministic"] = True
     if extra:
         data.update(extra)
     return data

@@ -387,7 +387,7 @@ class Batches:
             item = batch.file.item(number)
             values = dict(batch.file.args)
             values.update((name, item[name]) for name in ("board", "moves") if name in item)
-            questions = read_questions(values, self._analyses.level)
+            questions = read_questions(values, self._analyses.level, deterministic=self._analyses.deterministic)
         except RequestError as error:
             receiver.fail(error)
             questions = []

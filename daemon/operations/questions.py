@@ -45,14 +45,21 @@ class Question(NamedTuple):
     endless: bool = False
     any_depth: bool = False
     """Whether nothing but nodes or a time was asked for, so that an answer of any depth is one."""
+    threads: int = 1
+    """How many may search it together at most, 0 for all that are idle."""
+    deterministic: bool = False
+    """Whether the answer has to depend on nothing but the question: one thread, and a table that knows nothing."""
 
 
-def read_questions(values: Data, default_level: int, follower: LineFollower | None = None) -> list[Question]:
+def read_questions(
+    values: Data, default_level: int, follower: LineFollower | None = None, *, deterministic: bool = False
+) -> list[Question]:
     """A question for each position of the request. Raises `RequestError`.
 
-    ``default_level`` is used for requests without a limit. ``follower``, owned by this thread, reads lines of play
-    faster.
+    ``default_level`` is used for requests without a limit, ``deterministic`` for those that do not say. ``follower``,
+    owned by this thread, reads lines of play faster.
     """
+    values = {"deterministic": deterministic, **values}
     if values.get("until"):
         given = next((name for name in _LIMITING if values.get(name) is not None), None)
         if given is not None:
@@ -115,6 +122,8 @@ def _question(values: Data, position: Position, facts: BoardFacts, ply: int, def
         level,
         endless,
         any_depth,
+        1 if values["deterministic"] or ply >= 0 else values.get("threads", 0),
+        values["deterministic"],
     )
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.engine_leases import what_is_left
-from desdaemon.search.scheduler import Scheduler, SearchTask
+from desdaemon.search.helpers import HelpedSearch, HelperPool
+from desdaemon.search.scheduler import Purpose, Scheduler, SearchTask
 from desdaemon.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
 from desdaemon.search.workers import SearchThreads, SearchWork
 
@@ -33,16 +34,20 @@ if TYPE_CHECKING:
 class Budget:
     """The node limit that all searches of a request share. Any thread.
 
-    Each starting search may use an equal part of the rest; nodes that it does not use are left for the others.
+    Each starting search may use an equal part of the rest; nodes that it does not use are left for the others. With
+    ``deterministic`` all have equal parts, because the rest depends on which search is first.
     """
 
-    def __init__(self, nodes: int, questions: int) -> None:
+    def __init__(self, nodes: int, questions: int, *, deterministic: bool = False) -> None:
         self._left = nodes
         self._without_share = questions
+        self._fixed = max(1, nodes // max(1, questions)) if deterministic else 0
         self._lock = threading.Lock()
 
     def take(self) -> int:
         """Reserve nodes for a starting search, at least 1."""
+        if self._fixed:
+            return self._fixed
         with self._lock:
             share = max(1, self._left // max(1, self._without_share))
             self._without_share -= 1
@@ -64,6 +69,7 @@ class SearchServices(NamedTuple):
     cache: AnalysisCache
     health: ServerMetrics
     turns: QuestionTurns | None
+    helpers: HelperPool
 
 
 class SearchListener(Protocol):
@@ -133,8 +139,15 @@ class ResumableSearch:
         """What stands in as long as nothing is searched."""
         self._settled = book.moves if book.sufficient else []
         self._item = SearchTask(
-            owner.purpose, owner.key, owner.client, self._start, self._stop, priority=owner.priority
+            owner.purpose,
+            owner.key,
+            owner.client,
+            self._start,
+            self._stop,
+            priority=owner.priority,
+            restarts=question.deterministic,
         )
+        self._threads = question.threads if owner.purpose is Purpose.ANALYSIS else 1
         self._engine = 0
         """The engine of the last turn, whose table still knows this search."""
         self._lock = threading.Lock()
@@ -197,10 +210,13 @@ class ResumableSearch:
             self._control = control
             self._interrupted = self._item.interrupted
         used, goes_on = 0, False
+        helped = self._helped(engine)
         try:
             if self._asker.cancelled or self._interrupted:
                 goes_on = not self._asker.cancelled
                 return goes_on
+            if question.deterministic:
+                engine.searcher.clear()
             result = engine.searcher.search(
                 question.position.player,
                 question.position.opponent,
@@ -209,6 +225,7 @@ class ResumableSearch:
                 allow=self._open_moves(),
                 control=control,
                 progress=self._progress,
+                welcome=helped.begin if helped is not None else None,
             )
             used = result.nodes
             with self._lock:
@@ -220,12 +237,15 @@ class ResumableSearch:
             if self._asker.cancelled:
                 return False
             if self._interrupted and not result.complete:
-                left = what_is_left(self._limits, result)
+                # What starts over has all that it may have once more.
+                left = self._limits if question.deterministic else what_is_left(self._limits, result)
                 if left:
                     self._limits = left
                     goes_on = True
                     return True
         finally:
+            if helped is not None:
+                helped.end()
             with self._lock:
                 self._control = None
             if self._budget is not None:
@@ -234,8 +254,16 @@ class ResumableSearch:
             self._tools.cache.put(question.position.player, question.position.opponent, result.lines)
         found = [line_data(line) for line in result.lines]
         extra: dict[str, Any] = {} if result.complete else {"stopped": True}
+        if result.threads > 1:
+            extra["threads"] = result.threads
         self._asker.answered(self.number, self._answer(found, **extra))
         return False
+
+    def _helped(self, engine: LoadedEngine) -> HelpedSearch | None:
+        """What lets idle threads join the search on that engine; None where they may not."""
+        most = self._tools.helpers.most(self._threads)
+        team = getattr(engine.searcher, "team", None)
+        return HelpedSearch(self._tools.helpers, team, most, self._item.key) if most and team is not None else None
 
     def _open_moves(self) -> int:
         """The moves to be searched."""
@@ -344,7 +372,7 @@ class SharedTurnSearch:
 
 def short_search_us(question: Question, tools: SearchServices) -> int:
     """The estimated microseconds of a question for `SharedTurnSearch`; 0 for one that takes a `ResumableSearch`."""
-    if tools.turns is None or question.multipv > 1 or question.allow != rules.FULL:
+    if tools.turns is None or question.multipv > 1 or question.allow != rules.FULL or question.deterministic:
         return 0
     from desdaemon.engine.limits import estimated_us
 

@@ -18,12 +18,13 @@ _POLL_S = 0.01
 
 class EngineConfig(NamedTuple):
     """The parameters of an engine: search threads, log2 of the number of table entries, a weights file or "" for the
-    built-in one.
+    built-in one, and how many other threads (``guests``) may join its searches.
     """
 
     threads: int
     hash_bits: int
     eval_file: str
+    guests: int = 0
 
 
 class SearchProtocol(Protocol):
@@ -42,6 +43,7 @@ class SearchProtocol(Protocol):
         control: Any = ...,
         progress: Callable[[int, Line], None] | None = ...,
         attempts: Callable[[int, Line], None] | None = ...,
+        welcome: Callable[[], None] | None = ...,
     ) -> Result:
         """Search a position; ``control`` comes from the engine's ``new_control``."""
 
@@ -163,5 +165,5 @@ def build_engine(config: EngineConfig) -> LoadedEngine:
     except (WeightsError, OSError) as error:
         raise EngineFailure(str(error)) from None
     threads = min(config.threads, os.cpu_count() or 1)
-    searcher = Searcher(threads=threads, hash_bits=config.hash_bits, weights=weights)
+    searcher = Searcher(threads=threads, guests=config.guests, hash_bits=config.hash_bits, weights=weights)
     return LoadedEngine(searcher, Control, ShortSearches(searcher))

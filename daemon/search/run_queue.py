@@ -10,7 +10,8 @@ share. So a short question is answered at once on a busy machine, and many short
 than its share. A task interrupted by a short one keeps its turn and is resumed before others are started; one that
 would have to start over is not interrupted, but the short task runs beside it, as its *guest*, until it is no longer
 short. Second, a turn lasts an eighth of the time that the task has run so far, at least `SLICE_S`, because an
-interruption costs some of the work done.
+interruption costs some of the work done. Tasks of `Purpose.IDLE` have no turn: they are interrupted as soon as another
+task can use their threads.
 """
 
 from __future__ import annotations
@@ -56,6 +57,13 @@ class RunQueue:
         self._order = 0
         self._coming = 0
         """Threads of running tasks that were told to give way."""
+        self._idle_coming = 0
+        """Those among them that are idle tasks'."""
+        self.idle_waiting = 0
+        self.idle_running = 0
+        """Tasks of `Purpose.IDLE`, among those that wait and run."""
+        self._wanted = 0
+        """Threads that all other waiting tasks would like to have."""
         self._resuming: deque[tuple[int, QueuedTask]] = deque()
         self._idle: deque[tuple[int, QueuedTask]] = deque()
         self._promised: deque[tuple[int, QueuedTask]] = deque()
@@ -79,11 +87,14 @@ class RunQueue:
         task.turn_of = None
         self.waiting += 1
         if task.purpose is Purpose.IDLE:
+            self.idle_waiting += 1
             self._idle.append((task.order, task))
             return
         task.short = task.is_short(now)
         lane = task.lane = self._lane(task)
         lane.put(task)
+        self._wanted += task.threads
+        lane.key.wanted += task.threads
         for share in reversed(lane.chain):
             assert share.parent is not None
             if not share.entered:
@@ -128,8 +139,11 @@ class RunQueue:
         task.waiting = False
         self.waiting -= 1
         if task.purpose is Purpose.IDLE:
+            self.idle_waiting -= 1
             return
         assert task.lane is not None
+        self._wanted -= task.threads
+        task.lane.key.wanted -= task.threads
         for share in (*task.lane.chain, self._root):
             if task.promised:
                 share.promised -= 1
@@ -158,6 +172,9 @@ class RunQueue:
         task.running = False
         del self.running[task]
         self._coming -= task.coming
+        if task.purpose is Purpose.IDLE:
+            self.idle_running -= 1
+            self._idle_coming -= task.coming
         task.coming = 0
         self._part(task)
         lane = task.lane
@@ -217,6 +234,8 @@ class RunQueue:
             task = self._next(now)
             if task is None:
                 break
+            if task.threads > self.free and self._take_idle_threads(decision.interrupt):
+                break
             if task.least > self.free:
                 self._make_room(task, now, decision.interrupt)
                 decision = decision._replace(again=now + LEAST_RUN_S)
@@ -225,6 +244,7 @@ class RunQueue:
             decision.start.append(task)
         if self.waiting and not self.free:
             again = self._interrupt_for_short(now, decision)
+            self._take_idle_threads(decision.interrupt)
             if self._root.waiting[ALL] and not self._coming:
                 again = min(again, self._interrupt_for_any(now, decision.interrupt))
             decision = decision._replace(again=again)
@@ -332,6 +352,7 @@ class RunQueue:
         task.running = True
         task.began = now
         self.running[task] = None
+        self.idle_running += task.purpose is Purpose.IDLE
         if host is not None:
             task.host, host.guest = host, task
             self._guests[task] = None
@@ -359,7 +380,28 @@ class RunQueue:
         if task.host is None:
             task.coming = task.granted
             self._coming += task.coming
+            if task.purpose is Purpose.IDLE:
+                self._idle_coming += task.coming
         interrupt.append(task)
+
+    def _take_idle_threads(self, interrupt: list[QueuedTask]) -> bool:
+        """Interrupt idle tasks until the waiting tasks have enough threads. Returns whether any of these are coming."""
+        if not self.idle_running:
+            return False
+        missing = self._usable() - self.free - self._coming
+        for running in self.running:
+            if missing <= 0:
+                break
+            if running.purpose is Purpose.IDLE and running.interruptible and not running.interrupted:
+                self._interrupt(running, interrupt)
+                missing -= running.granted
+        return self._idle_coming > 0
+
+    def _usable(self) -> int:
+        """How many more threads the waiting tasks could use, as far as quotas go."""
+        if self._most == self.slots:
+            return self._wanted
+        return sum(min(key.wanted, max(0, self._most - key.threads)) for key in self._root.children.values())
 
     def _send_guests_away(self, now: float, interrupt: list[QueuedTask]) -> float:
         """Interrupt guests that are no longer short. Returns when the next one will be."""
@@ -415,7 +457,7 @@ class RunQueue:
                 best, most = running, lead
         if best is None:
             return False
-        if best.restarts:
+        if best.restarts and best.purpose is not Purpose.IDLE:
             self._start(task, now, host=best)
             decision.start.append(task)
             return True

@@ -73,13 +73,13 @@ class Scheduler:
 
     @property
     def queued(self) -> int:
-        """The number of waiting items."""
-        return self._queue.waiting
+        """The number of waiting items, those for idle threads excepted."""
+        return self._queue.waiting - self._queue.idle_waiting
 
     @property
     def running(self) -> int:
-        """The number of running items."""
-        return len(self._queue.running)
+        """The number of running items, those on idle threads excepted."""
+        return len(self._queue.running) - self._queue.idle_running
 
     def add(self, item: SearchTask) -> None:
         """Add an item to the queue; it may be started before this returns. It may be added again once released."""

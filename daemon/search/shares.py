@@ -153,6 +153,8 @@ class TimeShare:
         self.waiting = [0, 0]
         """Tasks: all, and the short ones among them; those that were promised a thread do not count."""
         self.promised = 0
+        self.wanted = 0
+        """Of a key: threads that its waiting tasks would like to have, those that were promised one too."""
         self.entered = False
         """Whether it counts among its parent's active children."""
         self.capped = False

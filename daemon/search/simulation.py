@@ -298,6 +298,23 @@ def book_job(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     ]
 
 
+def idle_threads(slots: int = 8, seconds: float = 120) -> list[SimulatedFigure]:
+    """One client searches without end, helped by all threads that are idle; others ask now and then, or run a job."""
+    load = SimulatedLoad(slots)
+    load.endless("a", "a")
+    load.endless("a", "a", slots - 1, Purpose.IDLE)
+    load.stream("short", "b", "b", lambda: 0.005, pause_s=0.5)
+    load.stream("book", "c", "c", lambda: 0.5, pause_s=1.0, purpose=Purpose.BOOK)
+    load.machine.run(seconds)
+    machine = load.machine
+    name = f"{slots} threads, all at one search"
+    return [
+        SimulatedFigure(f"{name}: question of 5 ms, longest", 1000 * max(load.waits["short"]), "ms", at_most=15),
+        SimulatedFigure(f"{name}: search of 500 ms for a book, longest", 1000 * max(load.waits["book"]), "ms", 510),
+        SimulatedFigure(f"{name}: threads in use", 100 * machine.busy_s / (slots * seconds), "%", at_least=99),
+    ]
+
+
 def purposes(slots: int = 2, seconds: float = 600) -> list[SimulatedFigure]:
     """One key with four clients that use all they get: a game, analyses, a book job and a batch."""
     load = SimulatedLoad(slots)
@@ -346,6 +363,7 @@ SCENARIOS: tuple[Callable[[], list[SimulatedFigure]], ...] = (
     text_swarm,
     throttled,
     book_job,
+    idle_threads,
     purposes,
     crowd,
 )

@@ -30,6 +30,13 @@ class SearchWork(NamedTuple):
     """The ``id`` of the searcher it ran on before, whose table may still know it."""
 
 
+class HelperWork(NamedTuple):
+    """Work of a search thread without an engine of its own: ``run``, then ``done``. Neither may raise."""
+
+    run: Callable[[], None]
+    done: Callable[[], None]
+
+
 def step_back() -> None:
     """Lower the priority of the calling thread, where the system supports it."""
     try:
@@ -78,8 +85,10 @@ class EnginePool:
             self._number += 1
             if self._number > self._most:
                 self._drop_one()
+        # All other threads may help a search of one thread; one of several threads has its own.
+        guests = self._most - 1 if threads == 1 else 0
         try:
-            return self._build(EngineConfig(threads, self._hash_bits, self._eval_file))
+            return self._build(EngineConfig(threads, self._hash_bits, self._eval_file, guests))
         except Exception as error:
             with self._lock:
                 self._number -= 1
@@ -106,16 +115,16 @@ class EnginePool:
 
 
 class SearchThreads:
-    """The search threads: each runs one `SearchWork` at a time. They are started on demand."""
+    """The search threads: each runs one piece of work at a time. They are started on demand."""
 
     def __init__(self, engines: EnginePool) -> None:
         self._engines = engines
-        self._waiting: deque[SearchWork] = deque()
+        self._waiting: deque[SearchWork | HelperWork] = deque()
         self._lock = threading.Condition()
         self._free = 0
         self._local = threading.local()
 
-    def put(self, work: SearchWork) -> None:
+    def put(self, work: SearchWork | HelperWork) -> None:
         """Queue work; returns at once."""
         if getattr(self._local, "between", False):
             # A thread that has just finished something goes on with this: waking another one up would take longer.
@@ -138,18 +147,24 @@ class SearchThreads:
             work, local.next = local.next, None
             if work is None:
                 work = self._wait()
-            try:
-                engine = self._engines.borrow(prefer=work.prefer)
-            except EngineFailure as error:
-                work.failed(error)
+            if isinstance(work, HelperWork):
+                work.run()
             else:
-                work.run(engine)
-                self._engines.give_back(engine)
+                self._search(work)
             local.between = True
             work.done()
             local.between = False
 
-    def _wait(self) -> SearchWork:
+    def _search(self, work: SearchWork) -> None:
+        try:
+            engine = self._engines.borrow(prefer=work.prefer)
+        except EngineFailure as error:
+            work.failed(error)
+        else:
+            work.run(engine)
+            self._engines.give_back(engine)
+
+    def _wait(self) -> SearchWork | HelperWork:
         with self._lock:
             while not self._waiting:
                 self._free += 1

@@ -63,7 +63,14 @@ def build_services(
     engines = EnginePool(build, scheduler.slots, settings.hash_table_size, settings.eval_file)
     cache = AnalysisCache(limits.analyses_bytes, origin)
     analyses = AnalysisService(
-        scheduler, SearchThreads(engines), books, cache, health, settings.level, share_turns=share_turns
+        scheduler,
+        SearchThreads(engines),
+        books,
+        cache,
+        health,
+        settings.level,
+        share_turns=share_turns,
+        deterministic=settings.deterministic,
     )
     hidden = Hidden(data_folder, os.path.dirname(settings.book_file), os.path.dirname(settings.eval_file))  # noqa: PTH120
     texts = TextSessions(settings, engines, scheduler, books, health, data_folder, hidden)

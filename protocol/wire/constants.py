@@ -11,6 +11,7 @@ REVISIONS = {
         "analyze.book.level",
         "analyze.cache",
         "analyze.game_nodes",
+        "analyze.threads",
         "analyze.until",
         "book.get.children",
         "book.get.many",

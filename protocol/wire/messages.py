@@ -33,6 +33,7 @@ FEATURES = {
     "accounts": "`accounts` in `status` for an admin: use by key; the limits `key_queue` and `key_share`.",
     "analyze.plies": "`plies` of a game in one `analyze`.",
     "analyze.cache": "Results are kept and replied again, with `cached`.",
+    "analyze.threads": "`threads` and `deterministic`: idle threads join a search, unless the request says otherwise.",
     "analyze.until": "`until`: `analyze` searches ever deeper until it is cancelled.",
     "analyze.game_nodes": "`game_nodes`: a budget for all plies of a request.",
     "analyze.book.level": "A book score below the level asked for is a partial, not the final; moves have `level`.",
@@ -228,6 +229,23 @@ ANALYZE = (
         since="analyze.until",
     ),
     _option(
+        "threads",
+        "Most threads that may search the position together; 0: all that are idle. With `plies`, one a position.",
+        0,
+        1024,
+        "threads",
+        "0",
+        since="analyze.threads",
+    ),
+    Argument(
+        "deterministic",
+        "flag",
+        "Search by one thread with an empty table: scores, lines and nodes are the same every time, on every machine.",
+        default="the daemon's option `deterministic`",
+        cost="no use of earlier searches, the cache's neither",
+        since="analyze.threads",
+    ),
+    _option(
         "game_nodes",
         "Budget for all `plies` together; each ply may use an equal part of the rest.",
         1,
@@ -238,7 +256,7 @@ ANALYZE = (
     ),
 )
 
-_OF_ONE_REQUEST = frozenset(("board", "moves", "partial_ms", "priority", "until"))
+_OF_ONE_REQUEST = frozenset(("board", "moves", "partial_ms", "priority", "until", "threads"))
 
 BATCH = (
     Argument(

@@ -140,6 +140,21 @@ SHAPES: dict[str, Shape] = {
         Field("score", "int", "Final score.", "discs", MOVER, absent="the game is not over", since="1.1"),
         Field("cached", "bool", "True: answered from the cache.", absent="it was not", since="analyze.cache"),
         Field(
+            "threads",
+            "int",
+            "Threads that searched together: a score that is not exact may be another one the next time.",
+            "threads",
+            absent="one thread, or no search",
+            since="analyze.threads",
+        ),
+        Field(
+            "deterministic",
+            "bool",
+            "True: asked for, by the request or by the daemon's option.",
+            absent="it was not",
+            since="analyze.threads",
+        ),
+        Field(
             "stopped",
             "bool",
             "True: `nodes`, `time_ms` or `game_nodes` ended the search before its depth.",

@@ -205,6 +205,52 @@ def test_idle_tasks_take_threads_that_nobody_wants() -> None:
     assert queue.decide(1).interrupt == [idle]
 
 
+def test_idle_threads_are_taken_at_once_by_all_that_can_use_them() -> None:
+    queue = RunQueue(4)
+    idle = [task("idle", Purpose.IDLE) for _ in range(3)]
+    added(queue, long("a"), *idle)
+    queue.decide(0)
+    # Nothing of these is short, and none of them waits for the end of a turn.
+    waiting = [long("b"), task("job", Purpose.BOOK, restarts=True)]
+    for later, found in enumerate(waiting, 1):
+        added(queue, found, now=later / 1000)
+        assert queue.decide(later / 1000).interrupt == [idle[later - 1]]
+    for left, found in zip(idle, waiting, strict=False):
+        queue.release(left, 0.003)
+        assert queue.decide(0.003).start == [found]
+    assert idle[2].running
+    assert (queue.idle_running, queue.idle_waiting) == (1, 0)
+
+
+def test_a_task_of_several_threads_gets_the_idle_ones() -> None:
+    for free in (0, 1):
+        queue = RunQueue(4)
+        idle = [task("idle", Purpose.IDLE) for _ in range(3 - free)]
+        added(queue, long("a"), *idle)
+        queue.decide(0)
+        wide = task("b", Purpose.INTERACTIVE, threads=4)
+        added(queue, wide, now=0.1)
+        decision = queue.decide(0.1)
+        assert (decision.start, decision.interrupt) == ([], idle)
+        for left in idle:
+            assert not wide.running
+            queue.release(left, 0.101)
+            queue.decide(0.101)
+        assert wide.running
+        assert wide.granted == 3
+
+
+def test_idle_threads_are_not_taken_for_what_a_quota_keeps_from_running() -> None:
+    queue = RunQueue(4, key_share=50)
+    idle = [task("idle", Purpose.IDLE) for _ in range(2)]
+    added(queue, long("a"), long("b"), *idle)
+    queue.decide(0)
+    added(queue, task("c"), now=0.001)
+    assert queue.decide(0.001).interrupt == []
+    added(queue, task(key="other"), now=0.002)
+    assert queue.decide(0.002).interrupt == idle[:1]
+
+
 def test_a_task_takes_the_threads_that_are_free_but_never_less_than_it_needs() -> None:
     queue = RunQueue(3)
     one, wide, gang = task("a"), task("b", threads=3), task("c", threads=2, least=2)

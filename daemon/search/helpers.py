@@ -1,0 +1,148 @@
+"""Search threads that nothing else wants join searches that can use them, and leave when something does want them.
+
+A search of `desdaemon.engine.search.Searcher` lets other threads join it once it has come to iterations that are worth
+sharing (``welcome``). `HelperPool` asks the scheduler for idle threads for as long as there are such searches, and has
+each of them help the search that has fewest helpers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from typing import Protocol
+
+from .scheduler import Purpose, Scheduler, SearchTask
+from .workers import HelperWork, SearchThreads
+
+
+class Joinable(Protocol):
+    """The threads of a search that others may join: `desdaemon.engine.team.Team`. Any thread."""
+
+    def join(self) -> int:
+        """A seat for a thread that will call `help`; 0 where there is none."""
+
+    def help(self, seat: int) -> None:
+        """Search until the search is over or `dismiss` is called."""
+
+    def dismiss(self, seat: int) -> None:
+        """Have the helper in that seat return soon."""
+
+
+class HelperPool:
+    """Idle threads and the searches that they may help. Every method may be called from any thread."""
+
+    def __init__(self, scheduler: Scheduler, workers: SearchThreads) -> None:
+        self.scheduler = scheduler
+        self.workers = workers
+        self._lock = threading.Lock()
+        self._searches: dict[HelpedSearch, None] = {}
+        self._resting = [_Helper(self) for _ in range(scheduler.slots - 1)]
+        """Helpers that neither wait for a thread nor have one."""
+
+    def most(self, threads: int) -> int:
+        """How many helpers a search by at most ``threads`` threads (0: all) can have."""
+        return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
+
+    def open(self, search: HelpedSearch) -> None:
+        """A search can be joined from now on; others that have more than an equal part of the helpers lose some."""
+        with self._lock:
+            self._searches[search] = None
+            part = -(-sum(len(other.helpers) for other in self._searches) // len(self._searches))
+            leaving = [helper for other in self._searches for helper in list(other.helpers)[max(1, part) :]]
+            woken = [self._resting.pop() for _ in range(min(search.most, len(self._resting)))]
+        for helper in leaving:
+            helper.leave()
+        for helper in woken:
+            helper.item.key = search.key
+            self.scheduler.add(helper.item)
+
+    def close(self, search: HelpedSearch) -> None:
+        """That search is over, or never came so far."""
+        with self._lock:
+            self._searches.pop(search, None)
+
+    def join(self, helper: _Helper) -> tuple[HelpedSearch, int] | None:
+        """The search that needs a helper most, and a seat there; None where none needs one."""
+        with self._lock:
+            for search in sorted(self._searches, key=lambda each: len(each.helpers)):
+                if len(search.helpers) < search.most and (seat := search.team.join()):
+                    search.helpers[helper] = None
+                    return search, seat
+        return None
+
+    def part(self, helper: _Helper, search: HelpedSearch) -> None:
+        """A helper has left its search."""
+        with self._lock:
+            del search.helpers[helper]
+
+    def turn_over(self, helper: _Helper) -> None:
+        """A helper's thread is needed elsewhere, or there was nothing for it to do."""
+        self.scheduler.release(helper.item)
+        with self._lock:
+            wanted = next((each for each in self._searches if len(each.helpers) < each.most), None)
+            if wanted is None:
+                self._resting.append(helper)
+        if wanted is not None:
+            helper.item.key = wanted.key
+            self.scheduler.add(helper.item)
+
+
+class HelpedSearch:
+    """A search that idle threads may join between `begin`, its ``welcome``, and `end`; of ``key``, whose time it is."""
+
+    def __init__(self, pool: HelperPool, team: Joinable, most: int, key: Hashable) -> None:
+        """At most ``most`` threads help at a time."""
+        self.team = team
+        self.most = most
+        self.key = key
+        self.helpers: dict[_Helper, None] = {}
+        """Those that help now; the pool's lock guards them."""
+        self._pool = pool
+
+    def begin(self) -> None:
+        """It can be joined from now on."""
+        self._pool.open(self)
+
+    def end(self) -> None:
+        """No helper comes any more."""
+        self._pool.close(self)
+
+
+class _Helper:
+    """One idle thread at most: work for the scheduler, of which every turn is spent at one search."""
+
+    def __init__(self, pool: HelperPool) -> None:
+        self.item = SearchTask(Purpose.IDLE, "", "", self._start, self.leave)
+        self._pool = pool
+        self._work = HelperWork(self._run, self._done)
+        self._lock = threading.Lock()
+        self._place: tuple[HelpedSearch, int] | None = None
+
+    def leave(self) -> None:
+        """End this turn soon."""
+        with self._lock:
+            place = self._place
+        if place is not None:
+            search, seat = place
+            search.team.dismiss(seat)
+
+    def _start(self) -> None:
+        self._pool.workers.put(self._work)
+
+    def _run(self) -> None:
+        with self._lock:
+            # An instruction to leave may come before the one to start.
+            place = self._place = None if self.item.interrupted else self._pool.join(self)
+        if place is None:
+            return
+        search, seat = place
+        self.item.key = search.key
+        try:
+            search.team.help(seat)
+        finally:
+            with self._lock:
+                self._place = None
+            self._pool.part(self, search)
+
+    def _done(self) -> None:
+        self._pool.turn_over(self)
