@@ -1,7 +1,7 @@
-"""Programs that talk to a daemon or to other engines. They import `desdaemon.protocol` only.
+"""The client library and the programs that talk to a daemon or to other engines. Imports `desdaemon.protocol` only.
 
 `connect` finds a daemon and returns a `Client`; `AsyncClient.connect` is the same for asyncio. Importing this package
-loads none of it before it is used.
+imports its modules on first use only.
 """
 
 from __future__ import annotations

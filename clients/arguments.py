@@ -1,4 +1,4 @@
-"""Command lines of the client programs: files, and how a daemon is named; the rest is in the protocol package."""
+"""Arguments that the client programs share: output files, and the choice of a daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Parser", "add_daemon", "check_writable", "connected", "real", "whole
 
 
 def check_writable(option: str, path: str) -> None:
-    """Raise `BadInput` where a file to write in the end can be seen to be none; ``-`` and no name are no file."""
+    """Raise `BadInput` for a file that cannot be written at the end of a run; ``-`` and "" are no file."""
     if path in ("", "-"):
         return
     place = Path(path)
@@ -29,7 +29,7 @@ def check_writable(option: str, path: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output at once; whoever has left does not matter. Raises `BadInput` where there is no room."""
+    """Write to standard output and flush; a closed pipe is no error. Raises `BadInput` when the disk is full."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

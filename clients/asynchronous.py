@@ -71,7 +71,9 @@ def _body(number: int, op: str, args: Data) -> bytes:
 
 
 class AsyncClient:
-    """A daemon, as `connect` has found it: ``hello`` is its greeting, ``connections`` how often it was reached."""
+    """A client of one daemon: ``hello`` is the daemon's greeting, ``connections`` the number of connections made so
+    far.
+    """
 
     def __init__(self, seek: Callable[[], DaemonAddress], patience_s: float) -> None:
         self.hello = _NOT_GREETED
@@ -108,9 +110,9 @@ class AsyncClient:
     ) -> AsyncClient:
         """A client of the daemon at an endpoint such as ``tcp://host:6464``, by default of the one on this machine.
 
-        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) where the file does not hold
-        it. A request waits ``patience_s`` for a daemon that has gone to come back. Raises `NoDaemon`, and
-        `DaemonError` with code ``forbidden`` for keys that are refused.
+        ``key`` is the client's key file, ``server_key`` the daemon's public key (Z85) where the file does not hold it.
+        A request waits ``patience_s`` for a lost daemon to come back. Raises `NoDaemon`, and `DaemonError` with code
+        ``forbidden`` for keys that are refused.
         """
         client = cls(lambda: find(endpoint, key, server_key), patience_s)
         try:
@@ -130,7 +132,7 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Go away: running analyses are cancelled, book jobs go on in the daemon."""
+        """Close the connection: running analyses are cancelled, book jobs go on in the daemon."""
         if os.getpid() != self._process:
             # The connection is the other process's.
             return
@@ -147,7 +149,7 @@ class AsyncClient:
 
     @property
     def connected(self) -> bool:
-        """Whether the daemon is there: it has greeted, and the connection has not broken since."""
+        """Whether the daemon has greeted, and the connection has not broken since."""
         return self._ready
 
     # --- requests
@@ -159,7 +161,7 @@ class AsyncClient:
         read_partial: Callable[[Data], P | None] = _as_it_is,  # type: ignore[assignment]
         read_final: Callable[[Data], F] = _as_it_is,  # type: ignore[assignment]
     ) -> AsyncHandle[P, F]:
-        """Make a request; the readers turn the data of partials and final into what the handle gives out.
+        """Make a request; the readers convert the data of partials and final for the handle.
 
         Raises `DaemonError` for arguments that cannot be sent, and `Forked` in a process that inherited the client.
         """
@@ -183,7 +185,7 @@ class AsyncClient:
         return await handle.result(timeout_s)
 
     async def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Milliseconds to the daemon and back."""
+        """The milliseconds of a round trip to the daemon."""
         began = self._loop.time()
         await self.request("ping", timeout_s=timeout_s)
         return 1000 * (self._loop.time() - began)
@@ -199,9 +201,9 @@ class AsyncClient:
         plies: Iterable[int] | None = None,
         **limits: Unpack[AnalysisLimits],
     ) -> GameAnalysis:
-        """Analyse plies of a game, by default all: a partial for each as it is done, then all of them.
+        """Analyse plies of a game, by default all: a partial for each finished one, then all of them.
 
-        With ``partial_ms`` also partials that report the progress of each, whose ``done`` is false.
+        With ``partial_ms`` also partials with the progress of each, whose ``done`` is false.
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
@@ -211,13 +213,13 @@ class AsyncClient:
         return await self.start("legal", position_args(board, moves), _as_it_is, results.legal)
 
     async def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
-        """What the book has about a position, with ``children`` about each legal move too."""
+        """The book's data of a position, with ``children`` of each legal move too."""
         args = position_args(board, moves)
         args |= {"children": True} if children else {}
         return await self.start("book.get", args, _as_it_is, results.book_position)
 
     async def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """What the book has after each of these lines, all in flight together."""
+        """The book's data of the positions after these lines, all requested together."""
         handles = [
             self.start("book.get", position_args(None, line), _as_it_is, results.book_position) for line in lines
         ]
@@ -235,19 +237,19 @@ class AsyncClient:
     async def analyze_batch(
         self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
     ) -> int:
-        """Have many positions analysed as a job of the lowest priority; its number, which outlives both sides.
+        """Analyse many positions as a job of the lowest priority. Returns its number, which outlives both sides.
 
-        ``file`` names one in the daemon's data folder instead. What is found is kept until `batch_forget`.
+        ``file`` names a file in the daemon's data folder instead. Results are kept until `batch_forget`.
         """
         return int((await self.request("analyze.batch", batch_args(items, file, limits)))["job"])
 
     async def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Results of a batch after a cursor, as they were found; 0 is the beginning."""
+        """Results of a batch after a cursor, in the order in which they were found; 0 is the beginning."""
         args = {"job": job, "after": after, "limit": limit}
         return await self.start("batch.results", args, _as_it_is, results.batch_page)
 
     async def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> AsyncIterator[BatchResult]:
-        """All results of a batch, each as soon as it is known, until the batch is over."""
+        """All results of a batch, each as soon as it is found, until the batch is over."""
         while True:
             page = await self.batch_results(job, after)
             for result in page.results:
@@ -259,23 +261,23 @@ class AsyncClient:
                 await asyncio.sleep(poll_s)
 
     async def batch_forget(self, job: int) -> bool:
-        """End a batch if need be and have its results removed."""
+        """Cancel a batch if need be, and remove its results."""
         return bool((await self.request("batch.forget", {"job": job}))["forgotten"])
 
     async def cache_clear(self) -> int:
-        """Have the daemon forget the analyses that it keeps, and say how many; wants the role admin."""
+        """Clear the daemon's cache of analyses. Returns the number removed; requires the role admin."""
         return int((await self.request("cache.clear"))["forgotten"])
 
     async def jobs(self) -> list[Data]:
-        """The book jobs and batches that the daemon knows of."""
+        """The daemon's list of book jobs and batches."""
         return list((await self.request("jobs"))["jobs"])
 
     async def cancel_job(self, job: int) -> bool:
-        """Cancel a book job or a batch, whoever started it."""
+        """Cancel a book job or a batch of any client."""
         return bool((await self.request("cancel", {"job": job}))["cancelled"])
 
     async def text(self, line: str) -> tuple[str, str]:
-        """A command of the text protocol on this client's own board: what it prints, and complaints."""
+        """Run a command of the text protocol in this client's own session: its output and error messages."""
         data = await self.request("text", {"line": line})
         return str(data.get("out", "")), str(data.get("err", ""))
 
@@ -288,11 +290,11 @@ class AsyncClient:
         return str((await self.request("metrics"))["text"])
 
     async def shutdown(self) -> None:
-        """End the daemon; wants the role admin."""
+        """End the daemon; requires the role admin."""
         await self.request("shutdown")
 
     async def events(self, *topics: str) -> AsyncIterator[tuple[str, Data]]:
-        """Events as they come: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
+        """Events as they arrive: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
         import zmq.asyncio
 
         context: zmq.asyncio.Context = zmq.asyncio.Context.shadow(self._context)
@@ -409,7 +411,7 @@ class AsyncClient:
         self._pump()
 
     def _lose(self) -> None:
-        """The connection broke: what can be repeated waits for the next one, first come first."""
+        """Handle a broken connection: repeatable requests wait for the next one, in their order."""
         self._ready = False
         self._drop_link()
         due = self._loop.time() + self._patience_s
@@ -432,7 +434,9 @@ class AsyncClient:
         self._make_link()
 
     def _check(self) -> None:
-        """Every now and then without a connection: is the daemon elsewhere by now, and who has waited too long?"""
+        """Called at intervals without a connection: look for the daemon at a new endpoint, and fail requests that have
+        waited too long.
+        """
         self._checking = self._loop.call_later(_CHECK_S, self._check)
         if self._ready:
             return

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class _Loop:
-    """An event loop on a thread."""
+    """An event loop on a thread of its own."""
 
     def __init__(self) -> None:
         self._process = os.getpid()
@@ -37,7 +37,7 @@ class _Loop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have it done there and wait; an interrupt ends the work, too."""
+        """Run a coroutine there and wait; an interrupt cancels it."""
         if self.inherited:
             work.close()
             raise Forked(self._process)
@@ -53,7 +53,7 @@ class _Loop:
 
     @property
     def inherited(self) -> bool:
-        """Whether this is another process than the one with the thread."""
+        """Whether this process is a fork of the one with the thread."""
         return os.getpid() != self._process
 
     @property
@@ -62,7 +62,7 @@ class _Loop:
         return self._loop.is_closed()
 
     def call(self, make: Callable[[], T]) -> T:
-        """Have a function called there that does not wait."""
+        """Call a function there that does not wait."""
 
         async def called() -> T:
             return make()
@@ -99,19 +99,19 @@ class Handle(Generic[P, F]):
         return list(self._handle.warnings)
 
     def cancel(self, *, keep: bool = False) -> bool:
-        """Ask the daemon to end it; true when it was still running.
+        """Cancel the request. Returns whether it was still running.
 
-        `result` then raises `Cancelled`, whose ``found`` is what was found; with ``keep`` that is the result, where an
-        analysis has found anything.
+        `result` then raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` they are the result,
+        where an analysis has any.
         """
         return self._loop.run(self._handle.cancel(keep=keep))
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error, without asking for either; false when the time is over first."""
+        """Wait for the final or an error. Returns False after ``timeout_s``."""
         return self._loop.run(self._handle.wait(timeout_s))
 
     def result(self, timeout_s: float | None = None) -> F:
-        """The final; raises what the daemon answered instead, or `TimedOut`, after which the request is cancelled."""
+        """The final; raises the error of the reply, or `TimedOut`, which cancels the request."""
         return self._loop.run(self._handle.result(timeout_s))
 
     def __iter__(self) -> Iterator[P]:
@@ -135,7 +135,7 @@ BookJob = Handle[JobProgress, JobDone]
 
 
 class Client:
-    """A daemon, as `connect` has found it; see `AsyncClient` for what each verb does."""
+    """A client of one daemon; see `AsyncClient` for each method."""
 
     def __init__(self, loop: _Loop, client: AsyncClient) -> None:
         self._loop = loop
@@ -169,7 +169,9 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Go away: running analyses are cancelled, book jobs go on in the daemon. Closing again does nothing."""
+        """Close the connection: running analyses are cancelled, book jobs go on in the daemon. A second call does
+        nothing.
+        """
         if not self._loop.closed and not self._loop.inherited:
             self._loop.run(self._client.close())
             self._loop.close()
@@ -181,7 +183,7 @@ class Client:
 
     @property
     def connections(self) -> int:
-        """How often the daemon was reached; more than 1 after a reconnection."""
+        """The number of connections made so far; more than 1 after a reconnection."""
         return self._client.connections
 
     def request(self, op: str, args: Data | None = None, *, timeout_s: float | None = None) -> Data:
@@ -193,7 +195,7 @@ class Client:
         return Handle(self._loop, self._loop.call(lambda: self._client.start(op, args)))
 
     def ping(self, timeout_s: float | None = 5.0) -> float:
-        """Milliseconds to the daemon and back."""
+        """The milliseconds of a round trip to the daemon."""
         return self._loop.run(self._client.ping(timeout_s))
 
     def analyze(self, board: str | None = None, moves: str = "", **limits: Unpack[AnalysisLimits]) -> Analysis:
@@ -203,7 +205,7 @@ class Client:
     def analyze_game(
         self, moves: str, board: str | None = None, plies: Iterable[int] | None = None, **limits: Unpack[AnalysisLimits]
     ) -> GameAnalysis:
-        """Analyse plies of a game, by default all: a partial for each as it is done, then all of them."""
+        """Analyse plies of a game, by default all: a partial for each finished one, then all of them."""
         return Handle(self._loop, self._loop.call(lambda: self._client.analyze_game(moves, board, plies, **limits)))
 
     def legal(self, board: str | None = None, moves: str = "") -> Legal:
@@ -211,11 +213,11 @@ class Client:
         return self._loop.run(self._client.legal(board, moves))
 
     def book_get(self, board: str | None = None, moves: str = "", *, children: bool = False) -> BookPosition:
-        """What the book has about a position, with ``children`` about each legal move too."""
+        """The book's data of a position, with ``children`` of each legal move too."""
         return self._loop.run(self._client.book_get(board, moves, children=children))
 
     def look_up(self, lines: Iterable[str]) -> list[BookPosition]:
-        """What the book has after each of these lines, all in flight together."""
+        """The book's data of the positions after these lines, all requested together."""
         return self._loop.run(self._client.look_up(lines))
 
     def book(self, command: str, **args: Any) -> BookJob:
@@ -225,35 +227,35 @@ class Client:
     def analyze_batch(
         self, items: Iterable[BatchItem] | None = None, *, file: str | None = None, **limits: Unpack[BatchLimits]
     ) -> int:
-        """Have many positions analysed as a job of the lowest priority; its number, which outlives both sides."""
+        """Analyse many positions as a job of the lowest priority. Returns its number, which outlives both sides."""
         return self._loop.run(self._client.analyze_batch(items, file=file, **limits))
 
     def batch_results(self, job: int, after: int = 0, limit: int = 1000) -> BatchPage:
-        """Results of a batch after a cursor, as they were found; 0 is the beginning."""
+        """Results of a batch after a cursor, in the order in which they were found; 0 is the beginning."""
         return self._loop.run(self._client.batch_results(job, after, limit))
 
     def batch(self, job: int, *, after: int = 0, poll_s: float = 0.5) -> Iterator[BatchResult]:
-        """All results of a batch, each as soon as it is known, until the batch is over."""
+        """All results of a batch, each as soon as it is found, until the batch is over."""
         return _iterate(self._loop, self._client.batch(job, after=after, poll_s=poll_s))
 
     def batch_forget(self, job: int) -> bool:
-        """End a batch if need be and have its results removed."""
+        """Cancel a batch if need be, and remove its results."""
         return self._loop.run(self._client.batch_forget(job))
 
     def cache_clear(self) -> int:
-        """Have the daemon forget the analyses that it keeps, and say how many; wants the role admin."""
+        """Clear the daemon's cache of analyses. Returns the number removed; requires the role admin."""
         return self._loop.run(self._client.cache_clear())
 
     def jobs(self) -> list[Data]:
-        """The book jobs and batches that the daemon knows of."""
+        """The daemon's list of book jobs and batches."""
         return self._loop.run(self._client.jobs())
 
     def cancel_job(self, job: int) -> bool:
-        """Cancel a book job or a batch, whoever started it."""
+        """Cancel a book job or a batch of any client."""
         return self._loop.run(self._client.cancel_job(job))
 
     def text(self, line: str) -> tuple[str, str]:
-        """A command of the text protocol on this client's own board: what it prints, and complaints."""
+        """Run a command of the text protocol in this client's own session: its output and error messages."""
         return self._loop.run(self._client.text(line))
 
     def status(self) -> Data:
@@ -265,9 +267,9 @@ class Client:
         return self._loop.run(self._client.metrics())
 
     def shutdown(self) -> None:
-        """End the daemon; wants the role admin."""
+        """End the daemon; requires the role admin."""
         self._loop.run(self._client.shutdown())
 
     def events(self, *topics: str) -> Iterator[tuple[str, Data]]:
-        """Events as they come: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
+        """Events as they arrive: ``job.<id>``, ``book``, ``status``; all of them where none is named."""
         return _iterate(self._loop, self._client.events(*topics))

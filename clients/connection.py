@@ -1,4 +1,4 @@
-"""Finding a daemon, and one ZeroMQ connection to it with what the connection's monitor tells."""
+"""Finds a daemon, and holds one ZeroMQ connection to it with the events of the connection's monitor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class ClientKeys(NamedTuple):
 
 
 class DaemonAddress(NamedTuple):
-    """Where to connect to; without keys the connection is not encrypted. ``owner`` is the daemon's pid if known."""
+    """The address and keys of a daemon; without keys the connection is not encrypted. ``owner`` is the daemon's pid if
+    known.
+    """
 
     requests: str
     events: str
@@ -96,10 +98,10 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
 
 
 def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> None:
-    """Set keys, keep-alive and reconnection of a socket, and connect it; raises `NoDaemon` for no endpoint.
+    """Set keys, keep-alive and reconnection of a socket, and connect it; raises `NoDaemon` without an endpoint.
 
-    The heartbeats of libzmq are left off, and its queue of what came in has no bound: a heartbeat that meets a full
-    queue and a broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds what it sends.
+    The heartbeats of libzmq are off, and its receive queue is unbounded: a heartbeat that meets a full queue and a
+    broken connection aborts the process (``stream_engine_base.cpp``). The daemon bounds its replies.
     """
     socket.linger = 0
     socket.rcvhwm = 0
@@ -123,7 +125,7 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
 
 
 class DaemonLink:
-    """A DEALER socket, connected once: after `LOST` a new one is made, so that nothing is sent twice unasked."""
+    """A DEALER socket, connected once: after `LOST` a new one is made, so that no request is repeated unasked."""
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]], target: DaemonAddress) -> None:
         self.target = target
@@ -145,11 +147,11 @@ class DaemonLink:
             raise
 
     def send(self, body: bytes) -> None:
-        """Send a body; it never waits."""
+        """Send a body; never blocks."""
         self.socket.send_multipart((b"", body), zmq.DONTWAIT)
 
     def received(self) -> list[bytes]:
-        """The bodies that have come."""
+        """The bodies received so far."""
         bodies = []
         while True:
             try:
@@ -158,7 +160,7 @@ class DaemonLink:
                 return bodies
 
     def news(self) -> list[str]:
-        """What happened to the connection, `CONNECTED` or `LOST` each; ``refusal`` is set when there is no hope."""
+        """The events of the connection, `CONNECTED` or `LOST` each; ``refusal`` is set when reconnecting is useless."""
         told: list[str] = []
         while True:
             try:
@@ -182,7 +184,7 @@ class DaemonLink:
                     self.refusal = f"{self.target.requests}: {self._reason(mismatch)}"
 
     def _reason(self, mismatch: bool) -> str:
-        """Why a handshake failed; ``mismatch``: only one of the two wants keys."""
+        """The reason for a failed handshake; ``mismatch``: only one side uses keys."""
         if not self.target.keys:
             return "the daemon wants a key: expected one that `desdaemon keys allow` has let in"
         if mismatch:
@@ -190,7 +192,7 @@ class DaemonLink:
         return "the daemon refuses this key: expected one that `desdaemon keys allow` has let in, and the daemon's own"
 
     def close(self, linger_ms: int = 0) -> None:
-        """Drop the connection, and what has not been sent by then."""
+        """Close the connection; unsent bodies are dropped after ``linger_ms``."""
         self.socket.disable_monitor()
         self.monitor.close(linger=0)
         self.socket.close(linger=linger_ms)

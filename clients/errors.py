@@ -1,11 +1,11 @@
-"""What can go wrong with a request.
+"""The exceptions of requests.
 
 DaemonError             an error reply; `code` is one of the codes of the wire protocol
   Cancelled             cancelled by this client or another
   TimedOut              no answer in the time allowed; the request was cancelled
   ConnectionLost        the connection broke and the request may have been carried out or not
   Forked                the client was inherited over a fork
-  NoDaemon              nobody answers at the endpoint, or there is no endpoint to be found
+  NoDaemon              nothing answers at the endpoint, or no endpoint was found
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 
 class DaemonError(Exception):
-    """A request that has no result. ``code`` says why in a word, ``field`` names the argument to blame or is "".
+    """A request without a result. ``code`` is the reason in a word, ``field`` the argument at fault or "".
 
-    ``found`` is what an analysis that was cancelled, or that the end of the daemon ended, had found until then, in the
-    form of its result; None where that is nothing, and with every other request.
+    ``found`` has the results so far of an analysis that was cancelled, or ended by the daemon's shutdown, in the form
+    of its result; None where there are none, and for every other request.
     """
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
@@ -43,7 +43,7 @@ class TimedOut(DaemonError):
 
 
 class ConnectionLost(DaemonError):
-    """The connection broke before the answer came; nobody knows whether the request was carried out."""
+    """The connection broke before the answer came; the request may have been carried out or not."""
 
     def __init__(self, message: str) -> None:
         super().__init__("connection_lost", message)

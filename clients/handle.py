@@ -19,7 +19,7 @@ _MOST_PARTIALS_KEPT = 1_000
 class AsyncHandle(Generic[P, F]):
     """A request in flight: iterate its partials of type P, await its final of type F, or `cancel` it.
 
-    Of partials that nobody iterates the newest thousand are kept. ``warnings`` are the daemon's, as they came.
+    Without an iteration the newest thousand partials are kept. ``warnings`` are the daemon's, in their order.
     """
 
     def __init__(
@@ -53,30 +53,30 @@ class AsyncHandle(Generic[P, F]):
         return self._final.done()
 
     def outcome(self) -> F:
-        """The final of a request that is `done`; raises what came instead."""
+        """The final of a request that is `done`; raises its error instead."""
         return self._final.result()
 
     def when_done(self, tell: Callable[[], None]) -> None:
-        """Have ``tell`` called soon after the final or an error has come."""
+        """Call ``tell`` soon after the final or an error has come."""
         self._final.add_done_callback(lambda future: tell())
 
     async def cancel(self, *, keep: bool = False) -> bool:
-        """Ask the daemon to end it; true when it was still running.
+        """Cancel the request. Returns whether it was still running.
 
-        `result` then raises `Cancelled`, whose ``found`` is what was found; with ``keep`` that is the result, where an
-        analysis has found anything.
+        `result` then raises `Cancelled`, whose ``found`` has the results so far; with ``keep`` they are the result,
+        where an analysis has any.
         """
         return not self.done and await self._send_cancel(self, keep)
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the final or an error, without asking for either; false when the time is over first."""
+        """Wait for the final or an error. Returns False after ``timeout_s``."""
         await asyncio.wait((self._final,), timeout=timeout_s)
         return self.done
 
     async def result(self, timeout_s: float | None = None) -> F:
-        """The final; raises what the daemon answered instead, or `TimedOut`, after which the request is cancelled.
+        """The final; raises the error of the reply, or `TimedOut`, which cancels the request.
 
-        The request is cancelled too when the task that waits here is.
+        Cancelling the task that waits here cancels the request too.
         """
         try:
             done, _ = await asyncio.wait((self._final,), timeout=timeout_s)
@@ -108,7 +108,7 @@ class AsyncHandle(Generic[P, F]):
         return self._partials.popleft()
 
     def take(self, reply: Data) -> bool:
-        """Take a reply; true when it was the last one."""
+        """Handle a reply. Returns True when it was the last one."""
         self.warnings += map(str, reply.get("warnings") or ())
         data = reply.get("data")
         try:
@@ -134,7 +134,7 @@ class AsyncHandle(Generic[P, F]):
         self._changed.set()
 
     def fail(self, error: DaemonError) -> None:
-        """End it without a result."""
+        """End the request with an error."""
         if not self.done:
             self._final.set_exception(error)
         self._changed.set()

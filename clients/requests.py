@@ -13,14 +13,14 @@ PROMPT = frozenset(("metrics", "status", "legal", "jobs"))
 
 
 class AnalysisLimits(TypedDict, total=False):
-    """How to analyse, every item optional.
+    """The arguments of an analysis, all optional.
 
-    One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` says how long;
-    ``multipv`` how many moves get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore``
+    One of ``level``, ``depth`` (plies, with ``selectivity`` percent), ``nodes`` and ``time_ms`` limits it; ``multipv``
+    is the number of moves that get a score; ``allow`` and ``avoid`` are lists of moves; ``book`` is ``use``, ``ignore``
     or ``only``; ``partial_ms`` asks for a partial at most that often; a higher ``priority`` goes first. Without any
-    other limit ``until="cancelled"`` searches ever deeper; ``game_nodes`` is for all plies of a game together.
-    ``threads`` is how many may search the position together, 0 (the default) for all that are idle; ``deterministic``
-    answers are the same every time, on every machine.
+    other limit ``until="cancelled"`` searches until `cancel`; ``game_nodes`` is for all plies of a game together.
+    ``threads`` is the most that may search the position together, 0 (the default) for all that are idle;
+    ``deterministic`` results are the same every time, on every machine.
     """
 
     level: int
@@ -41,7 +41,9 @@ class AnalysisLimits(TypedDict, total=False):
 
 
 class BatchLimits(TypedDict, total=False):
-    """How to analyse each item of a batch: the `AnalysisLimits` that make sense there, and ``plies`` of every item."""
+    """The arguments of an analysis for each item of a batch: the applicable ones of `AnalysisLimits`, and ``plies`` of
+    every item.
+    """
 
     level: int
     depth: int

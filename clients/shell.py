@@ -1,8 +1,8 @@
-"""`desdaemon shell`: the text protocol of a daemon somewhere else, with history and completion.
+"""`desdaemon shell`: the text protocol of a daemon, on this machine or another, with history and completion.
 
-Each line is the operation `text`, so that answers come on standard output, complaints on standard error, and both in
-the exit status. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation and a JSON map
-of arguments, and every reply is a line of JSON.
+Each line is the operation `text`, so that answers are written to standard output, error messages to standard error, and
+the exit status tells of errors. An interrupt sends `stop`, a second one cancels. With ``--json`` a line is an operation
+and a JSON map of arguments, and every reply is a line of JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
 
 class Shell:
-    """Carries out lines, one after another."""
+    """Runs lines, one after another."""
 
     def __init__(self, client: Client, structured: bool) -> None:
         self.client = client
@@ -59,7 +59,7 @@ class Shell:
         self._connections = client.connections
 
     def run(self, lines: Iterator[str]) -> int:
-        """Carry out lines until one says `quit`; 1 when any of them failed."""
+        """Run lines until one says `quit`. Returns 1 when any of them failed."""
         failed = False
         for line in lines:
             command = find_command(split_line(line)[0])
@@ -122,7 +122,7 @@ class Shell:
         sys.stdout.flush()
 
     def typed_lines(self) -> Iterator[str]:
-        """The lines of standard input, with a prompt, history and completion where somebody types them."""
+        """The lines of standard input, at a terminal with a prompt, history and completion."""
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             yield from (line.rstrip("\n") for line in sys.stdin)
             return
@@ -146,7 +146,7 @@ class Shell:
                 _remember(readline, history)
 
     def candidates(self, line: str, word: str) -> list[str]:
-        """What the last word of a line may become."""
+        """The possible completions of the last word of a line."""
         before = line[: len(line) - len(word)].split()
         if not before:
             names = list(self.client.hello.ops) if self._structured else _first_words()

@@ -41,7 +41,7 @@ def csv_line(analysis: GameAnalysis) -> str:
 
 
 def csv_head() -> str:
-    """The line of their names."""
+    """The head line of the CSV file: the names of its columns."""
     return _csv(list(CSV_COLUMNS))
 
 
@@ -52,7 +52,7 @@ def _csv(cells: list[object]) -> str:
 
 
 def text_line(row: GameRow) -> str:
-    """A game as a line for people."""
+    """A game as a line of the table on standard output."""
     sides = "  ".join(f"{account.accuracy:5.1f} % {account.lost:4}" for account in row.summaries)
     names = f"{row.black or '?'} - {row.white or '?'}"
     return f"{row.number:6}  {names:40}  {result_text(row.result):16}  {sides}\n"
@@ -114,7 +114,7 @@ class Collection:
             file.flush()
 
     def add(self, analysis: GameAnalysis) -> None:
-        """Write what there is to write of a game. Raises `OSError`."""
+        """Write a game to all outputs. Raises `OSError`."""
         page = ""
         if self._folder:
             from .page import page as page_text

@@ -1,4 +1,4 @@
-"""The command line of `desdaemon analyze`: reads games, has them analyzed by a daemon, writes the reports."""
+"""The command line of `desdaemon analyze`: reads games, has a daemon analyse them, writes the reports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     """Analyse games.
 
     Returns 0, 1 where the games or the daemon cannot be used, 2 for a bad command line, 128 and the signal's number
-    where a signal ended it, with what was found until then.
+    where a signal ended it, after writing the results so far.
     """
     options = _checked(command_line(), arguments)
     groups = ProcessGroups()
@@ -144,7 +144,7 @@ def _mention(line: str) -> None:
 
 
 def _wanted(options: argparse.Namespace) -> Iterator[FileGame]:
-    """The games that fit, lazily; those that cannot be read are mentioned."""
+    """The selected games, lazily; unreadable ones are reported."""
     name = options.player.casefold()
     for game in games_of(options.words, _mention):
         players = (game.record.black.casefold(), game.record.white.casefold())
@@ -201,7 +201,7 @@ def _analyzed(
     signals: StoppedBySignals,
     what: str,
 ) -> GameAnalysis:
-    """The analysis of a game, or of its first moves where a signal has come."""
+    """The analysis of a game, or of its first moves where a signal has arrived."""
 
     line = ProgressLine()
 
@@ -276,7 +276,7 @@ def _all(options: argparse.Namespace, groups: ProcessGroups, signals: StoppedByS
 
 
 def _columns() -> int:
-    """Columns of the terminal that standard output is, or enough."""
+    """The columns of the terminal on standard output; without one a large number."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

@@ -28,17 +28,17 @@ _CHUNK = 8
 
 
 class AnalysisSource(Protocol):
-    """Answers requests of the wire protocol's operation ``analyze``: a child process or a daemon."""
+    """The interface of a source of analyses, a child process or a daemon: answers the operation ``analyze``."""
 
     def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
-        """The final data of each of these requests; ``tell`` gets each partial. Raises `DaemonError`."""
+        """The final data of each request; ``tell`` is called with each partial. Raises `DaemonError`."""
 
 
 class AnalyzedPly(NamedTuple):
     """A move with its analysis. Scores are discs from the mover's side, empty squares to the winner.
 
     ``number`` is the ply from 1, passes counted. ``best`` is the move with the highest score, ``played`` the score of
-    the move made, ``lost`` the difference, never below 0. ``sure`` is how deep both were searched: ``exact``, ``16`` or
+    the move made, ``lost`` the difference, never below 0. ``sure`` is the depth of both searches: ``exact``, ``16`` or
     ``21@73%``. ``line`` begins with the best move, ``followed`` with the one made. A forced pass has the scores of the
     position after it.
     """
@@ -70,7 +70,7 @@ class AnalyzedPly(NamedTuple):
 
     @property
     def black_score(self) -> BlackScore:
-        """What the position was worth."""
+        """The score of the position before the move, from Black's side."""
         return seen_by_black(max(self.score, self.played), self.position.black_to_move)
 
     @property
@@ -80,7 +80,7 @@ class AnalyzedPly(NamedTuple):
 
     @property
     def turned(self) -> str:
-        """What the move has lost besides discs, if that is proved: ``the win``, ``the draw``, or empty."""
+        """The change of the proved outcome by the move: ``the win``, ``the draw`` it lost, or empty."""
         if self.sure != "exact":
             return ""
         if self.score > 0 >= self.played:
@@ -128,7 +128,7 @@ class GameAnalysis(NamedTuple):
         return len(self.game.record.moves) == len(self.whole.record.moves)
 
     def summary(self, black: bool) -> PlayerSummary:
-        """A player's account."""
+        """The summary of a player."""
         chosen = [step for step in self.steps if step.position.black_to_move == black and step.choice]
         grades = {name: sum(step.grade == name for step in chosen) for _, name in GRADES}
         worst = max(chosen, key=lambda step: (step.lost, -step.number), default=None)
@@ -142,7 +142,7 @@ class GameAnalysis(NamedTuple):
         )
 
     def scores(self) -> list[BlackScore]:
-        """The scores before each move from Black's side, and at last the result if it is known."""
+        """The scores before each move from Black's side, then the result if it is known."""
         found = [step.black_score for step in self.steps]
         final = self.game.record.final
         return [*found, black_score(final)] if final.over else found
@@ -156,10 +156,10 @@ def analyze_game(
     tell: Callable[[int, int], None],
     stopped: Callable[[], bool] = lambda: False,
 ) -> GameAnalysis:
-    """Have every move of a game analysed; ``effort`` holds the wire protocol's level, depth, time_ms or book.
+    """Analyse every move of a game; ``effort`` holds the wire protocol's level, depth, time_ms or book.
 
-    ``tell`` gets how many positions are done, of how many. Where ``stopped`` has become true the analysis of the first
-    moves, as far as it came, is returned. Raises `DaemonError`.
+    ``tell`` is called with the number of positions done, and their total. When ``stopped`` returns true, the analysis
+    of the first moves is returned as far as it came. Raises `DaemonError`.
     """
     record = game.record
     asked = [at for at, played in enumerate(record.moves) if played.move != PASS]
@@ -194,7 +194,7 @@ def analyze_game(
 
 
 class _PositionAnswers:
-    """Replies for a game's positions by their number: the best move, and the move made where it is another one."""
+    """Replies by the number of the position: for the best move, and for the move made where it is another one."""
 
     def __init__(self, game: FileGame, source: AnalysisSource, effort: Data, positions: list[Position]) -> None:
         self.answers: dict[int, Data] = {}
@@ -202,7 +202,7 @@ class _PositionAnswers:
         self._game, self._source, self._effort, self._positions = game, source, effort, positions
 
     def ask(self, chunk: list[int], count: Callable[[Data], None]) -> None:
-        """Ask about some positions. Moves that were not the best are searched by themselves as well."""
+        """Request some positions. Moves that were not the best are searched separately as well."""
         record = self._game.record
         moves = moves_text([played.move for played in record.moves])
         question = {"board": board_text(record.initial), "moves": moves, "plies": chunk, **self._effort}
@@ -250,7 +250,7 @@ def _same_after(position: Position, best: int, played: int) -> int | None:
 
 
 def _turned(answer: Data, symmetry: int) -> Data:
-    """An answer as it would be about the board turned so."""
+    """An answer transformed by a symmetry of the board."""
     line = [transform_move(move, symmetry) for move in parse_moves(answer["pv"])]
     return {**answer, "move": move_text(line[0]).lower(), "pv": moves_text(line)}
 
@@ -302,7 +302,7 @@ def _effort_text(effort: Data) -> str:
 
 
 def as_json(analysis: GameAnalysis) -> dict[str, Any]:
-    """The analysis for programs. Scores of moves are the mover's, ``black_scores`` and ``result`` Black's."""
+    """The analysis as JSON data. Scores of moves are the mover's, ``black_scores`` and ``result`` Black's."""
     record = analysis.game.record
     return {
         "black": record.black,
@@ -341,7 +341,7 @@ def as_json(analysis: GameAnalysis) -> dict[str, Any]:
 
 
 def summary_data(account: PlayerSummary) -> dict[str, Any]:
-    """A player's account for programs."""
+    """A player's summary as JSON data."""
     return {**account._asdict(), "accuracy": round(account.accuracy, 2), "mean": round(account.mean, 3)}
 
 
@@ -351,7 +351,7 @@ def side_names(game: FileGame) -> tuple[str, str]:
 
 
 def line_text(line: str, black: bool, most: int = 99) -> str:
-    """A line for people, a blank between moves: Black's in upper case, White's in lower."""
+    """A line of play, a blank between moves: Black's in upper case, White's in lower."""
     words = []
     for move in parse_moves(line)[:most]:
         words.append(move_text(move) if black else move_text(move).lower())

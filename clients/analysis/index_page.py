@@ -13,9 +13,8 @@ from .page_style import STYLE
 
 
 class GameRow(NamedTuple):
-    """A row of the index: the summary of a game's analysis; ``page`` is the name of its page, or empty.
-
-    Names may be empty.
+    """A row of the index: the summary of a game's analysis. ``page`` is the file name of its page, or empty; names may
+    be empty.
     """
 
     number: int
@@ -55,7 +54,7 @@ def players(rows: Sequence[GameRow]) -> list[PlayerRow]:
 
 
 def index_page(rows: Sequence[GameRow], engine: str) -> str:
-    """The page."""
+    """The HTML page."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

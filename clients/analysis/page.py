@@ -23,10 +23,10 @@ _LINE_MOVES = 8
 
 
 def page(analysis: GameAnalysis, link: str = "", index: str = "") -> str:
-    """The page.
+    """The HTML page.
 
-    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` stand for a position; ``index`` that of a
-    page about many games.
+    ``link`` is the address of a board, in which ``{moves}`` and ``{board}`` are replaced by a position; ``index`` that
+    of a page about many games.
     """
     black, white = side_names(analysis.game)
     final = analysis.whole.record.final
@@ -93,7 +93,7 @@ def _last_move(analysis: GameAnalysis) -> int:
 
 
 def _start(analysis: GameAnalysis) -> int:
-    """The position to begin with: before the first mistake, or else the end."""
+    """The number of the position shown first: before the first mistake, or else the end."""
     return next((step.number - 1 for step in analysis.steps if step.grade), len(analysis.steps))
 
 
@@ -112,7 +112,7 @@ def _interrupted(analysis: GameAnalysis) -> str:
 
 
 def _links(analysis: GameAnalysis, link: str, index: str, at: int) -> str:
-    """The ways to other pages, if there are any."""
+    """The links to other pages, if any."""
     links = []
     if link:
         links.append(f'<a id="link" href="{escape(_address(analysis, link, at))}">This position on a board</a>')

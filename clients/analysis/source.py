@@ -42,7 +42,7 @@ class ChildDaemon:
         self.engine = f"{hello['name']} {hello['version']}"
 
     def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
-        """See `Source`."""
+        """See `game.AnalysisSource`."""
         return self._ask([("analyze", args) for args in requests], tell)
 
     def _ask(self, requests: Sequence[tuple[str, Data]], tell: Callable[[Data], None]) -> list[Data]:
@@ -70,7 +70,7 @@ class ChildDaemon:
         return [finals[at] for at in range(len(requests))]
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self._process.close()
 
 
@@ -82,7 +82,7 @@ class RemoteDaemon:
         self.engine = f"{client.hello.name} {client.hello.version}"
 
     def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
-        """See `Source`."""
+        """See `game.AnalysisSource`."""
         finals: list[Data] = []
         for at in range(0, len(requests), _AT_ONCE):
             handles = [self._client.start("analyze", dict(args)) for args in requests[at : at + _AT_ONCE]]
@@ -93,5 +93,5 @@ class RemoteDaemon:
         return finals
 
     def close(self) -> None:
-        """Go away."""
+        """Close the client."""
         self._client.close()

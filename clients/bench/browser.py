@@ -55,7 +55,7 @@ _KEY_CODES = {
 
 
 def find_chromium() -> str:
-    """Where Chromium is, or nothing."""
+    """The path of Chromium, or ""."""
     return next((found for name in PROGRAMS if (found := shutil.which(name))), "")
 
 
@@ -172,7 +172,7 @@ class BrowserTab:
         return await self._browser.call(method, self._session, **parameters)
 
     async def open(self, address: str) -> None:
-        """Go to an address; it may still be loading."""
+        """Navigate to an address; returns before it is loaded."""
         await self.call("Page.navigate", url=address)
 
     async def resize(self, width: int, height: int, scale: float = 1.0) -> None:
@@ -191,14 +191,14 @@ class BrowserTab:
         await self.call("Emulation.setEmulatedMedia", features=given)
 
     async def evaluate(self, script: str) -> Any:
-        """The value of an expression, or what its promise gives; raises `RuntimeError` for an exception."""
+        """The value of an expression, or of its promise; raises `RuntimeError` for an exception."""
         found = await self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"].get("exception", {}).get("description", script))
         return found["result"].get("value")
 
     async def until(self, script: str, patience_s: float = _PATIENCE_S) -> Any:
-        """Wait until an expression is true; its value. Raises `TimedOut`."""
+        """Wait until an expression is true. Returns its value; raises `TimedOut`."""
         due = time.monotonic() + patience_s
         while True:
             with contextlib.suppress(RuntimeError):
@@ -245,7 +245,7 @@ class BrowserTab:
             await self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=wheel)
 
     async def write(self, text: str) -> None:
-        """Text into what has the focus, as a person's input method gives it."""
+        """Insert text at the focus, as an input method does."""
         await self.call("Input.insertText", text=text)
 
     async def picture(self, path: Path) -> None:
@@ -268,5 +268,5 @@ class BrowserTab:
         ]
 
     async def close(self) -> None:
-        """Close the tab, and forget its cookies and storage."""
+        """Close the tab with its cookies and storage."""
         await self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)

@@ -1,7 +1,7 @@
-"""`desdaemon bench server`: how a daemon answers many clients while both cores search.
+"""`desdaemon bench server`: the latency and throughput of a daemon for many clients while both cores search.
 
-It starts a daemon of its own, in folders of its own, and measures from outside with plain sockets on the same machine,
-so that client and daemon share its processors. ``--minutes`` adds a mixed load with the memory at intervals.
+It starts a daemon of its own, in folders of its own, and measures with plain sockets on the same machine, so that
+client and daemon share its processors. ``--minutes`` adds a mixed load with the memory at intervals.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class BenchDaemon:
         return done.stdout
 
     def end(self) -> float:
-        """Ask it to end; seconds until it has."""
+        """Shut it down. Returns the seconds until it has ended."""
         began = time.perf_counter()
         self.process.terminate()
         self.process.wait(_END_S)
@@ -108,7 +108,9 @@ class BenchDaemon:
 
     @property
     def memory_mb(self) -> float:
-        """Resident memory of its own; libraries and weights, which are files that others map too, are left out."""
+        """The resident memory of its own; libraries and weights, which are files that other processes map too, are left
+        out.
+        """
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("RssAnon:")[2].split()[0]) / 1024
 
@@ -118,7 +120,7 @@ class BenchDaemon:
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def settle(self, seconds: float) -> None:
-        """Wait until what was begun is done."""
+        """Wait until all requests are finished."""
         time.sleep(seconds)
 
     def until_running(self, peer: BenchPeer, count: int) -> None:
@@ -129,7 +131,7 @@ class BenchDaemon:
 
 
 class BenchPeer:
-    """A DEALER socket and the clock."""
+    """A DEALER socket that measures the time of requests."""
 
     def __init__(self, endpoint: str, context: zmq.Context[zmq.Socket[bytes]] | None = None) -> None:
         self._own = context is None
@@ -150,13 +152,13 @@ class BenchPeer:
         self.close()
 
     def close(self) -> None:
-        """Go away."""
+        """Close the socket."""
         self._socket.close()
         if self._own:
             self.context.term()
 
     def send(self, op: str, args: dict[str, Any] | None = None) -> int:
-        """Make a request; its number."""
+        """Send a request. Returns its number."""
         self._last += 1
         self._socket.send(codec.encode({"v": constants.VERSION, "id": self._last, "op": op, "args": args or {}}))
         return self._last
@@ -181,20 +183,20 @@ class BenchPeer:
         return data
 
     def timed(self, op: str, args: dict[str, Any] | None = None) -> float:
-        """Seconds from a request to its last reply."""
+        """The seconds from a request to its last reply."""
         began = time.perf_counter()
         self._final(self.send(op, args))
         return time.perf_counter() - began
 
     def keep_busy(self, searches: int) -> None:
-        """Have searches run that end with this client."""
+        """Start searches that end with this client."""
         for seed in range(searches):
             self.send("analyze", {"moves": random_line(random.Random(-1 - seed), 6), "level": 60, "book": "ignore"})
         while self.ask("status")["running"] < searches:
             time.sleep(0.02)
 
     def throughput(self, op: str, choices: list[dict[str, Any]], count: int, window: int) -> float:
-        """Replies a second with a window of requests in flight, made ready before."""
+        """Replies a second with a window of requests in flight, encoded beforehand."""
         bodies = [
             codec.encode({"v": constants.VERSION, "id": number, "op": op, "args": choices[number % len(choices)]})
             for number in range(count)
@@ -213,7 +215,7 @@ class BenchPeer:
         return count / seconds
 
     def begin(self, op: str, args: dict[str, Any]) -> None:
-        """Make a request whose time counts from now."""
+        """Send a request and start its clock."""
         self._began = time.perf_counter()
         self.send(op, args)
 

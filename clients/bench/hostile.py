@@ -1,7 +1,7 @@
 """The process of hostile peers in `desdaemon bench storm`: floods, broken frames, abandoned and half-open connections.
 
-They speak ZMTP over plain sockets, for libzmq would keep them from most of it. Nothing they ask for changes the book,
-so that the answers to others stay known.
+They speak ZMTP over plain sockets, because libzmq prevents most of it. None of their requests changes the book, so that
+the expected answers to other clients stay the same.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _request(number: int, op: str, **args: Any) -> bytes:
 
 
 class _HostileConnection:
-    """A plain socket after the handshake; whatever the daemon does to it is no error."""
+    """A plain socket after the handshake; its errors are ignored, whatever the daemon does."""
 
     def __init__(self, endpoint: str, kind: bytes = b"DEALER") -> None:
         if endpoint.startswith("ipc://"):
@@ -71,7 +71,7 @@ class _HostileConnection:
         self.socket.setblocking(False)
 
     def send(self, data: bytes, patience_s: float = 0.2) -> None:
-        """Send as much as the daemon takes within a while."""
+        """Send as much as the daemon takes within ``patience_s``."""
         until = time.monotonic() + patience_s
         left = memoryview(data)
         while left and time.monotonic() < until:
@@ -81,19 +81,19 @@ class _HostileConnection:
                 time.sleep(0.005)
 
     def read(self, size: int) -> None:
-        """Read some of what has come, and leave the rest."""
+        """Read some of the received bytes."""
         with contextlib.suppress(BlockingIOError):
             while size > 0 and (found := self.socket.recv(min(size, 1 << 16))):
                 size -= len(found)
 
     def reset(self) -> None:
-        """Leave at once, unread bytes or not: over TCP with a RST."""
+        """Close at once, with unread bytes too: over TCP with a RST."""
         with contextlib.suppress(OSError):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
     def leave(self) -> None:
-        """Leave in one of the two ways."""
+        """Close in one of the two ways."""
         if random.random() < 0.5:
             self.reset()
         else:
@@ -101,7 +101,7 @@ class _HostileConnection:
 
 
 class Hostile:
-    """All behaviours, a thread each, until the time is over; ``counts`` is how often each did its thing."""
+    """All behaviours, a thread each, until the time is over; ``counts`` is the number of times each was carried out."""
 
     def __init__(self, endpoints: list[str], events: list[str], connections: int, seconds: float) -> None:
         self.counts: Counter[str] = Counter()
@@ -116,7 +116,7 @@ class Hostile:
         return time.monotonic() >= self._end
 
     def run(self) -> None:
-        """Do everything at once; returns at the end."""
+        """Run all behaviours in parallel; returns at the end."""
         behaviours = (
             self.flood,
             self.leave_backlogs,
@@ -157,7 +157,7 @@ class Hostile:
         connection.leave()
 
     def leave_backlogs(self, dice: random.Random) -> None:
-        """Many connections that ask much, read a part of it, and leave."""
+        """Many connections that request much, read a part of it, and close."""
         found = [self._connect(dice) for _ in range(20)]
         for connection in found:
             connection.send(_request(1, "metrics") * 200 + _request(2, "legal", moves=_LINE) * 60)
@@ -176,7 +176,7 @@ class Hostile:
             connection.reset()
 
     def crowd(self, dice: random.Random) -> None:
-        """A great number of connections, of which some come and go all the time."""
+        """Many connections, some of which are closed and replaced all the time."""
         found: list[_HostileConnection] = []
         while not self.over:
             while len(found) < self._connections and not self.over:
@@ -197,7 +197,7 @@ class Hostile:
             connection.leave()
 
     def fuzz(self, dice: random.Random) -> None:
-        """Messages that no client means to send, from clients that live briefly."""
+        """Invalid messages, from clients that live briefly."""
         connection = self._connect(dice)
         for _ in range(dice.randrange(1, 100)):
             connection.send(self._noise(dice))
@@ -245,7 +245,7 @@ class Hostile:
             connection.leave()
 
     def search_and_vanish(self, dice: random.Random) -> None:
-        """Searches without end whose client has gone."""
+        """Endless searches whose client disconnects."""
         connection = self._connect(dice)
         for number in range(dice.randrange(1, 20)):
             moves = _LINE[: 2 * dice.randrange(1, 13)]
@@ -263,7 +263,7 @@ class Hostile:
             connection.leave()
 
     def stop_processes(self, dice: random.Random) -> None:
-        """Processes that are stopped in the midst of a flood, go on later, or are killed while they are stopped."""
+        """Processes that are stopped (SIGSTOP) during a flood, continued later, or killed while stopped."""
         while len(self._stopped) < _STOPPED:
             self._stopped.append(self._flooding_process(dice.randrange(10**9)))
         time.sleep(0.3)
@@ -286,7 +286,7 @@ class Hostile:
         return pid
 
     def kill_stopped(self) -> None:
-        """Leave no process behind."""
+        """Kill all stopped processes."""
         for pid in self._stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

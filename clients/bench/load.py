@@ -19,7 +19,7 @@ _WARM = 0.25
 
 
 class BenchLoad(NamedTuple):
-    """The memory (seconds since the start, MB), its growth once the daemon was warm, and how ping did meanwhile."""
+    """The memory (seconds since the start, MB), its growth after the warm-up, and the latencies of ping meanwhile."""
 
     samples: list[tuple[float, float]]
     growth_mb: float
@@ -28,7 +28,7 @@ class BenchLoad(NamedTuple):
 
 
 class _Crowd:
-    """Tasks that go on until the time is over; ``counts`` is how often each did its thing."""
+    """Tasks that run until the time is over; ``counts`` is the number of times each was carried out."""
 
     def __init__(self, daemon: BenchDaemon, seconds: float) -> None:
         self.daemon = daemon
@@ -98,7 +98,7 @@ class _Crowd:
 
 
 async def mixed_load(daemon: BenchDaemon, seconds: float) -> BenchLoad:
-    """Load a daemon for so long; raises `DaemonError` where a request fails that should not."""
+    """Load a daemon for ``seconds``; raises `DaemonError` where a request fails unexpectedly."""
     crowd = _Crowd(daemon, seconds)
     began = time.monotonic()
     tasks = [crowd.analyse(1), crowd.analyse(2), crowd.analyse(3), crowd.look_up(4), crowd.play(5), crowd.play(6)]

@@ -1,7 +1,7 @@
 """`desdaemon bench restarts`: clients at work while the daemon is killed every few seconds under its supervisor.
 
-All that may be repeated has to be answered without the client noticing more than a delay; what may not be repeated
-either is done or raises `ConnectionLost`. What was acknowledged has to be in the book at the end.
+Repeatable requests must be answered, with no more than a delay; others must either be done or raise `ConnectionLost`.
+Everything acknowledged must be in the book at the end.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class _BackgroundWork:
         self._stored: list[str] = []
 
     async def run(self) -> RestartOutcome:
-        """Work until the time is over and check what was acknowledged."""
+        """Work until the time is over, then check that everything acknowledged is in the book."""
         clients = [asyncio.ensure_future(self._client(number)) for number in range(_CLIENTS)]
         while time.monotonic() + self._interval < self._end:
             await asyncio.sleep(self._interval)

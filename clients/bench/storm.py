@@ -1,8 +1,8 @@
-"""`desdaemon bench storm`: everything that hostile peers can do to a daemon, and polite clients that check each answer.
+"""`desdaemon bench storm`: attacks of hostile peers on a daemon, and polite clients that check each answer.
 
 It starts a daemon of its own in folders of its own, `hostile` as a process, and clients of the library that know every
-answer before they ask. Each minute gives a row: how long the polite ones waited, what was wrong or missing, and the
-daemon's memory and descriptors.
+answer beforehand. Each minute gives a row: the waits of the polite clients, wrong or missing answers, and the daemon's
+memory and descriptors.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Minute(NamedTuple):
 
 
 class _Polite:
-    """Clients that ask for what they know and check the answer."""
+    """Clients that know the answers to their requests beforehand and check them."""
 
     def __init__(self, daemon: BenchDaemon) -> None:
         self.daemon = daemon
@@ -63,7 +63,7 @@ class _Polite:
         self._book: dict[str, int] = {}
 
     async def learn(self) -> None:
-        """Store lines in the book and remember what it says of their positions."""
+        """Store lines in the book and keep its data of their positions."""
         async with await AsyncClient.connect(self.daemon.ipc) as client:
             lines = [random_line(random.Random(seed), 8) for seed in range(_BOOK_LINES)]
             for line in lines:
@@ -74,7 +74,7 @@ class _Polite:
                     self._book[known] = look.score
 
     async def ask(self, number: int) -> None:
-        """One client; it comes again now and then, sometimes with several requests at a time."""
+        """One client's requests, sometimes several at a time, with pauses and new connections."""
         dice = random.Random(number)
         endpoint = (self.daemon.ipc, self.daemon.tcp)[number % 2]
         while time.monotonic() < self.end:

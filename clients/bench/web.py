@@ -1,7 +1,7 @@
-"""`desdaemon bench web`: how soon the page is there, how soon a move has its hints, and what many tabs cost.
+"""`desdaemon bench web`: the time until the page is loaded, until a move has its hints, and the cost of many tabs.
 
-It starts a daemon and a gateway of its own. Pages are looked at in a headless Chromium; without one the figures that
-need it are left out. Tabs beyond the one that is looked at are sockets that ask what a page asks.
+It starts a daemon and a gateway of its own. Pages are measured in a headless Chromium; without one those figures are
+left out. Further tabs are sockets that send a page's requests.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFi
 
 
 class _Page:
-    """A socket that asks for hints as a page does."""
+    """A socket that requests hints as a page does."""
 
     def __init__(self, connection: Any, dice: random.Random) -> None:
         self._connection = connection
@@ -178,7 +178,7 @@ class _Page:
         self._number = 0
 
     async def hints(self) -> float:
-        """Seconds from a move to a score for every legal move; the analysis before it is cancelled."""
+        """The seconds from a move to a score for every legal move; the analysis before it is cancelled."""
         position = START
         for move in parse_moves(random_line(self.dice, 10 + self.dice.randrange(30))):
             position = position.after(move) if not position.must_pass else position
@@ -248,7 +248,7 @@ async def _many_tabs(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFig
 
 
 async def _moves(page: _Page, rounds: int, pause_s: float) -> list[float]:
-    """Seconds that each move waited for its hints; with a pause, moves come at moments of the page's own."""
+    """The seconds that each move waited for its hints; with a pause between moves."""
     waits = []
     for _ in range(rounds):
         await asyncio.sleep(page.dice.uniform(0.0, 2 * pause_s))

@@ -1,6 +1,6 @@
-"""Shows how far the daemon's jobs are: work on the book, and batches of positions.
+"""Shows the progress of the daemon's jobs: work on the book, and batches of positions.
 
-python watch_job.py                    watches what runs now, whoever has started it
+python watch_job.py                    watches running jobs of all clients
 python watch_job.py --follow 3         watches job 3
 python watch_job.py --deviate 2 4      adds to the daemon's book as `book deviate 2 4` would, and watches that;
                                        an interrupt cancels it, a second one just leaves

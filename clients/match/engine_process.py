@@ -68,7 +68,7 @@ def command_text(command: list[str]) -> str:
 
 
 def program_name(command: list[str]) -> str:
-    """A name for a program that does not tell its own."""
+    """A name for a program that does not report its own."""
     return "desdaemon" if command[: len(OWN_COMMAND)] == OWN_COMMAND else Path(command[0]).name
 
 
@@ -155,7 +155,7 @@ class EngineProcess:
             raise self._crash() from None
 
     def forget(self) -> None:
-        """Drop what has been said so far."""
+        """Drop unread output."""
         with self._news:
             self._said.clear()
 

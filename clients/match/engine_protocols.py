@@ -24,7 +24,7 @@ _PROBE_S = 5.0
 
 
 class EngineClient(ABC):
-    """The referee's side of a dialogue with a program. It tells the moves in order, forced passes included, and never
+    """The referee's side of a dialogue with a program. It sends the moves in order, forced passes included, and never
     repeats the program's own move.
     """
 
@@ -43,7 +43,7 @@ class EngineClient(ABC):
 
     @abstractmethod
     def begin(self, initial: Position, control: TimeControl) -> None:
-        """A new game. Raises `BadInput` for a board that it cannot be told."""
+        """Start a new game. Raises `BadInput` for a board that the protocol cannot express."""
 
     @abstractmethod
     def told(self, position: Position, move: int) -> None:
@@ -51,7 +51,7 @@ class EngineClient(ABC):
 
     @abstractmethod
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
-        """The move it chooses, as it writes it, and when that had come. Raises `EngineFault` after ``seconds``."""
+        """The program's move as it writes it, and the time of its arrival. Raises `EngineFault` after ``seconds``."""
 
     def close(self) -> None:
         """End the program."""
@@ -75,7 +75,7 @@ class GtpPlayer(EngineClient):
         self._ask("boardsize 8")
 
     def _ask(self, line: str, seconds: float = ANSWER_S) -> str | None:
-        """The answer to a command, None when it is refused."""
+        """The answer to a command, None when the program refuses it."""
         self.process.send(line)
         found, _ = self.process.until(self._ANSWER, seconds)
         return found[2].decode("utf-8", "replace").strip() if found[1] == b"=" else None

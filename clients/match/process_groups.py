@@ -40,7 +40,7 @@ _GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", _GUARD)
 
 
 class MatchStopped(Exception):
-    """The match has been stopped: no program may be started any more."""
+    """The match has been stopped: no program may be started."""
 
 
 class ProcessGroups:

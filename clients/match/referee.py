@@ -123,7 +123,7 @@ def _chosen(player: EngineClient, record: GameRecord, watch: Stopwatch, terms: M
 
 
 def _understood(text: str, position: Position) -> tuple[int, str]:
-    """The move, and what is wrong with it."""
+    """The move in an answer, and the fault in it or ""."""
     try:
         move = parse_move(text)
     except BadInput:

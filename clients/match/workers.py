@@ -51,7 +51,7 @@ class Setting(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """Why a match ended: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
+    """The end of a match: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
     ``error``.
 
     ``program`` is the one that failed in every game, or -1; ``message`` is the error's line.
@@ -88,7 +88,7 @@ class Match:
             self._changed_name(number, game)
 
     def run(self) -> Ending:
-        """Play. Call it once."""
+        """Play the match. Call it once."""
         if self._groups.stopped:
             return Ending("stopped")
         todo = [number for number in self._setting.schedule.numbers() if number not in self._journal.games]
@@ -113,13 +113,13 @@ class Match:
             self._line.clear()
 
     def stop(self) -> None:
-        """End it, with what has been played so far; for signal handlers."""
+        """End the match with the games played so far; for signal handlers."""
         self._stopping.set()
         # Workers that are between two games, or still to be started, do not wait for a program.
         self._done.put(None)
 
     def _collect(self, games: int, working: int) -> Ending:
-        """Take finished games until there are no more or the match has been decided."""
+        """Take finished games until there are no more or the match is decided."""
         while games and working:
             self._line.show(self._progress())
             result = self._next()

@@ -1,6 +1,6 @@
-"""Who may talk to the gateway: the token in the address, the cookie that it is exchanged for, Host and Origin.
+"""Access to the gateway: the token in the address, the cookie that it is exchanged for, Host and Origin.
 
-Used by `gateway` on the event loop's thread. Nothing here knows HTTP beyond the values of four headers.
+Used by `gateway` on the event loop's thread. HTTP appears here only as the values of four headers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Place(NamedTuple):
-    """Where the gateway listens: ``scheme`` is ``http`` or ``https``, ``hosts`` the names that a Host header may have.
+    """The gateway's own address: ``scheme`` is ``http`` or ``https``, ``hosts`` the allowed names in a Host header.
 
     A name is as in an address: ``localhost``, ``127.0.0.1``, ``[::1]``.
     """
@@ -43,7 +43,7 @@ class Place(NamedTuple):
         return "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
 
     def knows_host(self, header: str) -> bool:
-        """Whether a Host header names this place: what a page of another name, rebound by DNS to here, cannot send."""
+        """Whether a Host header names this place, which a page of another name, rebound by DNS to here, cannot send."""
         given = header.strip().lower()
         return any(given in (f"{host}{self._port_text}", f"{host}:{self.port}") for host in self.hosts)
 

@@ -1,7 +1,7 @@
-"""What a page may ask the daemon for: a list of operations by role, derived from the protocol's own tables.
+"""The operations that a page may request, by role, derived from the protocol's own tables.
 
-Over ipc the gateway is an admin of the daemon; its pages never are. What is not listed here does not pass: `shutdown`,
-`text`, `cache.clear`, batches, and every book command that names a file or replaces the book.
+Over ipc the gateway is an admin of the daemon; its pages never are. Operations that are not listed here are refused:
+`shutdown`, `text`, `cache.clear`, batches, and every book command that names a file or replaces the book.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ROLES = {
 
 
 def operations(role: str) -> list[str]:
-    """The names of the daemon's operations that pages of a role may ask for."""
+    """The names of the daemon's operations that pages of a role may request."""
     return [name for name, needed in _ROLES.items() if allows(role, needed)]
 
 

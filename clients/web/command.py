@@ -188,7 +188,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _places(host: str, port: int | None, names: list[str], scheme: str) -> Iterator[Place]:
-    """Where to try to listen, in order: the port asked for, or the usual one and those after it."""
+    """The addresses to try to listen at, in order: the port asked for, or the default one and those after it."""
     from .access import Place
 
     shown = f"[{host}]" if ":" in host else host

@@ -1,6 +1,6 @@
-"""What the gateway answers by itself, from the protocol package: reading and writing games, names of openings.
+"""Operations that the gateway answers itself, by the protocol package: reading and writing games, names of openings.
 
-The functions are pure; `tab` calls them on a thread of its own, since a file of games takes a while.
+The functions are pure; `tab` calls them on a thread of its own, because large files take long.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _openings() -> list[Data]:
 
 
 def canonical_text(position: Position) -> str:
-    """What a position's eight mirror images share: the least of their 64 squares, ``X`` to move, ``O``, ``-``."""
+    """A text common to a position's eight mirror images: the least of their 64 squares, ``X`` to move, ``O``, ``-``."""
     images = []
     for symmetry in range(8):
         player, opponent = (rules.transform(bits, symmetry) for bits in (position.player, position.opponent))

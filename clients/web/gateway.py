@@ -1,7 +1,7 @@
-"""The gateway as a web server: the page's files, and a socket for each tab.
+"""The gateway as a web server: the page's files, and a web socket for each tab.
 
-Every request is checked for its Host and its cookie, a socket for its Origin too, before anything else is looked at.
-Everything here runs on the event loop's thread. Tornado is loaded by this module and by nobody who does not want it.
+Every request is first checked for its Host and its cookie, a web socket for its Origin too. Everything here runs on the
+event loop's thread. Only this module imports Tornado.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _ENTRANCE = """\
 
 
 class Settings(NamedTuple):
-    """What a gateway is about: where it is, who is let in, and what pages may do."""
+    """The settings of a gateway: its address, its access control, and the role of pages."""
 
     place: Place
     access: Access
@@ -73,7 +73,7 @@ class Settings(NamedTuple):
 
 
 class Gateway:
-    """The tabs that are open, and what the daemon tells all of them."""
+    """The open tabs, and the daemon's events for all of them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -105,7 +105,7 @@ class Gateway:
         )
 
     def watch(self) -> None:
-        """Begin to pass on events of the daemon, and whether it is there."""
+        """Start to forward the daemon's events, and whether it is reachable."""
         self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
 
     async def close(self) -> None:
@@ -136,7 +136,7 @@ class Gateway:
             await asyncio.sleep(_RETRY_S)
 
     def tell(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Pass on an event to the tabs that want it."""
+        """Forward an event to the tabs that want it."""
         for socket in self.tabs:
             if socket.tab:
                 socket.tab.tell(topic, data)
@@ -186,7 +186,7 @@ class _File(_Guarded):
     SUPPORTED_METHODS = ("GET", "HEAD")
 
     def prepare(self) -> None:
-        """The token of the address is exchanged for a cookie; whoever has neither is refused."""
+        """Exchange the token of the address for a cookie; refuse requests with neither."""
         settings = self.gateway.settings
         given = self.get_query_arguments("token")
         known = settings.place.knows_host(_only(self.request.headers, "Host"))
@@ -319,7 +319,7 @@ class _Socket(_Guarded, WebSocketHandler):
         asyncio.get_running_loop().create_task(self.leave())
 
     async def leave(self) -> None:
-        """The tab is gone: end what it has asked for."""
+        """Handle a closed tab: cancel its requests."""
         if self._left:
             return
         self._left = True

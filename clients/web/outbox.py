@@ -1,4 +1,4 @@
-"""What a tab has not been sent yet: a bounded queue in which newer partials take the place of older ones."""
+"""The outbox of a tab: a bounded queue in which newer partials replace older ones."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class OwnDaemon:
             time.sleep(_POLL_S)
 
     def close(self) -> None:
-        """End it: what its book has learnt is on the disk already."""
+        """End it; all changes of its book are on the disk already."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, 15)

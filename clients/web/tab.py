@@ -1,7 +1,7 @@
-"""A tab's conversation: frames in, frames out, and the client of the daemon that is the tab's own.
+"""A tab's conversation: frames in, frames out, and the tab's own client of the daemon.
 
-A frame is a message of the wire protocol as JSON. `Tab` lives on the event loop's thread and knows no HTTP; what it has
-to say goes into an `Outbox`.
+A frame is a message of the wire protocol as JSON. `Tab` runs on the event loop's thread and knows no HTTP; its frames
+go into an `Outbox`.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Data = dict[str, Any]
 
 
 class Unwanted(Exception):
-    """The tab is to be dropped; the message says why in a line."""
+    """The tab has to be closed; the message is the reason in a line."""
 
 
 class Tab:
-    """One page that is open. ``client`` reaches the daemon, ``role`` is what the page may be at most.
+    """One open page. ``client`` is its client of the daemon, ``role`` the highest role that the page may have.
 
     ``wake`` is called when there is something in the outbox.
     """
@@ -71,7 +71,7 @@ class Tab:
         return len(self._handles)
 
     def take(self, frame: str | bytes) -> None:
-        """Take a frame: a request is begun, anything else is answered with an error. Raises `Unwanted`."""
+        """Handle a frame: a request is started, anything else is answered with an error. Raises `Unwanted`."""
         number: str | int | None = None
         try:
             message = _parsed(frame)
@@ -91,12 +91,12 @@ class Tab:
         task.add_done_callback(self._tasks.discard)
 
     def tell(self, topic: str, data: Mapping[str, Any]) -> None:
-        """Pass on an event of the daemon or of the gateway, where this tab wants it."""
+        """Forward an event of the daemon or of the gateway, if this tab wants it."""
         if topic.startswith(_SHARED_TOPICS) or topic in ("daemon", *self._following):
             self._put({"event": topic, "data": data}, ("event", topic))
 
     async def close(self) -> None:
-        """The tab has gone: its analyses end."""
+        """Handle the closing of the tab: its analyses are cancelled."""
         for task in self._tasks:
             task.cancel()
         await self._client.close()
@@ -147,7 +147,7 @@ class Tab:
             self._handles.pop(number, None)
 
     async def _ask(self, number: str | int, op: str, args: Data, reply: Data) -> Data:
-        """Ask the daemon; partials are passed on as they come, ``reply`` counts them."""
+        """Send a request to the daemon; partials are forwarded as they come, ``reply`` counts them."""
         handle: AsyncHandle[Data, Data] = self._client.start(op, args)
         self._handles[number] = handle
         async for partial in handle:
@@ -160,7 +160,9 @@ class Tab:
         return self._reduced(found) if op == "hello" else found
 
     def _reduced(self, hello: Data) -> Data:
-        """The daemon's greeting for a page: the lesser role of the two, and no operation that would not pass."""
+        """The daemon's greeting for a page: the lesser role of the two, and only the operations that the page may
+        request.
+        """
         role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
         passing = set(allowed.operations(role))
         ops = [op for op in hello.get("ops", ()) if op in passing]

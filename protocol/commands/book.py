@@ -43,7 +43,8 @@ class Parameter(NamedTuple):
 
     ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
     (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed) or ``flag`` (in text ``--name``
-    anywhere, false unless named). Without ``required``, ``default`` stands in; a default of None leaves it to the book.
+    anywhere, false unless given). Where it is not ``required``, ``default`` is its value; a default of None leaves the
+    value to the book.
     """
 
     name: str
@@ -73,11 +74,11 @@ class Parameter(NamedTuple):
 class BookCommand(NamedTuple):
     """A command on the book.
 
-    ``long`` ones may take more than a second: they report progress and can be stopped. ``writes`` ones change the book
-    or its file. Both need the book for themselves, but for long ones that only look at ``places`` of it. Those that
-    put another book in its place say so by ``replaces``. ``role`` is what a remote client has to be; every command
-    that names a file takes an admin. ``dialogue`` ones are about the memory of a dialogue's own search: the wire has no
-    operation for them.
+    ``long``: it may take more than a second, reports progress and can be stopped. ``writes``: it changes the book or
+    its file. Both run alone on the book, except long ones that only read positions (``places``). ``replaces``: it puts
+    another book in the place of the present one. ``role`` is the least role of a remote client; every command that
+    names a file requires an admin. ``dialogue``: it is about the memory of a dialogue's own search, and the wire has no
+    operation for it.
     """
 
     name: str
@@ -456,8 +457,9 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
-    """The words of a line; double quotes keep blanks together, and a file name may have them without where nothing but
-    flags and numbers can follow."""
+    """The words of a line; double quotes keep blanks together. A file name may contain blanks without quotes where only
+    flags and numbers can follow.
+    """
     kinds = [parameter.kind for parameter in command.parameters if parameter.kind != "flag"]
     if '"' not in rest and kinds[:1] == ["path"] and set(kinds[1:]) <= {"int"}:
         flags = [f"--{parameter.name}" for parameter in command.parameters if parameter.kind == "flag"]
@@ -476,7 +478,7 @@ def _words(command: BookCommand, rest: str) -> list[str]:
 
 
 def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookValues:
-    """A checked value for every parameter of a command; names that it does not have are left out.
+    """A checked value for every parameter of a command; unknown names are ignored.
 
     Numbers may be given as text. Raises `BadParameter`.
     """
@@ -501,7 +503,7 @@ def _value(command: BookCommand, parameter: Parameter, given: object) -> BookVal
 
 
 def _understood(parameter: Parameter, given: object) -> BookValue:
-    """The value meant, None when there is none."""
+    """The value of a parameter, None for an invalid one."""
     if parameter.kind == "flag":
         return given if isinstance(given, bool) else None
     if parameter.kind == "int":

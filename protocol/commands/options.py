@@ -39,8 +39,8 @@ class Option(NamedTuple):
     """An option.
 
     ``kind`` is ``int`` (from ``low`` to ``high``), ``bool``, ``flag`` (true when named, without a value), ``time``,
-    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are read and checked for the
-    sake of Edax's users but change nothing here.
+    ``selectivity``, ``choice`` (of ``choices``), ``text`` or ``path``. ``idle`` options are accepted and checked for
+    users of Edax but have no effect.
     """
 
     name: str
@@ -213,7 +213,7 @@ def whole_number(text: str) -> int | None:
 
 
 def number_within(what: str, text: str, low: int, high: int) -> int:
-    """The whole number that ``what`` was given; raises `BadInput` naming both."""
+    """A whole number from ``low`` to ``high``; raises `BadInput` naming ``what`` and the text."""
     number = whole_number(text.strip())
     if number is None or not low <= number <= high:
         raise BadInput(f"{what} {quoted(text)}: expected a whole number from {low} to {high}")

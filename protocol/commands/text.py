@@ -8,7 +8,7 @@ from .options import whole_number
 
 
 class Command(NamedTuple):
-    """A command: its name, other names, parameters as `help` shows them, and what it does in a sentence."""
+    """A command: its name, other names, parameters as `help` shows them, and its description in a sentence."""
 
     name: str
     aliases: tuple[str, ...]
@@ -99,7 +99,7 @@ def find_command(word: str) -> Command | None:
 
 
 def successor(line: str) -> str:
-    """The protocol that a line of the text protocol goes over to, "" when it is an ordinary line."""
+    """The protocol that a line of the text protocol switches to, "" for an ordinary line."""
     if line.lstrip().startswith("{"):
         return "json"
     word, rest = split_line(line)

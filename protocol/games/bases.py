@@ -40,10 +40,10 @@ _ESCAPED_BRACKETS = re.compile(r"\[(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
 
 
 class FileGame(NamedTuple):
-    """A game of a file and what the file says about it.
+    """A game of a file and its data in the file.
 
-    ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty; ``result`` is the score the file claims, in
-    discs from Black's side, whatever the moves say.
+    ``number`` counts from 1; ``date`` is ``2026-01-31``, a year or empty; ``result`` is the score that the file claims,
+    in discs from Black's side, whatever the moves lead to.
     """
 
     record: GameRecord
@@ -56,8 +56,8 @@ class FileGame(NamedTuple):
 def read_games(path: str, bad: Complain | None = None) -> Iterator[FileGame]:
     """The games of a file, lazily.
 
-    Raises `BadInput` for a file that is none of games. A single bad game goes to ``bad`` as one line, and reading
-    goes on; without ``bad`` it raises that line too.
+    Raises `BadInput` for a file that is no file of games. With ``bad`` an unreadable game is reported to it in one line
+    and reading goes on; otherwise `BadInput` is raised.
     """
     return parse_games(_content(path), path, bad)
 
@@ -90,7 +90,7 @@ def format_of_base(name: str, data: bytes) -> str:
 
 
 def replayed(initial: Position, squares: Iterable[int]) -> tuple[PlayedMove, ...]:
-    """Moves without passes, with the forced passes put in; raises `BadInput` for an illegal one."""
+    """Moves without passes, with the forced passes inserted; raises `BadInput` for an illegal one."""
     player, opponent, black = initial
     played = []
     for number, move in enumerate(squares, 1):
@@ -161,7 +161,7 @@ def _names_beside(base: str, extension: str, bad: Complain | None) -> list[str]:
 
 
 def names_file(base: str, extension: str) -> str:
-    """The file of names that belongs to a ``.wtb``: of its own name, or ``WTH`` or ``WTHOR``; or empty."""
+    """The path of the file of names for a ``.wtb``, of the same name or ``WTH`` or ``WTHOR``; "" without one."""
     folder, own = os.path.split(base)
     try:
         entries = {entry.lower(): entry for entry in sorted(os.listdir(folder or "."), reverse=True)}  # noqa: PTH208
@@ -313,10 +313,10 @@ def format_to_write(path: str) -> str:
 
 
 def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> int:
-    """Write games in the format of the file's name; their number.
+    """Write games in the format of the file's name. Returns their number.
 
-    With ``append`` they follow what the file has. The file is replaced as a whole or, where anything fails, not at
-    all. A ``.wtb`` gets files of names beside it, of its own name. Raises `BadInput`.
+    With ``append`` they follow the file's present games. The file is replaced as a whole or, on an error, not at all. A
+    ``.wtb`` gets files of names of the same name beside it. Raises `BadInput`.
     """
     format = format_to_write(path)
     old = _content(path) if append and os.path.exists(path) else b""  # noqa: PTH110
@@ -399,7 +399,7 @@ def _discs(game: FileGame) -> int:
 
 
 class _Names:
-    """Names and their numbers; number 0 is nobody, and so are numbers up to ``known`` that have no name."""
+    """Names and their numbers; number 0, and numbers up to ``known`` without a name, stand for no player."""
 
     def __init__(self, names: list[str], nobody: str, known: int) -> None:
         self.names = names + [nobody] * (known + 1 - len(names))

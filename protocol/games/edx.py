@@ -67,7 +67,7 @@ def _name(field: bytes) -> str:
 
 
 def to_bytes(game: EdxGame) -> bytes:
-    """A game as Edax has it in memory; the hash, which depends on its build, is 0. Raises `BadInput`."""
+    """A game in Edax's layout; the hash, which depends on Edax's build, is 0. Raises `BadInput`."""
     if len(game.moves) > 60:
         raise BadInput(f"{len(game.moves)} moves: expected at most 60")
     year, month, day, hour, minute, second = game.date

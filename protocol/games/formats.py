@@ -1,6 +1,6 @@
 """Games as move lists (txt), SGF and PGN.
 
-Forced passes are written where the format has a way to write them, and put in where they were left out.
+Forced passes are written where the format can express them, and inserted where they were left out.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def _alternating(initial: Position, moves: list[int]) -> GameRecord:
 def parse_sgf(text: str) -> GameRecord:
     """A game of Othello in SGF: files and ranks as two letters from the top left, or as ``F5``.
 
-    Programs for Go count ranks from below; where only that makes the moves legal, it is what was meant.
-    Raises `BadInput`.
+    Programs for Go count ranks from below; that reading is used where it alone makes the moves legal. Raises
+    `BadInput`.
     """
     listed = properties(text, escapes=True)
     game = next((value for name, value in listed if name == "GM"), "2").strip()
@@ -198,9 +198,9 @@ def _sgf_escaped(text: str) -> str:
 
 
 def parse_pgn(text: str) -> GameRecord:
-    """A game in PGN, its moves as squares; ``FEN`` is the board it began on. Raises `BadInput`.
+    """A game in PGN, its moves as squares; ``FEN`` is the initial board. Raises `BadInput`.
 
-    A ``Variant`` tells XBoard's, whose White moves first and is our Black.
+    A ``Variant`` marks XBoard's games, whose White moves first and is our Black.
     """
     tags: dict[str, str] = {}
     at = 0
@@ -259,7 +259,7 @@ def pgn_text(
 
 
 def _pgn_comment(text: str) -> list[str]:
-    """The words of a comment; it has no way to write a closing brace."""
+    """The text of a comment without closing braces, which the format cannot express."""
     return f"{{{text.replace('}', ')')}}}".split() if text else []
 
 

@@ -1,6 +1,6 @@
-"""Games and boards as people paste them: any of the file formats, and what web sites and programs show.
+"""Parser of pasted games and boards: any of the file formats, and the forms of web sites and programs.
 
-Besides `bases` it knows the JSON of Othello Quest, PlayOK's numbered moves, boards in a row or as a picture of eight
+Besides the formats of `bases` it reads the JSON of Othello Quest, PlayOK's numbered moves, boards in a row or as eight
 lines, FEN records, and moves over several lines.
 """
 
@@ -26,10 +26,10 @@ _DEEPEST = 50
 
 
 def parse_pasted(data: bytes, name: str = "", bad: Complain | None = None) -> list[FileGame]:
-    """The games in what was pasted or dropped; a board alone is a game without moves. Raises `BadInput`.
+    """The games in a pasted text or a dropped file; a board alone is a game without moves. Raises `BadInput`.
 
-    ``name`` is that of a dropped file, where there is one. Of a file of several games those that cannot be read go to
-    ``bad``, a line each.
+    ``name`` is that of a dropped file, if any. Unreadable games of a file of several are reported to ``bad``, a line
+    each.
     """
     if b"\0" in data:
         return list(parse_games(data, name, bad))
@@ -83,7 +83,7 @@ def _board(text: str) -> GameRecord | None:
 
 
 def _with_side(squares: str, side: str) -> GameRecord:
-    """A board; where nobody says whose turn it is, Black's with an even number of discs."""
+    """A board; without a side to move it is Black's turn with an even number of discs."""
     discs = sum(square not in "-._" for square in squares)
     return GameRecord(parse_board(f"{squares} {side[:1] or ('X' if discs % 2 == 0 else 'O')}"), ())
 

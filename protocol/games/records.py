@@ -1,7 +1,7 @@
-"""Games as files write them.
+"""The record of a game, as files keep it.
 
-A `GameRecord` keeps the whole history: where the game began, every move with forced passes, what each move took,
-names and clocks. What cannot be read raises `BadInput`; a game with an illegal move is refused as a whole.
+A `GameRecord` has the whole history: the initial position, every move with forced passes, the time of each move, names
+and clocks. Unreadable text raises `BadInput`; a game with an illegal move is refused as a whole.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class GameRecord(NamedTuple):
 
 
 def follow(initial: Position, moves: list[tuple[bool, int, float]]) -> tuple[PlayedMove, ...]:
-    """Moves, each with whether it is Black's and its ms, as they come from ``initial``.
+    """Moves, each with whether it is Black's and its ms, played from ``initial``.
 
-    A forced pass that was left out is put in, a needless pass after the end is left out. Raises `BadInput`.
+    A forced pass that was left out is inserted, a needless pass after the end is removed. Raises `BadInput`.
     """
     position = initial
     played: list[PlayedMove] = []
@@ -193,7 +193,7 @@ def _ggf_moves(record: GameRecord, scores: Sequence[MoverScore | None]) -> list[
 
 
 def _plain(name: str) -> str:
-    """A name without what would end it."""
+    """A name without characters that would end its field."""
     return "".join(c for c in name if c.isprintable() and c not in "[]\\")
 
 
@@ -205,7 +205,7 @@ def black_score(position: Position) -> BlackScore:
 def parse_ggf(text: str) -> GameRecord:
     """The first game of a GGF text: ``(;GM[Othello]...BO[8 ...]B[f5//1.2]W[d6/-1.5/0.3];)``.
 
-    Tags that mean nothing here are passed over. Raises `BadInput`.
+    Unknown tags are ignored. Raises `BadInput`.
     """
     tags: dict[str, str] = {}
     moves: list[tuple[bool, int, float]] = []
@@ -237,7 +237,7 @@ def _ggf_board(text: str) -> Position:
 
 
 def _seconds(text: str) -> float:
-    """Milliseconds of a number of seconds; what is no number of seconds is not known."""
+    """Milliseconds of a number of seconds; 0, unknown, for any other text."""
     try:
         seconds = float(text)
     except ValueError:
@@ -248,7 +248,7 @@ def _seconds(text: str) -> float:
 def parse_clock(text: str) -> ClockTerms:
     """A GGF clock, ``main/increment/grace``, each ``[days.]hours:minutes:seconds`` from the right; raises `BadInput`.
 
-    The grace is of no use to a program that means to keep the time.
+    The grace period is ignored: the program does not overstep its time.
     """
     fields = [field.split(",", 1)[0].strip() for field in text.split("/")]
     times = [_time(field, text) if field else 0.0 for field in fields]

@@ -4,7 +4,7 @@ A base is three files. ``.wtb`` has the games of one year: a header of 16 bytes,
 names of players, 20 bytes each, ``.trn`` those of tournaments, 26 bytes each; a game names them by number. Everything
 is little endian. Passes are not written.
 
-This is the layer of bytes, fast enough for whole bases: whether the moves are legal is asked where games are replayed.
+This module handles bytes only, fast enough for whole bases; the legality of moves is checked where games are replayed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ def parse_header(data: bytes, name: str, record: int, what: str) -> WthorHeader:
 
 
 def to_bytes(games: Iterable[WthorGame], header: WthorHeader) -> bytes:
-    """A ``.wtb`` file of those games; the header's count is made to fit. Raises `BadInput` for what has no place."""
+    """A ``.wtb`` file of those games, with their number in the header. Raises `BadInput` for values that the format
+    cannot express.
+    """
     records = []
     for number, game in enumerate(games, 1):
         if len(game.moves) > 60:
@@ -159,7 +161,7 @@ def parse_names(data: bytes, name: str, width: int) -> list[str]:
 
 
 def names_to_bytes(names: list[str], made: tuple[int, int, int], width: int) -> bytes:
-    """A file of names, each cut to the bytes it has room for; a letter outside Latin-1 becomes ``?``."""
+    """A file of names, each cut to its width; a letter outside Latin-1 becomes ``?``."""
     fields = [name.encode("latin-1", "replace")[: width - 1].ljust(width, b"\0") for name in names]
     return _header_bytes(WthorHeader(made, len(names))) + b"".join(fields)
 

@@ -52,7 +52,7 @@ COLOURS = {
 
 
 def colour_sheet() -> str:
-    """`COLOURS` as a style sheet: as the system wants it, or as ``data-theme`` (light, dark) of the page says."""
+    """`COLOURS` as a style sheet, by the system's preference or the page's ``data-theme`` (light, dark)."""
     light, dark = (
         "".join(f"--{name}:{colour[at]};" for name, colour in COLOURS.items()).rstrip(";") for at in range(2)
     )

@@ -29,7 +29,9 @@ _BOARD_EXPECTED = "64 squares (X or * black, O white, - empty), then the side to
 
 
 class Position(NamedTuple):
-    """A board and whose turn it is: the discs of the side to move, those of the other side, is it Black's turn."""
+    """A board and its side to move: the discs of the side to move, those of the other side, and whether it is Black's
+    turn.
+    """
 
     player: int
     opponent: int
@@ -155,7 +157,7 @@ def discs_text(black: int, white: int) -> str:
 def parse_board(text: str) -> Position:
     """A board with its side to move, or a FEN record (rank 1 first, ``p`` black, ``P`` white).
 
-    Blanks, ``/``, ``|`` and ``,`` between squares are skipped. What follows a ``;`` is not looked at.
+    Blanks, ``/``, ``|`` and ``,`` between squares are skipped, and everything after a ``;``.
     """
     body = text.split(";", 1)[0].strip()
     if _looks_like_fen(body):
@@ -216,7 +218,7 @@ def _parse_fen(text: str) -> Position:
 
 
 def board_doubts(position: Position) -> list[str]:
-    """The reasons why no game is likely to reach a board, a sentence each."""
+    """The reasons why a board can hardly come from a game, a sentence each."""
     doubts = []
     if (position.player | position.opponent) & rules.CENTRE != rules.CENTRE:
         doubts.append("not all four centre squares hold a disc")
@@ -228,9 +230,9 @@ def board_doubts(position: Position) -> list[str]:
 
 
 def play_moves(position: Position, moves: list[int]) -> list[int]:
-    """``moves`` from ``position`` with the forced passes that were left out put in; raises `BadInput`.
+    """The list of ``moves`` from ``position`` with the forced passes that were left out; raises `BadInput`.
 
-    The message names the first illegal move and its place in the list.
+    The message names the first illegal move and its index in the list.
     """
     played = []
     for number, move in enumerate(moves, 1):
@@ -246,7 +248,7 @@ def play_moves(position: Position, moves: list[int]) -> list[int]:
 
 
 def illegal_move(position: Position, move: int, number: int = 0) -> str:
-    """One line that names an illegal move (and which of several it was) and the legal ones."""
+    """An error message of one line that names an illegal move (and its number among several) and the legal ones."""
     where = f" (move {number})" if number else ""
     if position.over:
         expected = "the game is over"

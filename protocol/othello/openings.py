@@ -1,7 +1,7 @@
 """The names of openings, in English, French and Japanese, with their lines of play.
 
-A position has a name however it was reached and however the board lies; a game has the name of its last position
-that has one.
+A position has a name whatever the order of moves and the orientation of the board; a game has the name of its last
+position with a name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Scores: differences of discs at the end of a game, the empty squares counted for the winner, and whose view they are.
+"""Scores: disc differences at the end of a game, the empty squares counted for the winner, typed by point of view.
 
-Two types of integers that a type checker keeps apart; at run time they are plain integers of whole discs, -64 to 64.
+Two integer types that a type checker keeps apart; at run time they are plain integers of whole discs, -64 to 64.
 """
 
 from __future__ import annotations

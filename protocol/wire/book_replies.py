@@ -1,4 +1,4 @@
-"""The final data of operations on the book: what all of them have, and what each one adds."""
+"""The final data of operations on the book: the fields common to all, and those of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STOPPED = "the command was stopped before it"
 
 
 def _unless_stopped(*fields: Field) -> Shape:
-    """Fields that a command which was stopped may lack."""
+    """The fields that are absent when the command was stopped."""
     return tuple(field._replace(absent=field.absent or _STOPPED) for field in fields)
 
 

@@ -1,6 +1,6 @@
-"""Messages as bytes: one msgpack map in one frame. Everything else in a frame is a line of text.
+"""The codec of messages: one msgpack map in one frame. Any other frame is a line of text.
 
-The only user of msgpack. Its decoder raises half a dozen unrelated kinds of exception; here they are one.
+The only user of msgpack. Its decoder raises half a dozen unrelated kinds of exceptions, which become `WireError` here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _packer() -> Any:
 
 
 class Prepared(dict[str, Any]):
-    """A map that is sent again and again: its bytes are made once. It must not change."""
+    """A map that is sent repeatedly and encoded once. It must not change."""
 
     __slots__ = ("_packed",)
 
@@ -62,16 +62,16 @@ class PreparedList(Prepared):
 
 
 class WireError(BadInput):
-    """Bytes that are no message; the message says why."""
+    """Bytes that are no message; the text is the reason."""
 
 
 def is_structured(body: bytes) -> bool:
-    """Whether a body is to be read as msgpack: its first byte begins a map."""
+    """Whether a body is a msgpack message, by its first byte, and not a line of text."""
     return len(body) > 0 and (0x80 <= body[0] <= 0x8F or body[0] in (0xDE, 0xDF))
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """A message as msgpack; raises `WireError` for values that have no place in one.
+    """A message as msgpack; raises `WireError` for values that msgpack cannot encode.
 
     Its ``data`` may be `Prepared`.
     """
@@ -96,15 +96,15 @@ def _packed(message: dict[str, Any]) -> bytes:
 
 
 def packed_text(text: str) -> bytes:
-    """A text as it stands in a message."""
+    """A string encoded as in a message."""
     packed: bytes = _packer().pack(text)
     return packed
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The message in a body; raises `WireError` for anything but one map with names for keys, whatever it is.
+    """The message in a body; raises `WireError` for anything but one map with strings for keys.
 
-    What nests or counts beyond reason is refused too. An extension type is a value like any other, of msgpack's kinds.
+    Too deep nesting and too many values are refused too. An extension type is accepted like any other value.
     """
     # A million maps in one body would take a tenth of a second; counting the bytes that may begin one takes none.
     if len(body) > _MOST_CONTAINERS and len(body) - len(body.translate(None, _CONTAINER_MARKS)) > _MOST_CONTAINERS:

@@ -1,6 +1,7 @@
-"""The connection file: how a client on the same machine finds the daemon.
+"""The connection file, by which clients on the same machine find the daemon.
 
-The daemon writes it, mode 0600, after it has bound its sockets; it holds one JSON object. Nothing here makes a folder.
+The daemon writes it, mode 0600, after it has bound its sockets; it holds one JSON object. Nothing here creates a
+folder.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _LONGEST_FILE = 65_536
 
 
 class ConnectionFile(NamedTuple):
-    """Where a daemon is.
+    """The content of the connection file.
 
     ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
-    order. ``public_key`` (Z85) is wanted on TCP, None where there is no encryption; ipc never is encrypted.
+    order. ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted.
     """
 
     protocol: int
@@ -30,14 +31,14 @@ class ConnectionFile(NamedTuple):
     public_key: str | None = None
 
     def text(self) -> str:
-        """The content of the file."""
+        """The object as JSON."""
         import json
 
         return json.dumps(self._asdict(), indent=1) + "\n"
 
 
 def connection_path() -> str:
-    """Where the connection file is."""
+    """The path of the connection file."""
     return os.path.join(folders.runtime(), "connection.json")  # noqa: PTH118
 
 

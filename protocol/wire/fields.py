@@ -1,4 +1,4 @@
-"""Fields of replies as data, and the check of a message against them. Used by the documents, the tests and clients."""
+"""Fields of replies as data, and the check of a map against them. Used by the documents, the tests and the clients."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Field(NamedTuple):
     """A field of a map.
 
     ``type`` is ``int``, ``float``, ``str``, ``bool``, ``id`` (a request's id: int or str) or the name of a shape;
-    ``[x]`` is a list of x, ``{x}`` a map from strings to x, ``x or y`` either. ``unit`` is what a number counts, and
-    ``view`` the side that a score or a result is seen from (`MOVER`, `PLAYER`, "" where it has no side). ``absent``
-    says what it means that the field is missing ("" where it never is), ``nil`` what nil means ("" where it never is
-    nil). ``since`` is the feature or the revision that added it.
+    ``[x]`` is a list of x, ``{x}`` a map from strings to x, ``x or y`` either. ``unit`` is that of a number, and
+    ``view`` the side that a score or a result is seen from (`MOVER`, `PLAYER`, "" where it has no side). ``absent`` and
+    ``nil`` explain when the field is missing or nil, "" where it never is. ``since`` is the feature or the revision
+    that added it.
     """
 
     name: str
@@ -45,7 +45,9 @@ _PLAIN: dict[str, tuple[type, ...]] = {
 
 
 def faults(shapes: Shapes, fields: Iterable[Field], data: object, path: str) -> list[str]:
-    """How ``data`` differs from a map of these fields: ``path.field: what`` for each missing, unknown or wrong one."""
+    """The differences of ``data`` from a map of these fields: ``path.field: what`` for each missing, unknown or wrong
+    one.
+    """
     if not isinstance(data, dict):
         return [f"{path}: expected a map"]
     known = {field.name: field for field in fields}

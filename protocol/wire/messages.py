@@ -76,7 +76,7 @@ ERROR_CODES = {
 
 
 class RequestError(Exception):
-    """A request that is refused: a code of `ERROR_CODES`, one line for people, and the argument to blame or ""."""
+    """An error reply to a request: a code of `ERROR_CODES`, a message of one line, and the argument at fault or ""."""
 
     def __init__(self, code: str, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -98,8 +98,8 @@ class Argument(NamedTuple):
     (a file in the data folder), ``flag``, or ``book``: a parameter of a book command, which
     `commands.book.values_by_name` checks.
 
-    For the document: ``unit`` is what a number counts, ``default`` what holds where it is absent, ``cost`` what it
-    costs the daemon or the client, ``since`` the feature or revision that added it.
+    For the document: ``unit`` is that of a number, ``default`` the value where it is absent, ``cost`` its cost for the
+    daemon or the client, ``since`` the feature or revision that added it.
     """
 
     name: str
@@ -116,7 +116,7 @@ class Argument(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What a value has to be, for error messages."""
+        """The expected value, for error messages."""
         known = expected_value(self.kind, self.low, self.high, self.choices)
         if known:
             return known
@@ -131,7 +131,7 @@ class Argument(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operation: its name, its arguments, the least role that may ask for it, and what it does in a sentence.
+    """An operation: its name, its arguments, the least role that may request it, and its description in a sentence.
 
     ``cost`` and ``since`` are for the document, as those of `Argument`.
     """

@@ -25,7 +25,7 @@ _PLAIN = frozenset("XO-")
 
 
 class PlayedLine(NamedTuple):
-    """A position and what led to it: ``positions[k]`` is the board after ``k`` of the moves that were given.
+    """A position with the line that led to it: ``positions[k]`` is the board after ``k`` of the moves given.
 
     ``moves`` holds them with the forced passes that were left out.
     """
@@ -40,10 +40,12 @@ class PlayedLine(NamedTuple):
 
 
 class KnownLines:
-    """Positions by the words that named them, for those who name the same ones, or ones near them, again and again."""
+    """A cache of positions by the text of their moves, for clients that ask about the same or neighbouring lines
+    repeatedly.
+    """
 
     def __init__(self, most: int) -> None:
-        """At most ``most`` are kept."""
+        """Keeps at most ``most`` lines."""
         self._most = most
         self._known: dict[tuple[str | None, str | None], Position] = {}
 
@@ -71,7 +73,7 @@ def _after(position: Position, move: int, args: dict[str, Any]) -> Position:
 
 
 def read_last(args: dict[str, Any]) -> Position:
-    """The last position of `read_line`, sooner where the moves are written as `moves_text` writes them."""
+    """The last position of `read_line`; faster where the moves are written as by `moves_text`."""
     text, moves = args.get("board"), args.get("moves")
     position = START if text is None else read_board(text)
     if not moves:

@@ -388,12 +388,12 @@ _CARRYING = ("cancelled", "shutting_down")
 
 
 def shape_faults(shape: str, data: object) -> list[str]:
-    """How a map differs from a shape; nothing where it does not."""
+    """The differences of a map from a shape; empty where there are none."""
     return faults(SHAPES, SHAPES[shape], data, shape)
 
 
 def final_faults(op: str, data: object) -> list[str]:
-    """How the data of a final differs from what its operation replies."""
+    """The differences of the data of a final from the shape of its operation."""
     if op not in REPLIES:
         return faults(SHAPES, (*JOB_RESULT, *BOOK_RESULTS.get(op, ())), data, op)
     attempts = [shape_faults(shape, data) for shape in REPLIES[op]]
@@ -401,12 +401,12 @@ def final_faults(op: str, data: object) -> list[str]:
 
 
 def event_faults(topic: str, data: object) -> list[str]:
-    """How the map of an event differs from its shape."""
+    """The differences of an event's map from its shape."""
     return shape_faults(EVENTS["job.<id>" if topic.startswith("job.") else topic], data)
 
 
 def reply_faults(op: str | None, reply: object) -> list[str]:
-    """How a whole reply differs from the protocol, its data included; ``op`` is None where it is not known."""
+    """The differences of a whole reply from the protocol, its data included; ``op`` is None where it is not known."""
     found = faults(SHAPES, ENVELOPE, _without_data(reply), "reply")
     if found or not isinstance(reply, dict):
         return found

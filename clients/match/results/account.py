@@ -15,7 +15,7 @@ FORMAT = 2
 
 
 def account(found: MatchOutcome, about: dict[str, Any], programs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The account; ``about`` and ``programs`` are what the match was told, ``programs`` one for each."""
+    """The data of the report; ``about`` holds the settings, ``programs`` an entry for each."""
     described = [
         {"name": name, **program, **_standing(one)}
         for name, program, one in zip(found.names, programs, found.standings, strict=True)

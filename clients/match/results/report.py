@@ -43,7 +43,7 @@ def outcome(
     failed: int,
     sprt: tuple[float, float] | None,
 ) -> MatchOutcome:
-    """The games reckoned up; Elo, ratings and the test of hypotheses only where every program has played."""
+    """The evaluation of the games; Elo, ratings and the sequential test only where every program has played."""
     tallies = pairing_tallies(games, schedule)
     elo: list[statistics.Elo | None] = [None] * len(tallies)
     rated = test = None
