@@ -49,7 +49,8 @@ _IN_PLACE = 1 << 17
 
 class Removed(NamedTuple):
     """Result of a removal: the number of ``positions`` removed, of lost links that became ``leaves``, and the ``rows``
-    of the positions that lost links."""
+    of the positions that lost links.
+    """
 
     positions: int
     leaves: int
@@ -57,8 +58,9 @@ class Removed(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A score set by hand: for which canonical position, and its entry before, None where there was none: then with the
-    entries of the positions that lead there, whose leaf it may have been."""
+    """A score set by hand: the canonical position, and its entry before; None where it was not in the book: then the
+    entries of its parents follow, whose leaf it may have been.
+    """
 
     key: tuple[int, int]
     before: PositionEntry | None
@@ -66,9 +68,9 @@ class Edit(NamedTuple):
 
 
 class MoveInBook(NamedTuple):
-    """A move that the book knows in some position, with its score seen from the side to move there.
+    """A link or a leaf of a position, with its score seen from the side to move there.
 
-    ``row`` is the position it leads to, -1 for the leaf.
+    ``row`` is that of the position it leads to, -1 for the leaf.
     """
 
     move: int
@@ -77,7 +79,7 @@ class MoveInBook(NamedTuple):
 
     @property
     def linked(self) -> bool:
-        """Whether the move leads into the book."""
+        """Whether the move is a link."""
         return self.row >= 0
 
     @property
@@ -92,7 +94,7 @@ def best_first(moves: Iterable[MoveInBook]) -> list[MoveInBook]:
 
 
 class Book:
-    """Positions and options, with no file. One thread at a time may change it; look-ups may run beside."""
+    """Positions and options, without a file. One thread at a time may change it; look-ups may run in parallel."""
 
     def __init__(
         self,
@@ -104,8 +106,9 @@ class Book:
         complete: bool = False,
         counts: Counts | None = None,
     ) -> None:
-        """``settled``, ``complete`` and ``counts`` are the state of a ``table`` that a file keeps: its scores follow
-        from its leaves; no leaf has a fault; the number of positions of each kind."""
+        """``settled``, ``complete`` and ``counts`` are the state of a ``table`` read from a file: its scores follow
+        from its leaves; no leaf has a fault; the number of positions of each kind.
+        """
         self.table = table or BookTable()
         self._options = options or BookOptions()
         self.file_links = links
@@ -127,7 +130,7 @@ class Book:
 
     @property
     def options(self) -> BookOptions:
-        """The options; set them as a whole."""
+        """The options; assigned as a whole."""
         return self._options
 
     @options.setter
@@ -191,7 +194,7 @@ class Book:
         return np.concatenate([np.empty((0, 2), np.int64), *self.scan_faults(progress)])
 
     def unverified_rows(self) -> Rows | None:
-        """The rows whose leaf may have a fault, in ascending order; None where that is not known and any may."""
+        """The rows whose leaf may have a fault, ascending; None where any leaf may have one."""
         if self._unverified is None:
             return None
         found = set(self._unverified)
@@ -228,7 +231,7 @@ class Book:
 
     @property
     def state_unknown(self) -> bool:
-        """Whether nothing is known of what follows from the leaves and which leaves have a fault."""
+        """Whether all scores may be stale and all leaves faulty."""
         return self._touched is None and self._unverified is None
 
     @property
@@ -243,7 +246,7 @@ class Book:
         self.table.sound()
 
     def touch(self, rows: Iterable[int]) -> None:
-        """The positions in rows are new or different: scores, and which leaves have a fault, depend on them."""
+        """Mark rows as new or changed: their scores and leaves, and all that depends on them, are stale."""
         self.stale = True
         for known in (self._touched, self._unverified):
             if known is not None:
@@ -292,7 +295,7 @@ class Book:
         counts.replaced(rows, old, self.table.records(rows))
 
     def overwrite(self, records: Records) -> Rows:
-        """Add positions, or replace what is there, as a journal says; the rows of the records."""
+        """Add or replace positions, as in a journal. Returns the rows of the records."""
         rows = self.table.rows_of(records)
         with self._replacing(np.unique(rows[rows >= 0])):
             self.table.insert_records(without_counts(records), overwrite=True)
@@ -301,19 +304,19 @@ class Book:
         return rows
 
     def counts(self, progress: ProgressCallback = no_progress) -> Counts:
-        """The counts of positions, links, leaves and so on; the whole table is counted only where they are not
-        known."""
+        """The counts of positions, links, leaves and so on; counts the whole table only if they are not known."""
         if self._counts is None or not self._counts.catch_up(self.table):
             self._counts = counted(self.table, progress)
         return self._counts
 
     def known_counts(self) -> Counts | None:
-        """`counts` where they are known."""
+        """`counts` if they are known; else None."""
         return self._counts if self._counts is not None and self._counts.catch_up(self.table) else None
 
     def put_new(self, records: Records) -> None:
-        """Add positions that are not there, given as canonical `RECORD`s, without their path counts; of several of
-        one position the first counts."""
+        """Add positions that are not in the book, given as canonical `RECORD`s, without their path counts; of repeated
+        ones the first is used.
+        """
         self._begin_change()
         before = len(self)
         self.table.insert_records(without_counts(records.copy()))
@@ -323,19 +326,19 @@ class Book:
         self.recorder.changed_many(added)
 
     def remember(self, question: Question, answer: tuple[int, int]) -> None:
-        """Keep the result of a search until `forget`, through a restart too."""
+        """Keep the result of a search, over restarts too, until `forget`."""
         self._begin_change()
         self.memo[question] = answer
         self.recorder.remembered(question, answer)
 
     def forget(self) -> None:
-        """Drop the remembered searches."""
+        """Drop the results kept by `remember`."""
         if self.memo:
             self.memo.clear()
             self.recorder.forgotten()
 
     def step(self, schedule: int, done: int) -> None:
-        """Keep in mind, through a restart too, how many steps of a schedule are done; 0: nothing."""
+        """Record, over restarts too, the number of finished steps of a schedule; 0 removes the record."""
         self._begin_change()
         if done:
             self.steps[schedule] = done
@@ -344,7 +347,7 @@ class Book:
         self.recorder.stepped(schedule, done)
 
     def together(self) -> contextlib.AbstractContextManager[None]:
-        """Changes in this block reach the disk all or none."""
+        """A context whose changes reach the disk all or none."""
         return self.recorder.hold()
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
@@ -372,8 +375,9 @@ class Book:
         self.recorder.changed_many(rows)
 
     def _lost_links(self, marked: npt.NDArray[np.bool_], progress: ProgressCallback) -> Rows:
-        """Every row that stays though it has a link to a marked one, and the best of the links that it loses where that
-        is better than its leaf: an array of shape (n, 4), row, move (`KEEPS_LEAF` where it is not), score, level."""
+        """Every row that is kept and has a link to a marked one, and the best of its lost links where that is better
+        than its leaf: an array of shape (n, 4), row, move (`KEEPS_LEAF` where it is not better), score, level.
+        """
         kept = (~marked).astype(np.uint8)
         above: set[int] | None = None
         if np.count_nonzero(marked) * _WHOLE <= len(self):
@@ -400,7 +404,8 @@ class Book:
         self, marked: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress, *, leaves: bool = True
     ) -> Removed:
         """Remove the marked rows; with ``leaves`` the best of the links that a position loses becomes its leaf where it
-        is better than the one that is there. Rows are renumbered. A stop leaves everything as it was."""
+        is better than the present one. Rows are renumbered. A cancellation leaves the book unchanged.
+        """
         self._begin_change()
         table = self.table
         marked = np.asarray(marked, bool)
@@ -460,13 +465,14 @@ class Book:
         return set(self.table.rows_of(records).tolist()) - {-1} if records is not None else None
 
     def catch_up(self, *, threads: int = 1, progress: ProgressCallback = no_progress) -> None:
-        """`negamax` where scores are `stale`. It changes only what follows from the leaves, so a book that must not
-        change, or whose changes cannot be written, is brought up to date in memory."""
+        """`negamax` where scores are `stale`. It changes only values that follow from the leaves, so a read-only book,
+        or one whose changes cannot be written, is brought up to date in memory.
+        """
         if self.stale:
             self._negamax(threads, progress)
 
     def settle(self, threads: int, seconds: float) -> None:
-        """`negamax`, ended after this number of seconds."""
+        """`negamax`, cancelled after ``seconds``."""
         until = time.monotonic() + seconds
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -515,10 +521,10 @@ class Book:
         return changed
 
     def edit(self, player: int, opponent: int, move: int | None, score: int) -> None:
-        """Set by hand what a position (``move`` None) or the position after ``move`` is worth to ``player``.
+        """Set by hand the score, for ``player``, of a position (``move`` None) or of the position after ``move``.
 
-        The position is added when it is not there. A human's score outranks every level and survives everything but
-        `remove`. Raises OutOfRange and ValueError (an illegal move).
+        The position is added if it is not in the book. A score set by hand outranks every level and is removed by
+        `remove` and `unedit` only. Raises OutOfRange and ValueError (an illegal move).
         """
         within("score", score, -64, 64)
         if move is not None:
@@ -546,11 +552,11 @@ class Book:
                 yield self.table.entry(first + place)
 
     def unedit(self, player: int, opponent: int) -> None:
-        """Take back the score that was set by hand last in a position.
+        """Take back the last score that was set by hand in a position.
 
-        Where that was done since the book was opened, the score is what it was before, and a position that was not
-        there goes unless others follow it by now. Otherwise the score follows from leaf and links again, and has to be
-        searched where there are none. The scores are `stale` then. Raises ValueError where no score was set.
+        If it was set since the book was opened, the score before it is restored, and a position that was not in the
+        book is removed unless others follow it by now. Otherwise the score follows from leaf and links again, and has
+        to be searched without any. The scores are `stale` then. Raises ValueError where no score was set.
         """
         p, o, _ = self.table.canonical(player, opponent)
         row = self.table.find_canonical(p, o)
@@ -583,5 +589,5 @@ class Book:
             self.put(bare._replace(flags=entry.flags & ~HUMAN))
 
     def canonical_move(self, player: int, opponent: int, move: int) -> int:
-        """``move`` on the canonical board of a position."""
+        """``move`` mapped to the canonical board of a position."""
         return mirror_move(move, self.table.canonical(player, opponent)[2])

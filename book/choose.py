@@ -30,9 +30,9 @@ class Choice(enum.Enum):
 class MoveChoice(NamedTuple):
     """Options of the choice.
 
-    ``randomness`` is how many discs below the best score a move may be; ``reject`` the probability 0..1 to leave the
-    book on purpose, for learning; ``least_level`` the lowest level of a score that is trusted. ``registered_only``
-    leaves out the leaf: only moves into the book are chosen.
+    ``randomness`` is the number of discs below the best score that a move may be; ``reject`` the probability 0..1 to
+    leave the book on purpose, for learning; ``least_level`` the lowest level of a score that is used.
+    ``registered_only`` excludes the leaf: only links are chosen.
     """
 
     choice: Choice = Choice.VALUE
@@ -43,9 +43,9 @@ class MoveChoice(NamedTuple):
 
 
 def caution(won: float, drawn: float, lost: float) -> float:
-    """The share of points that results prove at least: Wilson's lower limit with one standard deviation.
+    """A lower limit of the share of points that results prove: Wilson's, with one standard deviation.
 
-    700 of 1000 is worth more than 8 of 10, and both more than nothing at all, which is worth 0.
+    700 of 1000 is worth more than 8 of 10, and both more than no games, which are worth 0.
     """
     games = won + drawn + lost
     if games <= 0:
@@ -64,8 +64,9 @@ def _results(book: Book, move: MoveInBook) -> tuple[float, float, float]:
 
 
 def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> list[MoveInBook]:
-    """The moves that may be chosen, best first: those within the randomness of the best, or, deciding by results, all
-    that were ever played. Empty outside the book. Raises OutOfRange."""
+    """The moves that may be chosen, best first: those within the randomness of the best, or, with `Choice.RESULTS`, all
+    that were ever played. Empty outside the book. Raises OutOfRange.
+    """
     within("randomness", settings.randomness, 0, 128)
     moves = [
         move
@@ -86,9 +87,9 @@ def candidates(book: Book, player: int, opponent: int, settings: MoveChoice) -> 
 def choose(book: Book, player: int, opponent: int, settings: MoveChoice, rng: random.Random) -> MoveInBook | None:
     """One move of the book for a position in any orientation, None to leave the book.
 
-    By value each candidate is as likely as another. By results the likelihood is the points that the move has
-    proved (`caution`) times the root of its games, so that much-played good moves lead and rare ones still come.
-    The same generator state gives the same choice.
+    By value each candidate is equally likely. By results the probability is the points that the move has proved
+    (`caution`) times the root of its games, so that good moves with many games lead and rare ones still occur. The same
+    generator state gives the same choice.
     """
     found = candidates(book, player, opponent, settings)
     if not found or (settings.reject and rng.random() < settings.reject):

@@ -1,4 +1,4 @@
-"""Arrays as the kernels see them: where they lie, and the chunks that rows are in."""
+"""Arrays in the form that kernels use: addresses of data, and the chunks that rows are in."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Guard(Protocol):
         """The error of the first block that did not match its checksum; None while there is none."""
 
     def check(self, at: int, size: int) -> None:
-        """Compare what holds some bytes of memory. Raises BookError when anything compared so far did not match."""
+        """Verify the blocks of ``size`` bytes of memory. Raises BookError when any block so far did not match."""
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Compare everything. Raises BookError."""
+        """Verify all blocks. Raises BookError."""
 
 
 class State(NamedTuple):
@@ -82,7 +82,7 @@ def by_chunk(rows: Rows) -> Iterator[tuple[int, Rows, Rows]]:
 
 
 def without_counts(records: Records) -> Records:
-    """The records, changed in place, without path counts and the flags that mean something in their table alone."""
+    """The records, changed in place, without path counts and the flags that are valid in their own table only."""
     for name in COUNTS:
         records[name] = 0
     records["flags"] &= FLAGS_KEPT

@@ -38,7 +38,7 @@ FEW = 1 << 12
 
 
 class Counts:
-    """The counts of the first ``rows`` rows of a table. One thread at a time may use it, as a book's changes do."""
+    """The counts of the first ``rows`` rows of a table. For one thread at a time, the one that changes the book."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -63,7 +63,7 @@ class Counts:
         return _named(self.tally[TALLY_SCORES:])
 
     def packed(self) -> npt.NDArray[np.uint64]:
-        """The counts as a file keeps them."""
+        """The counts in the form of a file."""
         words = np.zeros(WORDS, np.int64)
         words[: len(self.tally)] = self.tally
         words[-2:] = self.rows, self.unreachable
@@ -79,7 +79,7 @@ class Counts:
         return found
 
     def _count(self, records: Records, sign: int) -> None:
-        """Count what is in records alone: levels, scores, and leaves."""
+        """Count the parts of records that need no look-up: levels, scores, and leaves."""
         for name, first in (("level", TALLY_LEVELS), ("score", TALLY_SCORES)):
             values = records[name].astype(np.int64) + TALLY_BIAS
             self.tally[first : first + 256] += sign * np.bincount(values, minlength=256)
@@ -88,13 +88,13 @@ class Counts:
         self.kinds[TALLY_LEAVES] += sign * np.bincount(empties, minlength=SQUARES)
 
     def replaced(self, rows: Rows, old: Records, new: Records) -> None:
-        """The records in rows are other ones now."""
+        """Adjust the counts for changed records."""
         counted = rows < self.rows
         self._count(old[counted], -1)
         self._count(new[counted], 1)
 
     def replaced_one(self, old: PositionEntry, new: PositionEntry) -> None:
-        """The same of one position, in less time."""
+        """As `replaced`, for one position, in less time."""
         for entry, sign in ((old, -1), (new, 1)):
             self.tally[TALLY_LEVELS + TALLY_BIAS + entry.level] += sign
             self.tally[TALLY_SCORES + TALLY_BIAS + entry.score] += sign
@@ -102,7 +102,7 @@ class Counts:
                 self.kinds[TALLY_LEAVES, entry.empties] += sign
 
     def _count_rows(self, table: BookTable, rows: Rows, limit: int, sign: int) -> None:
-        """Count what rows have by empty squares, with links to rows below ``limit`` only."""
+        """Count rows by empty squares, with links to rows below ``limit`` only."""
         found = np.zeros(TALLY_LEVELS, np.int64)
         order = rows.astype(np.uint32)
         filters = Filters()
@@ -110,7 +110,7 @@ class Counts:
         self.tally[:TALLY_LEVELS] += sign * found
 
     def catch_up(self, table: BookTable) -> bool:
-        """Count the positions that were added; False where they are too many for that."""
+        """Count the positions added since. Returns False where they are too many."""
         if len(table) - self.rows > FEW:
             return False
         added = np.arange(self.rows, len(table), dtype=np.int64)
@@ -135,8 +135,9 @@ class Counts:
         return True
 
     def before_removal(self, table: BookTable, rows: Rows) -> Records | None:
-        """Forget rows that are about to go; returns the records of the positions that lead to them, for
-        `after_removal`. None where they are too many to be listed: then all has to be counted again."""
+        """Subtract rows about to be removed. Returns the records of their parents, for `after_removal`; None where
+        these are too many to be listed: then the whole table has to be counted.
+        """
         if len(rows) > FEW or not self.catch_up(table):
             return None
         above = parents_of(table, rows)
@@ -152,7 +153,7 @@ class Counts:
         return table.records(parents)
 
     def after_removal(self, table: BookTable, parents: Records) -> None:
-        """Count the positions again that lead to those that went."""
+        """Count the parents of removed positions again."""
         self._count_rows(table, table.rows_of(parents), _ALL, 1)
         self.rows = len(table)
         self.unreachable = -1

@@ -10,7 +10,7 @@ class BookError(Exception):
 
 
 class Unreadable(BookError):
-    """A file is not what it claims to be, or is damaged: says which file, at which byte, and what is wrong."""
+    """A file of another kind, or a damaged one: the message names the file, the byte and the fault."""
 
     def __init__(self, path: Path | str, offset: int | None, problem: str) -> None:
         self.path = Path(path)
@@ -34,11 +34,11 @@ class ReadOnly(BookError):
 
 
 class WriteFailed(BookError):
-    """The disk refused a write or a sync; what was acknowledged before is safe, nothing after it is."""
+    """The disk refused a write or a sync; changes acknowledged before are safe, none after it is."""
 
 
 class NotInBook(BookError):
-    """A command that starts from a position of the book was given one that is not there."""
+    """A command that starts from a position of the book was given a position outside it."""
 
 
 class OutOfRange(BookError):

@@ -1,4 +1,4 @@
-"""The compiled book kernels' C functions, by name and signature; see the kernels for what they do."""
+"""The exported kernels of the book's library, by name and signature; the kernels' docstrings describe them."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ SPEC = Spec(
 
 @cache
 def kernels(tell: Tell | None = None) -> Library:
-    """The kernels' C functions; compiled at the first use on a machine, which takes seconds."""
+    """The library's functions; compiled at the first use on a machine, which takes seconds."""
     return load(SPEC, tell)

@@ -82,7 +82,7 @@ def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
 
 
 class LayerOrder:
-    """The rows of a table from the end of the game to the opening; stale as soon as a row comes or goes."""
+    """The rows of a table from the end of the game to the opening; invalid as soon as a row is added or removed."""
 
     def __init__(self, table: BookTable, progress: ProgressCallback = no_progress) -> None:
         self.rows: npt.NDArray[np.uint32] = ARENA.array(len(table), np.uint32)
@@ -104,13 +104,13 @@ class LayerOrder:
         return [(a, b) for a, b in itertools.pairwise(begins) if a < b]
 
     def downwards(self, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-        """Ranges of `rows` from the opening to the end of the game; ``progress`` is told after each."""
+        """Ranges of `rows` from the opening to the end of the game; ``progress`` is called after each."""
         for start, end in slices(len(self), _SLICE, stage, progress):
             yield len(self) - end, len(self) - start
 
 
 def _block(tally: npt.NDArray[np.int64] | None = None) -> Words:
-    """The block of words of `negamax_rows`."""
+    """The block of words for `negamax_rows`."""
     block: Words = np.zeros(NEGAMAX_WORDS, np.uint64)
     if tally is not None:
         block[NEGAMAX_TALLY // WORD] = address(tally)
@@ -122,17 +122,17 @@ Replaced = Callable[[npt.NDArray[np.int64], Records, Records], None]
 
 
 class _Faults:
-    """The buffer for the faults of a slice's leaves: a byte for each place."""
+    """A buffer for the faults of a slice's leaves: a byte for each place."""
 
     def __init__(self, size: int) -> None:
         self._kinds: Bytes = np.zeros(size, np.uint8)
 
     def begin(self, block: Words, start: int) -> None:
-        """Let `negamax_rows` note those of the places from ``start`` on."""
+        """Make `negamax_rows` record the faults of the places from ``start`` on."""
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
-        """The places that were noted, from 0 on, and the kinds of their faults."""
+        """The recorded places, from 0 on, and the kinds of their faults."""
         places = np.flatnonzero(self._kinds)
         kinds = self._kinds[places].copy()
         self._kinds[places] = 0
@@ -192,10 +192,10 @@ def negamax(
 
 
 def check(table: BookTable, options: BookOptions, progress: ProgressCallback = no_progress) -> tuple[int, Rows]:
-    """Go over a table in the order of its rows, without changing anything.
+    """Verify a table in the order of its rows, without changing it.
 
-    Returns how many rows have a score, bounds or counts that do not follow from their leaf and their children as they
-    are, and the faults of leaves as `negamax` gives them.
+    Returns the number of rows whose score, bounds or counts do not follow from their leaf and their children, and the
+    faults of leaves as `negamax` returns them.
     """
     margins, filters, block = margins_of(options), table.filters(progress), _block()
     noted = _Faults(_SLICE)
@@ -216,10 +216,10 @@ def negamax_from(
     progress: ProgressCallback = no_progress,
     replaced: Replaced | None = None,
 ) -> int | None:
-    """Do what `negamax` does, in a table where everything but the ``touched`` rows and what depends on them is right.
+    """As `negamax`, in a table where only the ``touched`` rows, and all that depends on them, are stale.
 
-    Only rows above a change are visited. Returns how many rows changed, None when it cannot be done this way: then
-    `negamax` has to. After a stop ``touched`` says from where to go on.
+    Only rows above a change are visited. Returns the number of changed rows, None when it cannot be done this way and
+    `negamax` is needed. After a cancellation ``touched`` has the rows from which to continue.
     """
     margins = margins_of(options)
     waiting: dict[int, set[int]] = {}

@@ -71,10 +71,10 @@ def default_depth(level: int) -> int:
 
 
 def guessed_options(levels: npt.NDArray[np.int64] | int, least_empties: int, rule: Rule) -> BookOptions:
-    """Options for a file that has none, from its positions.
+    """Options for a file that has none, derived from its positions.
 
-    The level is what most unfinished positions have, of several the highest (``levels`` counts them, or is the level);
-    the depth that of the deepest position. Of the initial position alone, neither says anything.
+    The level is that of most unfinished positions, among several the highest (``levels`` counts them, or is the level);
+    the depth that of the deepest position. The initial position alone determines neither.
     """
     level = levels if isinstance(levels, int) else BookOptions().level
     if not isinstance(levels, int) and levels.any():

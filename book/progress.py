@@ -18,7 +18,7 @@ def no_progress(stage: str, done: int, total: int) -> None:
 
 
 def slices(total: int, step: int, stage: str, progress: ProgressCallback) -> Iterator[tuple[int, int]]:
-    """Ranges of ``step`` numbers below ``total``; ``progress`` is told after each."""
+    """Ranges of ``step`` numbers below ``total``; ``progress`` is called after each."""
     for start in range(0, total, step):
         end = min(total, start + step)
         yield start, end

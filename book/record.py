@@ -1,6 +1,6 @@
-"""One position of a book: its record in memory, its friendly form, and the rules both share.
+"""One position of a book: its record in memory, its Python form, and the rules common to both.
 
-A record is 40 bytes. Scores are discs seen from the side to move, the empties of a finished game going to the
+A record is 40 bytes. Scores are discs seen from the side to move, the empties of a finished game counted for the
 winner. Links to other positions are not stored: they are the legal moves whose child is in the book.
 """
 

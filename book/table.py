@@ -33,11 +33,12 @@ _STEP = 1 << 12
 
 
 class Filters:
-    """Tells passes over a table which positions are not in it, without a look-up, by the number of empty squares:
-    where no position has that number, all of them; where few have, most of them, by bits. See `layout.FILTER_BYTES`."""
+    """Filters for passes over a table: which positions are not in it, without a look-up, by the number of empty
+    squares: where no position has that number, all; where few have, most, by bits. See `layout.FILTER_BYTES`.
+    """
 
     def __init__(self) -> None:
-        """As if there were positions of every kind: nothing is known of any."""
+        """No position is excluded."""
         self.words: Words = np.zeros((SQUARES, FILTER_BYTES // WORD), np.uint64)
         self.words[:, FILTER_BITS // WORD] = 1
         self.bits: list[Bytes] = []
@@ -101,7 +102,7 @@ class BookTable(TableMemory):
         return words[0], words[1], symmetry
 
     def find(self, player: int, opponent: int) -> int:
-        """The row of a position in any orientation, -1 when it is not here."""
+        """The row of a position in any orientation, -1 outside the table."""
         words, place = self._pair()
         self._kernels.canonical_of(player, opponent, place)
         with self.lock:

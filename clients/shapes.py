@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Hello(NamedTuple):
-    """Who the daemon is, and what this client may do."""
+    """The daemon and the rights of this client."""
 
     name: str
     """``desdaemon``."""
@@ -36,7 +36,7 @@ class Hello(NamedTuple):
 
 
 class AnalysedMove(NamedTuple):
-    """A move of an analysis, with its score and how it was found."""
+    """A move of an analysis, with its score and the search behind it."""
 
     move: str
     """``f5``, or ``pa``."""
@@ -176,7 +176,7 @@ class BookLeaf(NamedTuple):
 
 
 class BookChild(NamedTuple):
-    """A legal move that the book knows."""
+    """A legal move with data in the book."""
 
     move: str = ""
     """``f5``, or ``pa``."""
@@ -219,7 +219,7 @@ class BookChild(NamedTuple):
 
 
 class BookPosition(NamedTuple):
-    """What the book has about a position; nothing but defaults unless ``found``."""
+    """The book's data of a position; all defaults unless ``found``."""
 
     found: bool
     """Whether the position is in the book; if not, there is no other field."""
@@ -268,7 +268,7 @@ class BookPosition(NamedTuple):
 
 
 class JobProgress(NamedTuple):
-    """How far a job on the book is."""
+    """The progress of a job on the book."""
 
     job: int
     """Number of the job."""

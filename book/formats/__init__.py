@@ -1,1 +1,1 @@
-"""Files of other programs' books, read and written."""
+"""Readers and writers of other programs' books."""

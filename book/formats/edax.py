@@ -1,9 +1,9 @@
 """Edax's book.dat, version 4, byte for byte.
 
 Edax keeps the links of a position in the order in which it met or last sorted them, sometimes with stale scores. Here
-links are computed, so `read` keeps, beside the table, the links of those records that computing would write
-otherwise; `write` uses them as long as the book has not changed. A negamax leaves of them what differs in its order
-alone.
+links are computed, so `read` keeps, beside the table, the links of those records where computed ones would differ;
+`write` uses them as long as the book has not changed. After a negamax only those that differ in their order alone are
+kept.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def write(
     links: Links | None = None,
     progress: ProgressCallback = no_progress,
 ) -> int:
-    """Write a book.dat beside ``path`` and put it in its place; returns the bytes written.
+    """Write a book.dat by replacement. Returns the bytes written.
 
     Counts saturate at 2^32 - 1, a human's level becomes the leaf's or 60, unknown levels 0. ``links`` are written
     instead of the computed ones. Raises WriteFailed.

@@ -1,4 +1,4 @@
-"""The data that a conversion loses: fields that a format does not have, and options that a file does not hold."""
+"""The data lost by a conversion: fields that a format does not have, and options that a file does not hold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _by_hand(book: Book) -> int:
 
 
 def _own_levels(book: Book, progress: ProgressCallback) -> int:
-    """Leaves that were searched at another level than their position's."""
+    """The number of leaves that were searched at another level than their position's."""
     found = done = 0
     for chunk in book.table.chunks():
         leaf = (chunk["leaf_move"] <= PASS) & (chunk["leaf_score"] >= -64)
@@ -66,7 +66,7 @@ def _lost(book: Book, kind: str, progress: ProgressCallback) -> Iterator[str]:
 
 
 def lost_by_writing(book: Book, kind: str, progress: ProgressCallback = no_progress) -> str:
-    """One line about the data of this book that a file of format ``kind`` does not keep; empty where it keeps all."""
+    """One line about the data of this book that a file of format ``kind`` cannot hold; empty where it holds all."""
     found = list(_lost(book, kind, progress)) if kind in (EDAX, EGAROUCID, TEXT) else []
     return f"not kept: {'; '.join(found)}" if found else ""
 

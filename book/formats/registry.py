@@ -1,4 +1,4 @@
-"""Any file of a book, by its content when read and by its name when written."""
+"""The registry of book formats: by content for reading, by name for writing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def format_by_content(path: Path) -> str:
 
 
 class LoadedBook(NamedTuple):
-    """A book in memory, its file's format, what its reader remarked, and what was assumed (see `losses`)."""
+    """A book in memory, its file's format, remarks of its reader, and the options assumed (see `losses`)."""
 
     book: Book
     format: str
@@ -90,8 +90,7 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 
 class Opened(NamedTuple):
-    """A book to work on: with a store when the file is our own, in memory alone otherwise. ``assumed`` is as in
-    `LoadedBook`."""
+    """An open book: with a store for our own format, in memory alone for others. ``assumed`` is as in `LoadedBook`."""
 
     book: Book
     store: Store | None
@@ -101,9 +100,9 @@ class Opened(NamedTuple):
 
 
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
-    """Open a book of any format; our own for writing, or for reading when another process writes it.
+    """Open a book of any format; our own for writing, or for reading when another process has it locked.
 
-    ``level`` is for files without levels. Raises Unreadable; nothing else is touched.
+    ``level`` is for files without levels. Raises Unreadable, changing nothing.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)
@@ -116,7 +115,7 @@ def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_prog
 
 
 class Saved(NamedTuple):
-    """The format that was written, what its users should know about the file, and what it does not keep."""
+    """The format written, remarks for the user, and the data that the file cannot hold."""
 
     format: str
     notes: list[str]
@@ -124,8 +123,7 @@ class Saved(NamedTuple):
 
 
 def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, unnamed: str = NATIVE) -> Saved:
-    """Write a book in the format of the file's name (``unnamed`` where that says none), replacing what is there only
-    when it is whole.
+    """Write a book in the format of the file's name (``unnamed`` for a name without one), by replacement.
 
     A native file gets one backup and no journal. Raises WriteFailed.
     """
@@ -161,8 +159,9 @@ def save(path: Path, book: Book, progress: ProgressCallback = no_progress, *, un
 
 
 def write_native(path: Path, book: Book, progress: ProgressCallback = no_progress) -> None:
-    """Write our own file for a book that has none of its own, with a new identity. Raises WriteFailed, also when
-    a journal lies there: then it belongs to another book, perhaps an open one."""
+    """Write our own format, with a new identity, for a book that has no file of its own. Raises WriteFailed, also where
+    a journal exists, which belongs to another book, perhaps an open one.
+    """
     if journal_path(path).exists():
         raise WriteFailed(f"{path}: a journal lies beside it: open that book, or choose another name")
     snapshot.write(path, book, secrets.randbits(64), 0, backups=1, progress=progress)

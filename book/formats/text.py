@@ -133,7 +133,7 @@ for _kind, _letters in enumerate((_FIRST, _SECOND, _FREE), 1):
 
 
 class _LineLoader:
-    """Takes lines into a book, a piece of the file at a time: common ones at once, others one by one."""
+    """Adds lines to a book, a piece of the file at a time: common forms by a kernel, others one by one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Adding positions and games to a book."""
+"""Adds positions and games to a book."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNKNOWN = 3
 
 
 def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
-    """The canonical forms of positions that are not deeper than the book goes."""
+    """The canonical forms of the positions within the book's depth."""
     least = book.options.min_empties - 1
     for player, opponent in positions:
         if 64 - (player | opponent).bit_count() >= least:
@@ -35,10 +35,10 @@ def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Positi
 
 
 def add_positions(book: Book, positions: Iterable[Position], worker: Worker, command: str = "store") -> CommandOutcome:
-    """Add positions, in any orientation, down to the book's depth; search what is open; negamax.
+    """Add positions, in any orientation, within the book's depth; search open leaves; negamax.
 
     This is Edax's ``store`` and ``add`` without their gaps: every position is linked and the scores are right
-    afterwards. Positions once added stay after a stop.
+    afterwards. Positions added before a cancellation stay.
     """
     job = GrowthCommand(book, worker, command)
     return job.run(begin=lambda: job.add((position, NO_SCORE) for position in kept_positions(book, positions)))
@@ -68,14 +68,12 @@ def add_games(
     adjusting: bool = False,
     search: bool = True,
 ) -> tuple[CommandOutcome, list[str]]:
-    """Add the positions of many games down to the book's depth, then search what is open (unless told not to) and
-    negamax.
+    """Add the positions of many games within the book's depth, then search open leaves (if ``search``) and negamax.
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
-    command that was stopped and given again counts them once; ``games`` is then gone through a second time.
-    ``adjusting`` makes each lost game's line less attractive to its loser too (`game_results.adjust`), after all were
-    counted, so that their order does not matter. The second answer names the games with an illegal move, which are
-    used up to it.
+    command that was cancelled and repeated counts them once; ``games`` is then iterated a second time. ``adjusting``
+    makes each lost game's line less attractive to its loser too (`game_results.adjust`), after all were counted, so
+    that their order does not matter. The second value lists the games with an illegal move, which are used up to it.
     """
     job = GrowthCommand(book, worker, "add")
     problems: list[str] = []
@@ -177,7 +175,7 @@ def _signs(score: int | None, positions: int) -> npt.NDArray[np.int64]:
 
 
 def fix(book: Book, worker: Worker) -> CommandOutcome:
-    """Drop leaves that are links or illegal, search what is open, and bring all scores up to date."""
+    """Drop leaves that are links or illegal, search open leaves, and bring all scores up to date."""
     return GrowthCommand(book, worker, "fix").run()
 
 

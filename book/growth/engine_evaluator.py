@@ -1,4 +1,6 @@
-"""The engine as a book's search: one searcher a thread, every search from a clean table, so that answers repeat."""
+"""The engine as the evaluator of a book: one searcher a thread, every search from an empty table, so that results are
+reproducible.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ class Searches:
     """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
 
     def __init__(self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, told: Told | None = None) -> None:
-        """``weights`` None: the shipped ones. Each thread that searches has tables of at most 2**``hash_bits`` entries.
-        ``told`` is called by it with every search that was not stopped.
+        """``weights`` None: the shipped ones. Each thread has a table of at most 2**``hash_bits`` entries, smaller for
+        low levels, where clearing it would take longer than the search. ``told`` is called with every search that was
+        not stopped.
 
-        Low levels get smaller ones, as clearing a table would take longer than their searches. What `Searcher` raises
-        is raised at the first search in a thread.
+        Exceptions of `Searcher` are raised at the first search in a thread.
         """
         self._hash_bits = hash_bits
         self._weights = weights
@@ -50,14 +52,14 @@ class Searches:
         return kept[bits]
 
     def stop(self) -> None:
-        """Stop all running searches within milliseconds; they and all later ones answer None until `resume`."""
+        """Stop all running searches within milliseconds; these and all later ones return None until `resume`."""
         with self._lock:
             self._stopped = True
             for control in self._running:
                 control.stop()
 
     def resume(self) -> None:
-        """Search again after a `stop`."""
+        """Allow searches after a `stop`."""
         with self._lock:
             self._stopped = False
 

@@ -19,7 +19,7 @@ GROW = 1.2
 
 
 class Results(NamedTuple):
-    """Games won, drawn and lost by some side: weights, see the module."""
+    """Games won, drawn and lost by one side: weights, see the module."""
 
     won: float
     drawn: float
@@ -46,7 +46,7 @@ def results_of(book: Book, row: int) -> Results:
 
 
 def add_result(book: Book, positions: Sequence[tuple[int, int]], score: int) -> int:
-    """Count a game for every position of it that is in the book; returns how many those are.
+    """Count a game for every position of it in the book. Returns their number.
 
     ``positions`` run from the start of the game on, each seen by the side to move, alternating (passes included);
     ``score`` is the final score in discs for the side to move in the first of them. Raises OutOfRange.
@@ -77,11 +77,11 @@ def _line(book: Book, positions: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
-    """Make the line of a lost game less attractive to its loser; returns how many positions changed.
+    """Make the line of a lost game less attractive to its loser. Returns the number of changed positions.
 
-    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position in the
-    book the loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight
-    never becomes 0, so that a line can come back. Raises OutOfRange.
+    ``loser`` is 0 for the side to move in the first of ``positions``, 1 for the other. In the last position in the book
+    the loser's wins are scaled by `SHRINK` and its losses by `GROW`, in earlier ones by less (`weight`). A weight never
+    becomes 0, so that a line can be chosen again. Raises OutOfRange.
     """
     within("loser", loser, 0, 1)
     changed = 0
@@ -102,8 +102,9 @@ def adjust(book: Book, positions: Sequence[tuple[int, int]], loser: int) -> int:
 
 
 def learn_result(book: Book, positions: Sequence[tuple[int, int]], score: int, *, adjusting: bool) -> int:
-    """Count a game (see `add_result`), and then, ``adjusting``, make its line less attractive to its loser, in one step
-    for the journal. Returns how many positions counted it."""
+    """Count a game (see `add_result`), and with ``adjusting`` make its line less attractive to its loser, in one step
+    for the journal. Returns the number of positions that counted it.
+    """
     with book.together():
         counted = add_result(book, positions, score)
         if adjusting and score:

@@ -80,7 +80,7 @@ def select(
 def _select_below(
     table: BookTable, row: int, marks: npt.NDArray[np.uint8], rules: npt.NDArray[np.int64], progress: ProgressCallback
 ) -> bool:
-    """Mark what is reached from a row, as long as that is a small part of the book; whether that was all of it."""
+    """Mark the rows reached from a row while they are a small part of the book. Returns whether all were reached."""
     stack: npt.NDArray[np.uint64] = np.zeros(WALK_STACK_WORDS, np.uint64)
     stack[:2] = 1, row
     filters = Filters()

@@ -1,4 +1,4 @@
-"""The scores of a book for the search's table."""
+"""Seeds the transposition table of a search with scores of the book."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ _limits = cache(level_limits)
 def known_scores(
     book: Book, root: Position, most: int, progress: ProgressCallback = no_progress
 ) -> Iterator[KnownScore]:
-    """The scores of ``root`` and of what it leads to, nearest first, ``most`` at most, as moves from ``root`` show the
-    boards; each counts as a search of its level. Raises NotInBook."""
+    """The scores of ``root`` and its descendants, nearest first, ``most`` at most, with boards oriented as moves from
+    ``root`` lead to them; each counts as a search of its level. Raises NotInBook.
+    """
     root_row(book, root)
     boards: Words = np.array([root], np.uint64)
     given = 0

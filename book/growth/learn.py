@@ -57,7 +57,7 @@ class Window(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """A position of a walk: what may still be lost from here on."""
+    """A position of a walk: the discs that may still be lost from here on."""
 
     row: int
     remaining: int
@@ -66,7 +66,7 @@ class Visit(NamedTuple):
 
 
 def _layer(book: Book, entry: PositionEntry) -> int:
-    """Falls along every link."""
+    """The layer of a position: twice its empties, plus 1 for a forced pass. It falls along every link."""
     return 2 * entry.empties + (not book.table.moves(entry.player, entry.opponent))
 
 
@@ -105,7 +105,7 @@ def walk(book: Book, root: Position, window: Window, best_only: bool | None = No
 
 
 class _Rounds(LongCommand):
-    """Searches with a memory, spread over threads."""
+    """Searches whose results are remembered with the book, spread over threads."""
 
     def __init__(self, book: Book, worker: Worker, command: str) -> None:
         super().__init__(book, worker, command)
@@ -126,7 +126,7 @@ class _Rounds(LongCommand):
         return answer
 
     def each(self, work: Callable[[Item], Answer], items: list[Item]) -> list[Answer]:
-        """``work`` done for every item, on all threads; the answers in the order of the items."""
+        """Call ``work`` for every item, on all threads. Returns the results in the order of the items."""
         answers: list[Answer] = []
         with ThreadPoolExecutor(self.worker.threads) as pool:
             running = [pool.submit(work, item) for item in items]
@@ -144,19 +144,19 @@ class _Rounds(LongCommand):
         return answers
 
     def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
-        """The visits of a walk, with a report now and then. Raises Stopped."""
+        """The visits of a walk, with progress reports. Raises `WorkCancelled`."""
         for number, visit in enumerate(visits, 1):
             if number % _STEP == 0:
                 self.progress("walk", number, 0)
             yield visit
 
     def leaf(self, task: LeafTask) -> tuple[int, int]:
-        """The answer to a leaf's task, seen from its own board."""
+        """The result of a leaf's search, for its own board."""
         move, score = self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
-        """Put entries into the book as one step, and negamax it; what was remembered has done its duty."""
+        """Add entries to the book in one step, negamax, and drop the remembered searches."""
         with self.book.together():
             for entry in entries:
                 if self.book.table.find_canonical(entry.player, entry.opponent) < 0:
@@ -182,7 +182,7 @@ def _leaf_task(book: Book, row: int, level: int) -> LeafTask | PositionEntry | N
 
 
 def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
-    """Search the leaves of rows at ``level``; whether anything changed."""
+    """Search the leaves of rows at ``level``. Returns whether any changed."""
     book = rounds.book
     tasks = [(row, _leaf_task(book, row, level)) for row in rows]
     searched = [task for _, task in tasks if isinstance(task, LeafTask)]
@@ -204,12 +204,12 @@ def _bad_leaves(book: Book, visits: Iterable[Visit], depth: int, progress: Progr
 
 
 def repair_level(level: int) -> int:
-    """The level at which learning at ``level`` searches leaves that only have to be there: Egaroucid's choice."""
+    """The level at which learning at ``level`` searches missing leaves: Egaroucid's choice."""
     return min(20 + (level & 1), max(1, level - 2))
 
 
 class Expansion(NamedTuple):
-    """A leaf to be followed: where it leads, its score seen from there, and what may still be lost."""
+    """A leaf to follow: the position after it, its score there, and the discs that may still be lost."""
 
     player: int
     opponent: int
@@ -228,7 +228,7 @@ def expansions(
     walk where one side plays only best moves or in that of the other; of the side that plays only best moves, best
     leaves alone.
 
-    Each position once, with its largest budget; ``seen`` passes the visits of the walks on. Raises NotInBook.
+    Each position once, with its largest budget; ``seen`` wraps the visits of the walks. Raises NotInBook.
     """
     found: dict[Position, Expansion] = {}
     for best_only in (True, False):
@@ -249,7 +249,9 @@ def expansions(
 
 
 def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list[PositionEntry]:
-    """The best line from where a leaf leads, until it meets the book, its depth, or a score that changed too much."""
+    """The best line from the position after a leaf, until it meets the book, its depth, or a score that changed too
+    much.
+    """
     table = rounds.book.table
     entries: list[PositionEntry] = []
     player, opponent, expected, remaining = start
@@ -349,7 +351,7 @@ def recalculate_leaves(book: Book, root: Position, worker: Worker, window: Windo
 
 
 def reduce(book: Book, root: Position, window: Window, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove what ``root`` leads to but the window does not reach; positions that it does not lead to stay.
+    """Remove the descendants of ``root`` that the window does not reach; other positions stay.
 
     A lost link becomes the leaf where it was better. Raises NotInBook and OutOfRange.
     """

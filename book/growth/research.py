@@ -1,4 +1,4 @@
-"""Searching again what a book knows already: deepen and correct."""
+"""Searches leaves of the book again: deepen and correct."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from .rounds import CommandOutcome, GrowthCommand, Worker
 
 
 def deepen(book: Book, worker: Worker, level: int) -> CommandOutcome:
-    """Search again, at ``level``, every leaf that would be searched deeper or surer so, and raise its position's
-    level. Human scores stay. Raises OutOfRange."""
+    """Search again, at ``level``, every leaf that this makes deeper or more reliable, and raise its position's level.
+    Scores set by hand stay. Raises OutOfRange.
+    """
     within("level", level, 0, MAX_LEVEL)
     job = GrowthCommand(book, worker, f"deepen {level}")
 
@@ -49,7 +50,7 @@ def _leaves(job: GrowthCommand, wanted: Callable[[int, int], bool]) -> Iterator[
 
 
 class Correction(NamedTuple):
-    """A solved leaf that a new search sees otherwise."""
+    """A solved leaf for which a new search gives another score."""
 
     entry: PositionEntry
     move: int
@@ -57,7 +58,7 @@ class Correction(NamedTuple):
 
 
 def correct(book: Book, worker: Worker) -> tuple[CommandOutcome, list[Correction]]:
-    """Solve every exactly solved leaf again; returns which scores were wrong, as they were before."""
+    """Solve every exactly solved leaf again. Returns the wrong scores, as they were before."""
     job = GrowthCommand(book, worker, "correct")
     wrong: list[Correction] = []
 

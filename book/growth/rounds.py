@@ -1,9 +1,9 @@
-"""Long commands: rounds of searching, negamaxing and adding, spread over threads, stopped and gone on with.
+"""Long commands: rounds of searching, negamaxing and adding, spread over threads, cancellable and resumable.
 
-Every command repeats one round: search the open leaves; negamax; choose the positions to add, by the scores alone;
-add them. A round's searches are independent of each other and of how they are spread over threads. A stop between
-any two searches leaves a negamaxed book with some leaves open, and the next run of the command searches them first:
-so it ends with the same book.
+Every command repeats one round: search the open leaves; negamax; choose the positions to add, by the scores alone; add
+them. A round's searches are independent of each other and of how they are spread over threads. A cancellation between
+any two searches leaves a negamaxed book with some open leaves, and the next run of the command searches them first: so
+it ends with the same book.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ Tell = Callable[[CommandProgress], bool]
 
 
 class CommandOutcome(NamedTuple):
-    """Result of a command: ``finished`` is False after a cancellation. ``searches`` were done, ``added`` positions are
-    new."""
+    """Result of a command: ``finished`` is False after a cancellation; the numbers of ``searches`` done and of
+    positions ``added``.
+    """
 
     finished: bool
     rounds: int
@@ -60,7 +61,7 @@ class CommandOutcome(NamedTuple):
 
 
 class LeafTask(NamedTuple):
-    """A search to be done for the position in ``row``; ``passed`` when the board is seen from after a forced pass."""
+    """A search for the position in ``row``; ``passed`` when the board is the one after a forced pass."""
 
     row: int
     player: int
@@ -71,7 +72,7 @@ class LeafTask(NamedTuple):
 
 
 class Worker:
-    """Runs searches in parallel, one thread for each, and hands out the results in the order of the tasks."""
+    """Runs searches in parallel, one thread for each, and returns the results in the order of the tasks."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Worker:
         tell: Tell | None = None,
         halt: Callable[[], None] | None = None,
     ) -> None:
-        """``halt`` is called once ``tell`` has stopped a command: it should stop the running searches."""
+        """``halt`` is called after ``tell`` has cancelled a command, to stop the running searches."""
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
         self.tell = tell or (lambda report: True)
@@ -138,8 +139,9 @@ class LongCommand:
         self.book.negamax(threads=self.worker.threads, progress=self.progress)
 
     def outcome(self, work: Callable[[], None]) -> CommandOutcome:
-        """Do the work of the command and bring the scores up to date. After a stop that is done as far as it does not
-        take long; the rest of the scores stays stale."""
+        """Run the command and bring the scores up to date. After a cancellation that is done for a limited time; the
+        rest of the scores stays stale.
+        """
         try:
             work()
             self.negamax()
@@ -187,7 +189,9 @@ class GrowthCommand(LongCommand):
             self.book.put(changed)
 
     def search(self, tasks: Iterable[LeafTask], total: int, *, raise_level: bool = False) -> None:
-        """Do the tasks (at most ``total``) and store the leaves; ``raise_level``: the position gets their level."""
+        """Run the tasks (at most ``total``) and store the leaves; with ``raise_level`` the position gets their level
+        too.
+        """
         for done, (task, answer) in enumerate(self.worker.run(tasks), 1):
             if answer is None:
                 raise WorkCancelled

@@ -32,7 +32,7 @@ class LearningStep(NamedTuple):
 
 
 def parse(text: str) -> list[LearningStep]:
-    """The steps of a schedule. Raises ValueError and OutOfRange, naming the line."""
+    """The steps of a schedule's text. Raises ValueError and OutOfRange, naming the line."""
     steps = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
@@ -55,9 +55,9 @@ def parse(text: str) -> list[LearningStep]:
 
 
 def run(book: Book, root: Position, steps: Iterable[LearningStep], worker: Worker) -> list[CommandOutcome]:
-    """Do steps in order from ``root`` until one is cancelled; returns the result of each.
+    """Run steps in order from ``root`` until one is cancelled. Returns the result of each.
 
-    Given again after a stop, it goes on with the step that was stopped. Raises what `learn` raises.
+    Called again after a cancellation, it continues with the cancelled step. Raises as `learn` does.
     """
     steps = list(steps)
     name = ",".join(map(str, (*book.table.canonical(*root)[:2], *steps)))

@@ -24,8 +24,9 @@ MAX_GAMES = 1_000_000
 
 
 class SelfPlayTerms(NamedTuple):
-    """Options of self-play: ``level`` of the moves that the book does not know, how the book is followed, ``seed`` of
-    the choices (0: never the same twice), ``random_plies`` at the beginning of each game."""
+    """Options of self-play: ``level`` of moves outside the book, how the book is followed, ``seed`` of the choices (0:
+    different each time), ``random_plies`` at the beginning of each game.
+    """
 
     level: int
     settings: MoveChoice = MoveChoice()
@@ -42,7 +43,7 @@ class SelfPlayTally(NamedTuple):
 
 
 def _play(book: Book, root: Position, worker: Worker, terms: SelfPlayTerms, dice: random.Random) -> list[Position]:
-    """The positions of a game, forced passes included. Raises Stopped."""
+    """The positions of a game, forced passes included. Raises `WorkCancelled`."""
     table = book.table
     position = root
     positions = [root]

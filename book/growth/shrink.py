@@ -1,7 +1,7 @@
-"""Making a book smaller: Edax's prune and subtree, and cutting its depth.
+"""Makes a book smaller: Edax's prune and subtree, and a smaller depth.
 
-Each walks the positions once. A link that is lost becomes the leaf of its position when it is better than the leaf
-that is there, so that no score is lost with it.
+Each walks the positions once. A lost link becomes the leaf of its position when it is better than the present leaf, so
+that no score is lost with it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def root_row(book: Book, position: tuple[int, int]) -> int:
 
 
 def keep_only(book: Book, keep: npt.NDArray[np.bool_], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Remove every row that is not to be kept, with the leaf rule of this module; then negamax."""
+    """Remove every row not in ``keep``, with the leaf rule of this module; then negamax."""
     removed = book.remove(~keep, progress)
     book.negamax(progress=progress)
     faults = book.faults_among(removed.rows, progress)
@@ -61,15 +61,15 @@ def prune_marks(book: Book, root: tuple[int, int] = START, progress: ProgressCal
 
 
 def prune(book: Book, root: tuple[int, int] = START, progress: ProgressCallback = no_progress) -> Shrunk:
-    """Keep what can be reached while at least one side always plays a best move; remove the rest.
+    """Keep the positions that can be reached while at least one side always plays a best move; remove the rest.
 
-    Positions that the root does not reach at all go too, as with Edax. Raises NotInBook.
+    Positions that the root does not reach at all are removed too, as in Edax. Raises NotInBook.
     """
     return keep_only(book, prune_marks(book, root, progress) != 0, progress)
 
 
 def subtree(book: Book, root: tuple[int, int], progress: ProgressCallback = no_progress) -> Shrunk:
-    """Keep the positions that ``root`` leads to, and it. Raises NotInBook."""
+    """Keep ``root`` and its descendants. Raises NotInBook."""
     marks = reach(book.table, {root_row(book, root): 1}, progress=progress)
     return keep_only(book, marks != 0, progress)
 
@@ -77,7 +77,7 @@ def subtree(book: Book, root: tuple[int, int], progress: ProgressCallback = no_p
 def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shrunk:
     """Remove every position deeper than ``depth`` moves and make it the book's depth.
 
-    Scores stay: what a removed position was worth becomes the leaf where it was the best. Raises OutOfRange.
+    Scores stay: the score of a removed position becomes the leaf where it was the best. Raises OutOfRange.
     """
     within("depth", depth, 0, MAX_DEPTH)
     keep = np.empty(len(book), bool)
@@ -93,10 +93,9 @@ def cut(book: Book, depth: int, progress: ProgressCallback = no_progress) -> Shr
 def delete(
     book: Book, position: tuple[int, int], move: int | None = None, progress: ProgressCallback = no_progress
 ) -> Shrunk:
-    """Remove ``position``, or the one that ``move`` leads to from it.
+    """Remove ``position``, or the one after ``move`` from it.
 
-    Positions that only it leads to stay. Where the lost link was better than the leaf it becomes the leaf. Raises
-    NotInBook.
+    Its descendants stay. Where the lost link was better than the leaf it becomes the leaf. Raises NotInBook.
     """
     if move is not None:
         position = book.table.play(*position, move)

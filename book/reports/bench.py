@@ -1,7 +1,7 @@
-"""`desdaemon bench book`: how fast the book is on this machine, and what a position costs.
+"""`desdaemon bench book`: the speed of the book on this machine, and the memory for a position.
 
-The book is that of all positions up to some plies, with made-up scores. What one thread does is timed in its processor
-time, files and threads in wall time; the figure is the median of some runs.
+The book has all positions up to some plies, with made-up scores. Work of one thread is timed in its processor time,
+files and threads in wall time; each figure is the median of some runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Measure(NamedTuple):
         return f"{self.name:<37} {self.seconds:8.3f} s  {rate:8.2f} M positions/s"
 
     def data(self) -> dict[str, str | int | float | None]:
-        """The figure for programs."""
+        """The figure as JSON data."""
         if self.seconds is None:
             return {"name": self.name, "bytes_per_position": round(self.bytes_per_position, 2)}
         rate = round(self.positions / self.seconds) if self.positions > 1 else None
@@ -97,17 +97,17 @@ class _BookBench:
         return Measure(name, self.count, statistics.median(spent))
 
     def shuffled(self) -> Words:
-        """All positions in an order that no cache foresees."""
+        """All positions in random order, which no cache predicts."""
         return self._rng.permutation(self.book.table.keys())
 
     def unsettle(self) -> None:
-        """Give every position a new score, so that all have to be computed."""
+        """Give every position a new score, so that all have to be recomputed."""
         for chunk in self.book.table.chunks():
             chunk["score"] = self._rng.integers(-20, 20, len(chunk))
         self.book.forget_state()
 
     def change_a_leaf(self) -> None:
-        """Make a leaf of the last ply so good or so bad that the positions above it change."""
+        """Change the score of a leaf of the last ply so that the positions above it change."""
         entry = self.book.table.entry(int(self._rng.integers(self.count - self.count // 2, self.count)))
         moves = self.book.table.moves(entry.player, entry.opponent)
         if moves:
@@ -142,7 +142,7 @@ def _played(games: int) -> Book:
 
 
 def _peak(work: Callable[[], object]) -> int:
-    """The most memory in use for numpy and Python while ``work`` is done, in bytes."""
+    """The peak memory of numpy and Python during ``work``, in bytes."""
     tracemalloc.start()
     try:
         work()

@@ -1,8 +1,8 @@
-"""`desdaemon bench book --rows N`: what every operation takes on a large book, and how much memory.
+"""`desdaemon bench book --rows N`: the time and memory of every operation on a large book.
 
-The book is synthetic: all positions ply by ply up to a number, with made-up leaves. It is saved, opened as a
-start of the program does, and worked on like any other. What a step takes grows with the positions, so the last column
-says what it would take with the 660 million of the largest book known.
+The book is synthetic: all positions ply by ply up to a number, with made-up leaves. It is saved, opened as at a start
+of the program, and worked on like any other. The time of a step grows with the positions, so the last column
+extrapolates it to the 660 million of the largest book known.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ _LEVEL = 1
 
 
 class BenchStep(NamedTuple):
-    """An operation: its ``seconds`` on the clock and of ``processor`` time (of all threads), the most ``memory`` (bytes
-    that are no file's) that the process held, and how many positions it worked on; ``whole`` where that is all."""
+    """An operation: its ``seconds`` of wall time and of ``processor`` time (of all threads), the peak ``memory`` (bytes
+    that belong to no file) of the process, and the number of positions it worked on; ``whole`` where these are all.
+    """
 
     name: str
     seconds: float
@@ -63,7 +64,7 @@ class BenchStep(NamedTuple):
         return f"{shown}  {self.extrapolated:9.1f} s" if self.whole else shown
 
     def data(self) -> dict[str, str | int | float | None]:
-        """The figure for programs."""
+        """The figure as JSON data."""
         return {
             "name": self.name,
             "seconds": round(self.seconds, 6),
@@ -85,7 +86,7 @@ def own_memory() -> int:
 
 @contextmanager
 def highest() -> Iterator[list[int]]:
-    """The most memory of the process's own in the block, as the only item of a list."""
+    """A context that measures the peak of the process's own memory, as the only item of a list."""
     found = [own_memory()]
     over = threading.Event()
 
@@ -118,7 +119,7 @@ class _Large:
         self.count = 0
 
     def timed(self, name: str, work: Callable[[], object], positions: int = 0, *, whole: bool = True) -> BenchStep:
-        """Do a step; 0 ``positions`` are all."""
+        """Measure a step; 0 ``positions`` are all."""
         with highest() as memory:
             begun, used = time.perf_counter(), time.process_time()
             work()

@@ -1,4 +1,4 @@
-"""Verifying a book: every invariant, and repairing what is not as it should be."""
+"""Verifies a book: every invariant; and repairs faults."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LEAVES = {
 
 
 class BookProblem(NamedTuple):
-    """One kind of thing that is wrong: in how many positions, and some of them (rows)."""
+    """A kind of fault: the number of positions with it, and some of them (rows)."""
 
     what: str
     positions: int
@@ -83,7 +83,7 @@ class _Found:
 
 
 def possible(records: Records) -> npt.NDArray[np.bool_]:
-    """Which records' boards are ones: disjoint, with a centre, canonical."""
+    """The records whose boards are possible: disjoint, with a centre, canonical. A mask."""
     player, opponent = records["player"], records["opponent"]
     made = records.copy()
     if len(made):
@@ -156,10 +156,10 @@ class Repaired(NamedTuple):
 
 
 def repair(book: Book, progress: ProgressCallback = no_progress) -> Repaired:
-    """Mend what `verify` finds, without searching.
+    """Repair the faults that `verify` finds, without searching.
 
     Impossible boards and those that cannot be found are removed, bad leaves dropped, numbers out of range reset to
-    unknown, human marks made to agree; then negamax.
+    unknown, human marks made consistent; then negamax.
     """
     book.forget_state()
     bad = np.zeros(len(book), bool)

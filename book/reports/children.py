@@ -1,4 +1,4 @@
-"""All legal moves of a position with what the book knows of each: what `book show` and `book.get` tell."""
+"""All legal moves of a position with the book's data of each, for `book show` and `book.get`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two books: merging one into the other, and telling how they differ."""
+"""Comparison of two books: merging one into the other, and listing differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFLICTS = 1000
 
 
 class Conflict(NamedTuple):
-    """A position that both books know with different scores: which was kept."""
+    """A position in both books with different scores, and which of them was kept."""
 
     player: int
     opponent: int
@@ -39,10 +39,10 @@ class Merged(NamedTuple):
 
 
 def better(ours: PositionEntry, theirs: PositionEntry, *, keep_ours: bool = False) -> PositionEntry:
-    """Which of two entries of one position is kept, leaf and score taken separately.
+    """The entry to keep of two for one position, leaf and score chosen separately.
 
-    A human's score stands before every other, ours before theirs. Then the higher level wins, ours when they are
-    equal. With ``keep_ours`` only what we do not have is taken.
+    A score set by hand ranks above every other, ours above theirs. Then the higher level is chosen, ours when they are
+    equal. With ``keep_ours`` only missing data is taken from theirs.
     """
     if keep_ours:
         return ours
@@ -66,10 +66,10 @@ _CONTENT = ("score", "level", "leaf_move", "leaf_score", "leaf_level")
 def merge(
     book: Book, other: Book, *, keep_ours: bool = False, threads: int = 1, progress: ProgressCallback = no_progress
 ) -> Merged:
-    """Take every position of ``other`` into ``book``, the better entry of those that both have; then negamax.
+    """Add every position of ``other`` to ``book``, the better entry of those in both; then negamax.
 
-    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are
-    added up, at the very end: a merge that was stopped and done again adds them once.
+    Leaves that became links are dropped; some may be open afterwards (`add.fix` searches them). Game results are added
+    at the very end: a merge that was cancelled and repeated adds them once.
     """
     replaced = kept = conflicting = 0
     before = len(book)
@@ -117,7 +117,7 @@ def _add_results(book: Book, other: Book, progress: ProgressCallback) -> None:
 
 
 class Difference(NamedTuple):
-    """A position that two books know differently."""
+    """A position with different data in two books."""
 
     first: PositionEntry
     second: PositionEntry

@@ -67,7 +67,7 @@ def unreachable(book: Book, progress: ProgressCallback = no_progress) -> int:
 def summary(book: Book, progress: ProgressCallback = no_progress, *, reached: bool = True) -> BookSummary:
     """A book's counts, which are kept; only a book that was never counted is walked through.
 
-    Which positions are not reached takes a walk wherever it is not known; without ``reached`` that is left out.
+    The number of unreached positions takes a walk where it is not known; without ``reached`` it is left out.
     """
     known = book.counts(progress)
     counts = known.kinds
@@ -145,7 +145,7 @@ _COLUMNS = " move   score  bounds      grade         lines  level"
 
 
 def children_lines(found: Sequence[ReportedMove]) -> list[str]:
-    """A table of all legal moves of a position of the book: those that the book does not know without anything."""
+    """A table of all legal moves of a position of the book; moves outside the book have no data."""
     if not found:
         return []
     games = any(child.results.games for child in found)
@@ -174,7 +174,7 @@ def info_lines(found: BookSummary) -> list[str]:
 
 
 def more_lines(book: Book) -> list[str]:
-    """Facts beside `info_lines`: the rule, the games that were counted, and how even the index is."""
+    """Facts beyond `info_lines`: the rule, the games that were counted, and how even the index is."""
     rule = book.options.rule
     lines = [f"Rule: {rule.name.lower()}: {RULES[rule]}"]
     start = book.table.find(*START)

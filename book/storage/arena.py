@@ -1,8 +1,8 @@
-"""Memory for tables: large pieces, which are files without a name once a process holds as much as it may.
+"""Memory for tables: large pieces, which are unnamed files beyond a limit of the process's memory.
 
 A table's records lie in pieces of `PIECE` bytes. Up to `Arena.limit` they are ordinary memory; beyond it a piece is an
 unlinked file that is mapped, so that the system can write its pages out and read them again, whatever the size of the
-table. Where the limit is not set nothing is ever put into a file.
+table. Without a limit nothing is put into a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PIECE = 1 << 26
 
 
 class Arena:
-    """Gives out zeroed memory, and knows how much of it there is. One for the process; any thread may use it."""
+    """The allocator of zeroed memory; counts its total. One for the process; any thread may use it."""
 
     def __init__(self) -> None:
         self.limit = 0
@@ -39,13 +39,13 @@ class Arena:
         self._lock = threading.Lock()
 
     def beyond(self, size: int) -> bool:
-        """Whether ``size`` bytes more are over the limit."""
+        """Whether ``size`` more bytes exceed the limit."""
         return bool(self.limit) and self.used + size > self.limit
 
     def piece(self, size: int, *, in_file: bool | None = None) -> npt.NDArray[np.uint8]:
-        """Zeroed memory, in a file where the limit would be passed unless ``in_file`` says otherwise.
+        """Zeroed memory, in a file where it would exceed the limit, unless ``in_file`` decides otherwise.
 
-        Raises WriteFailed where the file cannot be made.
+        Raises WriteFailed where the file cannot be created.
         """
         with self._lock:
             if in_file is None:
@@ -67,7 +67,7 @@ class Arena:
         return np.frombuffer(mapping, np.uint8)
 
     def array(self, count: int, kind: npt.DTypeLike) -> npt.NDArray[Any]:
-        """A zeroed array, in a file where it is large and the limit would be passed."""
+        """A zeroed array, in a file where it is large and would exceed the limit."""
         size = count * np.dtype(kind).itemsize
         if size < PIECE or not self.beyond(size):
             return np.zeros(count, kind)

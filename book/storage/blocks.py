@@ -1,9 +1,9 @@
-"""The blocks of a large book's mapped file that are compared with their checksums before they are first used.
+"""Verification of a large book's mapped file: blocks are compared with their checksums before their first use.
 
 Comparing a file of many gigabytes takes too long for an opening. So `snapshot.read` gives the table a `Blocks`, and
-from then on whatever reads or writes mapped memory, kernels and numpy alike, compares the blocks it touches first
-(`kernels/blocks.py`); the store's checker thread compares the others in the background. A block that does not
-match is filled with zeros in memory, so that nothing of it is used, and from then on the book refuses to change.
+every reader or writer of mapped memory, kernels and numpy alike, verifies the blocks it touches first
+(`kernels/blocks.py`); the store's checker thread verifies the others in the background. A block that does not match is
+filled with zeros in memory, so that nothing of it is used, and from then on the book refuses changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def crc_tables() -> npt.NDArray[np.uint32]:
 
 
 class Blocks:
-    """Which blocks of a mapped file were compared. Any thread may call `check` and the kernels at any time."""
+    """The state of verification of a mapped file's blocks. Any thread may call `check` and the kernels at any time."""
 
     def __init__(self, path: Path, data: Bytes, first: int, end: int, block: int, sums: npt.NDArray[np.uint32]) -> None:
         """``data`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``."""
@@ -88,21 +88,22 @@ class Blocks:
         )
 
     def check(self, at: int, size: int) -> None:
-        """Compare what holds ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable where anything
-        that was compared so far does not match."""
+        """Verify the blocks of ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable where any block
+        verified so far does not match.
+        """
         kernels().check_range(self.at, at, size)
         damage = self.damage
         if damage is not None:
             raise damage
 
     def check_some(self, start: int, size: int = _SLICE) -> int:
-        """Compare what lies in a part of the file; returns where the next part begins. Raises nothing."""
+        """Verify a part of the file. Returns where the next part begins. Raises nothing."""
         end = min(self.size, start + size)
         kernels().check_range(self.at, int(self._words[layout.GUARD_FIRST // layout.WORD]) + start, end - start)
         return end
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Compare everything. Raises Unreadable."""
+        """Verify all blocks. Raises Unreadable."""
         done = 0
         while done < self.size:
             done = self.check_some(done)

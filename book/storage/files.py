@@ -1,4 +1,4 @@
-"""A book's files: read whole or mapped, replaced with backups, large ones brought to the disk in parts."""
+"""A book's files: read whole or mapped, replaced with backups, large ones synced in parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SYNCED = 1 << 26
 
 
 class SyncedFile:
-    """A file that is being written. What goes in is on the disk some megabytes later, so that no sync takes long."""
+    """A file that is being written and synced every few megabytes, so that no sync takes long."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -47,7 +47,7 @@ class SyncedFile:
 
 
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
-    """All bytes of a file; one that is a large part of the memory that tables may take is mapped. Raises Unreadable."""
+    """All bytes of a file; mapped if that is a large part of the memory that tables may take. Raises Unreadable."""
     try:
         with path.open("rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size

@@ -1,8 +1,8 @@
-"""The journal: what happened to a book since its file was written, in frames that prove themselves.
+"""The journal: the changes of a book since its file was written, in checksummed frames.
 
-A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all frames before) and a
-payload of fixed-size records. A crash can only cut the last frames short: the rest is replayed, the torn end kept
-aside and cut. Damage with good frames behind it is refused.
+A frame is a header (length of the payload, kind, sequence number, CRC-32 chained over all frames before) and a payload
+of fixed-size records. A crash can only truncate the last frames: the rest is replayed, the torn end saved in another
+file and cut. Damage with good frames behind it is refused.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def set_aside(path: Path, found: Scan) -> Path:
 
 
 def create(path: Path, book: int, base: int) -> None:
-    """Put an empty journal in place, for the file of ``book`` that includes everything up to ``base``."""
+    """Replace the journal by an empty one, for the file of ``book`` that includes everything up to ``base``."""
     try:
         replace(path, _header(book, base))
     except OSError as error:
@@ -219,7 +219,7 @@ def create(path: Path, book: int, base: int) -> None:
 class Writer:
     """Appends frames: `append` collects them, `collect` closes a group, `write` puts all closed groups on the disk.
 
-    What could not be written stays here, and is written again, whole, by the next `write`. `append` and `collect` are
+    A group that could not be written is kept and written again, whole, by the next `write`. `append` and `collect` are
     called under the recorder's lock, `write` by one thread at a time.
     """
 
@@ -275,7 +275,7 @@ class Writer:
         self._unwritten = self._unwritten[len(content) :]
 
     def _there(self) -> None:
-        """Raise WriteFailed where the file has lost its name: no process would read what is written to it."""
+        """Raise WriteFailed where the file was removed or renamed: no process would read what is written to it."""
         ours = os.fstat(self._handle)
         try:
             there = self.path.stat()

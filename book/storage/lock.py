@@ -1,4 +1,4 @@
-"""One writer of a book at a time."""
+"""The lock of a book: one writer at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from desdaemon.protocol.system.locks import FileLock, Held
 
 
 def lock_book(path: Path) -> FileLock:
-    """Take the right to write a book. Raises Locked, with the holder's process id, or WriteFailed."""
+    """Lock a book for writing. Raises Locked, with the holder's process id, or WriteFailed."""
     try:
         return FileLock(path, mode=0o644)
     except Held as held:

@@ -30,45 +30,46 @@ STEPS = struct.Struct("<QQ")
 
 
 class ChangeObserver:
-    """Called before and after every change of a book, from the thread that changes it. This one allows all and keeps
-    nothing."""
+    """Called before and after every change of a book, from the thread that changes it. This one allows all and records
+    nothing.
+    """
 
     def allow(self) -> None:
         """Raise ReadOnly when the book must not change."""
 
     def changed(self, row: int) -> None:
-        """The position in ``row`` is new or different."""
+        """The position in ``row`` was added or changed."""
 
     def changed_many(self, rows: Rows) -> None:
-        """The same of several."""
+        """The positions in ``rows`` were added or changed."""
         for row in rows.tolist():
             self.changed(row)
 
     def removed(self, keys: Iterable[Words]) -> None:
-        """These positions, in arrays of shape (n, 2), are about to go; rows will be renumbered."""
+        """These positions, in arrays of shape (n, 2), will be removed, and rows renumbered."""
 
     def remembered(self, question: Question, answer: tuple[int, int]) -> None:
-        """A search was done whose result is not in any position yet."""
+        """The result of a search was kept by `Book.remember`."""
 
     def forgotten(self) -> None:
-        """The remembered searches are of no use any more."""
+        """The remembered searches were dropped."""
 
     def stepped(self, schedule: int, done: int) -> None:
-        """So many steps of a schedule are done; 0: it is forgotten."""
+        """``done`` steps of a schedule are finished; 0: the record was removed."""
 
     def hold(self) -> contextlib.AbstractContextManager[None]:
-        """While it is held, changes are not written: afterwards they are, all or none."""
+        """A context whose changes are written at its end, all or none."""
         return contextlib.nullcontext()
 
     def fixed(self) -> None:
         """Scores, bounds and counts of all positions were recomputed from the leaves."""
 
     def options_changed(self, options: BookOptions) -> None:
-        """The options are now these."""
+        """The options were changed to these."""
 
 
 class DirtyFlag(ChangeObserver):
-    """The recorder of a book that is in memory alone: it knows whether a change would be lost."""
+    """The observer of a book in memory alone: records whether a change would be lost."""
 
     def __init__(self) -> None:
         self.changes = False
@@ -91,11 +92,12 @@ class DirtyFlag(ChangeObserver):
 
 
 class ReadOnlyObserver(ChangeObserver):
-    """The recorder of a book opened for reading."""
+    """The observer of a book opened for reading."""
 
     def __init__(self, path: Path, reason: str = "", retry: Callable[[], None] | None = None) -> None:
-        """``reason`` says why changes are refused. ``retry`` is called before each refusal; where it does not raise
-        BookError, it has put another recorder in the place of this one, and the change is allowed."""
+        """``reason`` is the reason for refusing changes. ``retry`` is called before each refusal; if it does not raise
+        BookError, it has replaced this observer, and the change is allowed.
+        """
         self._path = path
         self._reason = reason
         self._retry = retry
@@ -114,7 +116,7 @@ class ReadOnlyObserver(ChangeObserver):
 
 
 class JournalObserver(ChangeObserver):
-    """Turns a book's changes into journal entries; rows are read only when the group is written."""
+    """Writes a book's changes to the journal; rows are read only when the group is written."""
 
     def __init__(self, book: Book, writer: journal.Writer, retry: Callable[[], None]) -> None:
         """``retry`` repeats a failed write before a change is refused because of it; it raises WriteFailed."""
@@ -210,7 +212,7 @@ class JournalObserver(ChangeObserver):
         return self._holder == threading.get_ident()
 
     def collect(self) -> None:
-        """Give everything that was not written yet to the journal's writer."""
+        """Pass everything not written yet to the journal's writer."""
         with self._lock:
             self._flush()
             self._writer.collect()

@@ -1,4 +1,4 @@
-"""Applying a journal to the book as it was when its file was written."""
+"""Replays a journal on the book as it was when its file was written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STEP = 1 << 16
 
 
 def _put(book: Book, states: Records, progress: ProgressCallback) -> None:
-    """Positions are now so. Path counts are left to the negamax."""
+    """Add or replace positions. Path counts are left to the negamax."""
     table = book.table
     for start, end in slices(len(states), _STEP, "replay", progress):
         part = states[start:end]
@@ -40,7 +40,7 @@ def _put(book: Book, states: Records, progress: ProgressCallback) -> None:
 
 
 def _remove(book: Book, keys: Words, progress: ProgressCallback) -> None:
-    """Positions are gone. New leaves of others follow in the journal."""
+    """Remove positions. The new leaves of others follow in the journal."""
     marked = np.zeros(len(book), bool)
     for start, end in slices(len(keys), _STEP, "replay", progress):
         rows = book.table.find_many(keys[start:end])

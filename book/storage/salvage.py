@@ -1,4 +1,4 @@
-"""Getting out of a damaged book what can still be trusted. The damaged files are only read."""
+"""Salvages the intact parts of a damaged book. The damaged files are only read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from .store import journal_path
 
 
 class Salvaged(NamedTuple):
-    """A book in memory, to be saved under another name: ``lost`` positions were not to be had, ``notes`` say why."""
+    """A book in memory, to be saved under another name: ``lost`` positions could not be read, for the reasons in
+    ``notes``.
+    """
 
     book: Book
     lost: int
@@ -45,9 +47,9 @@ def _bad_blocks(path: Path, data: bytes, header: snapshot.SnapshotHeader, notes:
 
 
 def salvage(path: Path, progress: ProgressCallback = no_progress) -> Salvaged:
-    """Read what is whole of a book's file and its journal; path counts and game results are not kept.
+    """Read the intact parts of a book's file and its journal; path counts and game results are not kept.
 
-    Only the header has to be whole. Raises Unreadable.
+    Only the header has to be intact. Raises Unreadable.
     """
     data = content(path, progress).tobytes()
     header = snapshot.read_header(path, data, None)

@@ -1,6 +1,6 @@
-"""The book's own file: the table as it lies in memory, mapped to open it, every block of it under a checksum.
+"""The book's own file: the table as it lies in memory, mapped to open it, every block with a checksum.
 
-A small book's file has no index: it is made when the file is read, in less time than it takes to see it.
+A small book's file has no index: it is built when the file is read.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class SnapshotHeader(NamedTuple):
 
 
 class _Summing:
-    """A stream that keeps the checksum of each block of what passes."""
+    """A stream that computes the checksum of each block written through it."""
 
     def __init__(self, stream: SyncedFile) -> None:
         self._stream = stream
@@ -157,10 +157,10 @@ def write(
     backups: int = BACKUPS,
     progress: ProgressCallback = no_progress,
 ) -> SnapshotHeader:
-    """Write a book beside ``path``, sync it and put it in place, keeping the previous file as ``path.1`` ...
+    """Write a book by replacement, synced, keeping the previous file as ``path.1`` ...
 
-    The caller sees to it that nothing changes meanwhile. ``sequence`` is the last journal entry that the book
-    includes. Raises WriteFailed.
+    The caller must prevent changes meanwhile. ``sequence`` is the last journal entry that the book includes. Raises
+    WriteFailed.
     """
     state = book.table.state()
     rows = state.rows
@@ -222,7 +222,7 @@ def write(
 
 
 def read_header(path: Path, data: bytes, size: int | None) -> SnapshotHeader:
-    """The header of a file that begins with ``data``; ``size``, if given, is to be the file's. Raises Unreadable."""
+    """The header of a file that begins with ``data``; ``size``, if given, must be the file's. Raises Unreadable."""
     if len(data) < PAGE:
         raise Unreadable(path, len(data), f"the file ends inside the header of {PAGE} bytes")
     fields = _HEADER.unpack_from(data)

@@ -100,7 +100,7 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """Why changes that are in memory could not be written; empty when all of them can be."""
+        """The reason why changes are in memory only; empty when all could be written."""
         recorder = self._recorder
         return str(recorder.refuse) if recorder is not None and recorder.refuse is not None else ""
 

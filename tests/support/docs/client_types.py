@@ -9,16 +9,16 @@ from desdaemon.protocol.wire.fields import Field
 from desdaemon.protocol.wire.replies import SHAPES
 
 CLASSES = {
-    "hello": ("Hello", "Who the daemon is, and what this client may do."),
-    "move": ("AnalysedMove", "A move of an analysis, with its score and how it was found."),
+    "hello": ("Hello", "The daemon and the rights of this client."),
+    "move": ("AnalysedMove", "A move of an analysis, with its score and the search behind it."),
     "analysis": ("Analysed", "An analysed position with its best moves."),
     "legal": ("Legal", "The legal moves of a position."),
     "results": ("GameResults", "Games through a position of the book."),
     "link": ("BookLink", "A move to a position of the book."),
     "leaf": ("BookLeaf", "The best move that leaves the book."),
-    "child": ("BookChild", "A legal move that the book knows."),
-    "book_position": ("BookPosition", "What the book has about a position; nothing but defaults unless ``found``."),
-    "progress": ("JobProgress", "How far a job on the book is."),
+    "child": ("BookChild", "A legal move with data in the book."),
+    "book_position": ("BookPosition", "The book's data of a position; all defaults unless ``found``."),
+    "progress": ("JobProgress", "The progress of a job on the book."),
 }
 """The classes by the names of their shapes, in the order in which one may use another."""
 
