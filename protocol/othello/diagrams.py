@@ -83,11 +83,11 @@ def board_parts() -> list[str]:
     ]
     for x, y in ((2, 2), (6, 2), (2, 6), (6, 6)):
         parts.append(f'<circle class="point" cx="{MARGIN + x * CELL}" cy="{MARGIN + y * CELL}" r="4"/>')
-    parts.append("</g>")
+    parts += ["</g>", f'<g text-anchor="middle" font-family="sans-serif" font-size="13" fill="{colour["letter"]}">']
     for at in range(8):
         middle = MARGIN + at * CELL + CELL // 2
         parts += [_letter(middle, MARGIN // 2, "abcdefgh"[at]), _letter(MARGIN // 2, middle, str(at + 1))]
-    return parts
+    return [*parts, "</g>"]
 
 
 def _grid() -> str:
@@ -96,10 +96,7 @@ def _grid() -> str:
 
 
 def _letter(x: int, y: int, letter: str) -> str:
-    return (
-        f'<text class="coordinate" x="{x}" y="{y}" text-anchor="middle" dominant-baseline="central" '
-        f'font-family="sans-serif" font-size="13" fill="{COLOURS["letter"].light}">{letter}</text>'
-    )
+    return f'<text class="coordinate" x="{x}" y="{y}" dominant-baseline="central">{letter}</text>'
 
 
 def board_svg() -> str:

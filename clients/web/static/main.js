@@ -3,7 +3,7 @@
 import { Game } from "./model/game.js";
 import { Knowledge } from "./model/knowledge.js";
 import { fragment, parsed } from "./model/link.js";
-import { PASS, START, canonical, discs, finalScore, legalMoves, movesOf, nameOf } from "./model/rules.js";
+import { PASS, START, after, canonical, discs, finalScore, legalMoves, movesOf, nameOf, other } from "./model/rules.js";
 import { Preferences, read, write } from "./model/store.js";
 import { BookPane } from "./panes/bookpane.js";
 import { GamePane } from "./panes/gamepane.js";
@@ -108,7 +108,7 @@ export class App {
     press("back", () => this.game.step(-1));
     press("forward", () => this.game.step(1));
     press("last", () => this.game.go(this.game.line().at(-1) ?? this.game.root));
-    press("undo", () => this.game.undo());
+    press("undo", () => this.player.undo());
     press("engine-plays", () => this.player.think());
     press("new-game", () => this.game.reset());
     press("random-start", () => this.randomStart());
@@ -249,6 +249,7 @@ export class App {
       this.panes.library.draw();
       this.panes.book.look();
       this.panes.server.draw();
+      this.tellConnection();
     }
     if (name === "symmetry") this.board.turn();
     this.look();
@@ -257,7 +258,7 @@ export class App {
 
   /** @param {boolean} connected */
   async connection(connected) {
-    this.chip(t(connected ? "connected" : "disconnected"), connected ? "good" : "bad");
+    this.tellConnection();
     if (!connected) return;
     try {
       const hello = await this.socket.ask("hello");
@@ -278,7 +279,7 @@ export class App {
   event({ event, data }) {
     if (event.startsWith("job.")) this.panes.server.progress(data);
     else if (event === "book") this.panes.book.look();
-    else if (event === "status") this.panes.server.status(data);
+    else if (event === "status") this.panes.server.look();
   }
 
   /** @param {boolean} yes */
@@ -332,7 +333,6 @@ export class App {
     byId("white-name").textContent = game.about.white || t("nameWhite");
     byId("black-player").classList.toggle("turn", !game.over && game.now.side === "X");
     byId("white-player").classList.toggle("turn", !game.over && game.now.side === "O");
-    byId("opening").textContent = this.openingName();
     byId("board").setAttribute("aria-label", t("boardLabel"));
     if (!this.player.running) byId("told").textContent = this.turnText();
     this.hovered(null);
@@ -357,21 +357,37 @@ export class App {
     return t("gameOver", { result });
   }
 
-  /** The name of the last position on the way here that has one, in the language chosen. */
+  /** The name of the last position on the way here that has one. */
   openingName() {
-    const language = { en: "english", ja: "japanese", fr: "french" }[chosen()] ?? "english";
     for (let node = /** @type {any} */ (this.game.now); node; node = node.parent) {
-      const names = this.openings.get(canonical(node.cells, node.side));
-      if (names) return (names[language]?.length ? names[language] : names.english)[0];
+      const name = this.nameOf(node.cells, node.side);
+      if (name) return name;
     }
     return "";
   }
 
-  /** The best line of a move that is pointed at, or of the best. @param {import("./model/knowledge.js").Result|null} result */
-  hovered(result) {
+  /** A position's name in the language chosen, or nothing. @param {string} cells @param {"X"|"O"} side */
+  nameOf(cells, side) {
+    const language = { en: "english", ja: "japanese", fr: "french" }[chosen()] ?? "english";
+    const names = this.openings.get(canonical(cells, side));
+    return names ? (names[language]?.length ? names[language] : names.english)[0] : "";
+  }
+
+  /** The best line of a move that is pointed at, or of the best; the opening that the move leads to.
+   * @param {import("./model/knowledge.js").Result|null} result @param {string} [move] */
+  hovered(result, move = "") {
+    const { now } = this.game;
+    const cells = move && after(now.cells, now.side, move);
+    const name = cells && this.nameOf(cells, other(now.side));
+    byId("opening").textContent = name ? `${move}: ${name}` : this.openingName();
     const shown = result ?? this.knowledge.best(this.game.key());
     const hints = this.preferences.get("hints") && shown;
     byId("line").textContent = hints ? `${t("line")}: ${movesOf(shown.pv).join(" ")}` : "";
+  }
+
+  tellConnection() {
+    const { connected } = this.socket;
+    this.chip(t(connected ? "connected" : "disconnected"), connected ? "good" : "bad");
   }
 
   /** @param {string} text @param {string} kind */

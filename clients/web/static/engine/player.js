@@ -1,5 +1,7 @@
 // The engine as a player of either side, and the clocks of both.
 
+import { t } from "../view/texts.js";
+
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/rules.js").Side} Side */
 
@@ -15,6 +17,8 @@ export class Player {
     /** @type {Side} */
     this.counting = "X";
     this.paused = true;
+    /** Whether the engine plays both sides and a move is being taken back. */
+    this.resting = false;
     app.game.addEventListener("change", (event) => this.changed(/** @type {CustomEvent} */ (event).detail));
     app.preferences.addEventListener("change", (event) => {
       if (["black", "white"].includes(/** @type {CustomEvent} */ (event).detail)) {
@@ -39,8 +43,17 @@ export class Player {
     if (kind === "new") {
       this.used = { X: 0, O: 0 };
       this.paused = !(this.app.preferences.get("black") === "engine" || this.app.preferences.get("white") === "engine");
-    } else this.paused = kind === "moved";
+    } else this.paused = kind === "moved" || this.resting;
     if (kind !== "moved") this.consider();
+  }
+
+  /** Take back a move: against the engine one's own, and with it the engine's answer. */
+  undo() {
+    const { game, preferences } = this.app;
+    const [black, white] = ["black", "white"].map((name) => preferences.get(/** @type {"black"} */ (name)) === "engine");
+    this.resting = black && white;
+    game.undo(black === white ? undefined : black ? "O" : "X");
+    this.resting = false;
   }
 
   /** Think if it is the engine's turn and somebody is playing. */
@@ -101,6 +114,10 @@ export class Player {
     }
     this.count();
     this.app.clocks();
+    const minutes = this.app.preferences.get("minutes");
+    if (!minutes || this.used[this.counting] < minutes * 60_000) return;
+    this.paused = true;
+    this.app.tell(t("timeUp", { side: t(this.counting === "X" ? "nameBlack" : "nameWhite") }));
   }
 
   /** What a side's clock shows: what is left, or what was used where there is no limit. @param {Side} side */

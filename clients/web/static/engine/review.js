@@ -1,6 +1,7 @@
 // The analysis of a whole game: each position of the line, what each move lost, the mistakes.
 
-import { PASS, finalScore, isOver } from "../model/rules.js";
+import { covers } from "../model/knowledge.js";
+import { PASS, after, canonical, finalScore, isOver, other } from "../model/rules.js";
 
 /** @typedef {import("../main.js").App} App */
 /** @typedef {import("../model/game.js").Node} Node */
@@ -21,15 +22,24 @@ export function steps(app) {
     if (isOver(node.cells)) Object.assign(step, { score: finalScore(node.cells), sure: "=", exact: true });
     else if (best) Object.assign(step, { score: sign * best.score, sure: best, exact: best.exact, best: best.move });
     const next = line[at + 1];
-    if (next && next.move !== PASS && best) {
-      const after = isOver(next.cells) ? finalScore(next.cells) : valueOf(app, next);
-      const own = app.knowledge.ofMove(app.game.key(node), next.move)?.score ?? null;
-      const played = after === null ? own : sign * after;
-      if (played !== null && next.move !== best.move) step.lost = Math.max(0, best.score - played);
+    if (next && best && differs(node, next.move, best.move)) {
+      const own = app.knowledge.ofMove(app.game.key(node), next.move);
+      const later = isOver(next.cells) ? finalScore(next.cells) : valueOf(app, next);
+      // The difference of two searches of one depth, where there is one.
+      const played = (own && covers(own, best)) || later === null ? own?.score : sign * later;
+      if (played !== undefined) step.lost = Math.max(0, best.score - played);
       step.grade = GRADES.find(([discs]) => step.lost >= discs)?.[1] ?? "";
     }
     return step;
   });
+}
+
+/** Whether a move and the best one are two, neither a pass nor mirror images. @param {Node} node @param {string} move
+ * @param {string} best */
+function differs(node, move, best) {
+  if (move === PASS || move === best) return false;
+  const [one, two] = [move, best].map((each) => canonical(after(node.cells, node.side, each) ?? "", other(node.side)));
+  return one !== two;
 }
 
 /** Black's score of a position, through forced passes; null where nothing is known. @param {App} app @param {Node} node */
@@ -46,6 +56,8 @@ export class Review {
     this.app = app;
     /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
     this.running = null;
+    /** @type {ReturnType<import("./socket.js").Socket["ask"]>|null} */
+    this.played = null;
     this.done = 0;
     this.total = 0;
   }
@@ -77,6 +89,7 @@ export class Review {
     try {
       const data = await asked;
       for (const ply of data.plies) app.knowledge.add(keys[ply.ply], ply.moves ?? []);
+      await this.searchPlayed(line, asked);
     } catch (refusal) {
       if (/** @type {any} */ (refusal).code !== "cancelled") app.complain(refusal);
     }
@@ -86,8 +99,28 @@ export class Review {
     app.hints.begin();
   }
 
+  /** Search the moves that were not the best by themselves, as deep as the best. @param {Node[]} line @param {any} asked */
+  async searchPlayed(line, asked) {
+    const { app } = this;
+    const others = line.slice(0, -1).flatMap((node, at) => {
+      const { move } = line[at + 1];
+      const best = app.knowledge.best(app.game.key(node));
+      const own = app.knowledge.ofMove(app.game.key(node), move);
+      return best && differs(node, move, best.move) && !(own && covers(own, best)) ? [{ node, move }] : [];
+    });
+    this.total += others.length;
+    for (const { node, move } of others) {
+      if (this.running !== asked) return;
+      this.played = app.socket.ask("analyze", { board: app.game.board(node), allow: [move], level: app.preferences.get("gameLevel"), book: "use" });
+      app.knowledge.add(app.game.key(node), (await this.played).moves, false);
+      this.done++;
+      app.reviewed();
+    }
+  }
+
   stop() {
     this.running?.cancel();
+    this.played?.cancel();
     this.running = null;
   }
 

@@ -29,7 +29,8 @@ export class Game extends EventTarget {
     return `${node.cells} ${node.side}`;
   }
 
-  /** @param {string} kind "moved" (another position), "tree" (nodes came or went), "new" (another game) */
+  /** @param {string} kind "moved" (looking elsewhere), "played" (on a branch there was), "tree" (nodes came or went),
+   * "new" (another game) */
   tell(kind) {
     this.dispatchEvent(new CustomEvent("change", { detail: kind }));
   }
@@ -76,7 +77,7 @@ export class Game extends EventTarget {
     const fresh = this.now.children.length > before;
     this.enter(child);
     this.passWhereForced();
-    this.tell(fresh ? "tree" : "moved");
+    this.tell(fresh ? "tree" : "played");
     return true;
   }
 
@@ -122,10 +123,11 @@ export class Game extends EventTarget {
     this.go(among[(among.indexOf(node) + by + among.length) % among.length]);
   }
 
-  /** Go back and forget this move and all after it. */
-  undo() {
+  /** Go back and forget this move and all after it; to a turn of ``side`` where one is given. @param {Side} [side] */
+  undo(side) {
     let node = this.now;
     if (node.move === PASS && node.parent) node = node.parent;
+    while (side && node.parent?.parent && (node.parent.side !== side || node.move === PASS)) node = node.parent;
     const parent = node.parent;
     if (!parent) return;
     parent.children = parent.children.filter((one) => one !== node);

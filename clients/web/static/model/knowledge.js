@@ -29,11 +29,17 @@ export class Knowledge {
   constructor() {
     /** @type {Map<string, Map<string, Result>>} */
     this.known = new Map();
+    /** The best of all moves of a position, as one search of them all has found it. @type {Map<string, Result>} */
+    this.tops = new Map();
   }
 
-  /** Add results of a position; true where anything is new. @param {string} key @param {Result[]} results */
-  add(key, results) {
+  /** Add results of a position; true where anything is new. @param {string} key @param {Result[]} results best first
+   * @param {boolean} [all] whether all moves were searched, so that the first is the best of all */
+  add(key, results, all = true) {
     let changed = false;
+    const [top] = results;
+    const before = this.tops.get(key);
+    if (all && top && !(before && !covers(top, before))) this.tops.set(key, top);
     let here = this.known.get(key);
     if (!here) this.known.set(key, (here = new Map()));
     for (const result of results) {
@@ -45,9 +51,13 @@ export class Knowledge {
     return changed;
   }
 
-  /** Results of a position, best first. @param {string} key @returns {Result[]} */
+  /** Results of a position, best first: those less well founded than that of the best move of all come after it.
+   * @param {string} key @returns {Result[]} */
   of(key) {
-    return [...(this.known.get(key)?.values() ?? [])].sort((a, b) => b.score - a.score || (covers(a, b) ? -1 : 1));
+    const top = this.tops.get(key);
+    /** @param {Result} one */
+    const worth = (one) => (top && one.score > top.score && !covers(one, top) ? top.score - 0.5 : one.score);
+    return [...(this.known.get(key)?.values() ?? [])].sort((a, b) => worth(b) - worth(a) || (covers(a, b) ? -1 : 1));
   }
 
   /** @param {string} key @returns {Result|undefined} */

@@ -3,7 +3,7 @@
 const PREFIX = "desdaemon.";
 
 export const DEFAULTS = {
-  language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true, coordinates: true,
+  language: "", theme: "", contrast: false, hints: true, most: 0, level: 16, endless: false, animate: true,
   black: "human", white: "human", playLevel: 8, minutes: 0, gameLevel: 12, symmetry: 0, speakHints: false, letters: true,
   pane: "game", sure: true,
 };

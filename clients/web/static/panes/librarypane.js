@@ -12,6 +12,9 @@ import { t } from "../view/texts.js";
 const FORMATS = ["txt", "ggf", "sgf", "pgn", "wtb", "edx"];
 /** Bytes of a file that fit into a frame as base64. */
 const LARGEST = 190_000;
+/** Games that the list has room for. */
+const MOST = 500;
+const WTHOR = { header: 16, game: 68 };
 
 export class LibraryPane {
   /** @param {App} app */
@@ -60,26 +63,22 @@ export class LibraryPane {
   /** @param {FileList} files */
   async files(files) {
     for (const file of files) {
-      if (file.size > LARGEST) {
-        this.app.tell(t("tooLarge", { n: LARGEST / 1000 }));
-        continue;
-      }
-      const bytes = new Uint8Array(await file.arrayBuffer());
       let binary = "";
-      for (const byte of bytes) binary += String.fromCharCode(byte);
-      await this.read({ data: btoa(binary), name: file.name });
+      for (const byte of await beginning(file)) binary += String.fromCharCode(byte);
+      await this.read({ data: btoa(binary), name: file.name }, file.size > LARGEST ? [t("tooLarge", { n: LARGEST / 1000 })] : []);
     }
   }
 
-  /** Have the gateway read games: one is opened, several go into the list. @param {any} args */
-  async read(args) {
+  /** Have the gateway read games: one is opened, several go into the list. @param {any} args @param {string[]} [notes] */
+  async read(args, notes = []) {
     const { app } = this;
     try {
       const found = await app.socket.ask("web.read", args);
       const [first] = found.games;
       app.game.open(first, found.games.length === 1);
-      if (found.games.length > 1) this.keep(found.games.slice(0, 200).map((/** @type {any} */ game) => asSaved(game)));
-      app.tell([t("read", { n: found.games.length }), ...found.complaints.slice(0, 3)].join(" · "));
+      if (found.games.length > 1) this.keep(found.games.slice(0, MOST).map((/** @type {any} */ game) => asSaved(game)));
+      if (found.games.length > MOST) notes.push(t("keptSome", { n: MOST }));
+      app.tell([t("read", { n: found.games.length }), ...notes, ...found.complaints.slice(0, 3)].join(" · "));
     } catch (refusal) {
       app.complain(refusal);
     }
@@ -138,7 +137,7 @@ export class LibraryPane {
 
   /** @param {any[]} games */
   keep(games) {
-    this.games = [...games, ...this.games].slice(0, 500);
+    this.games = [...games, ...this.games].slice(0, MOST);
     if (!write("games", this.games)) this.app.tell(t("full"));
     this.draw();
   }
@@ -164,6 +163,16 @@ export class LibraryPane {
     write("games", this.games);
     this.draw();
   }
+}
+
+/** The bytes of a file; of one that does not fit into a frame the first games as a file of their own. @param {File} file */
+async function beginning(file) {
+  const bytes = new Uint8Array(await file.slice(0, LARGEST).arrayBuffer());
+  if (file.size <= LARGEST) return bytes;
+  if (!/\.wtb$/i.test(file.name)) return bytes.slice(0, bytes.lastIndexOf(10) + 1);
+  const games = Math.floor((LARGEST - WTHOR.header) / WTHOR.game);
+  new DataView(bytes.buffer).setUint32(4, games, true);
+  return bytes.slice(0, WTHOR.header + WTHOR.game * games);
 }
 
 /** A game as the gateway reads it in the form of `Game.save`. @param {any} game */

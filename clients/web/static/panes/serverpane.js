@@ -31,8 +31,13 @@ export class ServerPane {
   shown() {
     const topics = byId("pane-server").hidden ? [] : ["status"];
     this.app.socket.ask("web.follow", { topics }).catch(() => {});
-    if (topics.length) this.app.socket.ask("status").then((data) => this.status(data), () => {});
+    if (topics.length) this.look();
     this.log();
+  }
+
+  /** Ask how the daemon is: its events leave out who searches. */
+  look() {
+    this.app.socket.ask("status").then((data) => this.status(data), () => {});
   }
 
   async list() {
@@ -83,6 +88,7 @@ export class ServerPane {
       byId("status"),
       el("li", { text: t("searches", { n: data.running, m: data.queued, t: data.threads }) }),
       el("li", { text: t("clients", { n: data.clients, m: Math.round(data.memory_mb), t: `${hours}:${String(minutes).padStart(2, "0")}` }) }),
+      ...(data.accounts ?? []).map((/** @type {any} */ one) => el("li", { text: t("who", { key: one.key, n: one.in_flight, s: Math.round(one.seconds) }) })),
       ...data.problems.map((/** @type {string} */ line) => el("li", { class: "problem", text: line })),
     );
   }

@@ -174,7 +174,8 @@ export class Board {
     return new Map(
       found.slice(0, most).map((one) => {
         const lost = best.score - one.score;
-        const kind = LOSSES.find(([discs]) => lost <= discs)?.[1];
+        // What is less well founded than the best one is no better than it, whatever its number.
+        const kind = lost < 0 ? "near" : LOSSES.find(([discs]) => lost <= discs)?.[1];
         return [squareOf(one.move), { ...one, kind: `${kind}${one.exact ? " exact" : ""}${one.source === "book" ? " book" : ""}` }];
       }),
     );
@@ -199,7 +200,7 @@ export class Board {
     if (this.app.setup) return;
     const { game, knowledge } = this.app;
     const result = knowledge.ofMove(game.key(), nameOf(square));
-    this.app.hovered(result && game.now.cells[square] === "-" ? result : null);
+    this.app.hovered(result && game.now.cells[square] === "-" ? result : null, nameOf(square));
     if (this.preview && this.preview.line[0] !== nameOf(square)) this.show(null);
   }
 
@@ -209,9 +210,23 @@ export class Board {
     const result = button && this.app.knowledge.ofMove(this.app.game.key(), /** @type {HTMLElement} */ (button).dataset.square ?? "");
     if (!this.preview && !result) return;
     event.preventDefault();
+    this.advance(result, event.deltaY > 0 ? 1 : -1);
+  }
+
+  /** By keys: the best line of the move at hand, or of the best one. @param {number} by */
+  along(by) {
+    const { game, knowledge } = this.app;
+    const key = game.key();
+    const own = this.box.contains(document.activeElement) ? knowledge.ofMove(key, nameOf(this.at)) : undefined;
+    this.advance(own ?? knowledge.best(key), by);
+  }
+
+  /** Go on with the line that is shown, or begin one. @param {import("../model/knowledge.js").Result|undefined} result
+   * @param {number} by */
+  advance(result, by) {
     const line = this.preview?.line ?? movesOf(result?.pv ?? "");
-    const count = (this.preview?.count ?? 0) + (event.deltaY > 0 ? 1 : -1);
-    this.show(count > 0 ? { line, count: Math.min(count, line.length) } : null);
+    const count = (this.preview?.count ?? 0) + by;
+    this.show(count > 0 && line.length ? { line, count: Math.min(count, line.length) } : null);
   }
 
   /** @param {{line: string[], count: number}|null} preview */

@@ -1,0 +1,305 @@
+"""Playing against the engine and by the clock; pictures, files that are dropped, the list of games that are kept."""
+
+from __future__ import annotations
+
+import base64
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from struct import pack_into, unpack_from
+
+from desdaemon.clients.bench.browser import BrowserTab
+from desdaemon.clients.web.games import write
+from desdaemon.protocol.othello.diagrams import COLOURS
+
+Visit = Callable[..., None]
+
+LINE = "f5d6c3d3c4f4"
+NAMED = "(;GM[Othello]PB[kuro]PW[shiro]TY[8]BO[8 ---------------------------O*------*O--------------------------- *]"
+NAMED += "B[f5]W[f6];)"
+OPENED = "desdaemon.game.moves(desdaemon.game.line().at(-1))"
+ROWS = "[...document.querySelectorAll('#kept .open')].map(e => e.textContent)"
+NOTICE = "document.getElementById('notice').textContent"
+CLOCK = "document.getElementById('black-clock').textContent"
+
+DROP = """([data, name]) => {
+    const dataTransfer = new DataTransfer();
+    if (name) {
+        const bytes = Uint8Array.from(atob(data), one => one.charCodeAt(0));
+        dataTransfer.items.add(new File([bytes], name));
+    } else dataTransfer.setData("text/plain", data);
+    for (const kind of ["dragover", "drop"]) {
+        const event = new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true });
+        document.getElementById("board").dispatchEvent(event);
+        if (!event.defaultPrevented) throw new Error(`the browser would take the ${kind} itself`);
+    }
+}"""
+"""Drop a file (base64 and a name), or a text, on the board."""
+
+SAVED = """id => new Promise(resolve => {
+    const old = URL.createObjectURL;
+    URL.createObjectURL = blob => {
+        URL.createObjectURL = old;
+        const reader = new FileReader();
+        reader.onload = () => resolve([blob.type, reader.result.split(",")[1]]);
+        reader.readAsDataURL(blob);
+        return old.call(URL, blob);
+    };
+    document.getElementById(id).click();
+})"""
+"""The type and the content (base64) of the file that a button offers."""
+
+
+async def drop(tab: BrowserTab, data: bytes | str, name: str = "") -> None:
+    given = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+    await tab.evaluate(f"({DROP})({json.dumps([given, name])})")
+
+
+async def saved(tab: BrowserTab, button: str) -> tuple[str, bytes]:
+    kind, data = await tab.evaluate(f"({SAVED})({json.dumps(button)})")
+    return kind, base64.b64decode(data)
+
+
+def wthor_file(count: int) -> bytes:
+    games = [{"moves": LINE if at % 2 else "f5f6e6f4"} for at in range(count)]
+    return base64.b64decode(write({"games": games, "format": "wtb"})["data"])
+
+
+# Against the engine
+
+
+def test_the_engine_answers_and_a_move_is_taken_back_with_its_answer(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        answered = "desdaemon.game.now.ply === 2 && !desdaemon.player.running"
+        await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
+        await tab.click('[data-square="f5"]')
+        await tab.until(answered)
+        first = await tab.evaluate("desdaemon.game.now.move")
+        await tab.click("#undo")
+        assert await tab.evaluate("desdaemon.game.now.ply") == 0
+        assert await tab.evaluate("desdaemon.player.running") is None
+        # The engine has the next word whether the branch is new or was there before.
+        await tab.click('[data-square="f5"]')
+        await tab.until(answered)
+        await tab.press("Home")
+        await tab.click('[data-square="f5"]')
+        await tab.until(answered)
+        assert await tab.evaluate("desdaemon.game.now.move") == first
+        # Whoever looks back is left in peace.
+        await tab.press("ArrowLeft")
+        assert await tab.evaluate("desdaemon.player.running") is None
+        # As Black it begins.
+        await tab.evaluate("desdaemon.preferences.set('white', 'human')")
+        await tab.evaluate("desdaemon.preferences.set('black', 'engine')")
+        await tab.press("Shift+r")
+        await tab.until("desdaemon.game.now.ply === 1 && !desdaemon.player.running")
+        assert await tab.evaluate("desdaemon.game.now.side") == "O"
+
+    visit(talk, hints=False, playLevel=2)
+
+
+def test_the_engine_plays_itself_until_it_is_stopped(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.preferences.set('black', 'engine')")
+        await tab.evaluate("desdaemon.preferences.set('white', 'engine')")
+        await tab.press("Shift+r")
+        await tab.until("desdaemon.game.now.ply > 3")
+        await tab.press("Escape")
+        at = await tab.evaluate("desdaemon.game.now.ply")
+        await tab.press("Backspace")
+        assert await tab.evaluate("desdaemon.player.running") is None
+        assert await tab.evaluate("desdaemon.game.now.ply") < at
+        await tab.press("g")
+        await tab.until("desdaemon.game.over")
+        assert "Game over" in await tab.evaluate("document.getElementById('told').textContent")
+
+    visit(talk, hints=False, playLevel=1)
+
+
+def test_clocks(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        assert await tab.evaluate(CLOCK) == "0:00"
+        await tab.evaluate("desdaemon.preferences.set('minutes', 5)")
+        assert await tab.evaluate(CLOCK) == "5:00"
+        # A share of what is left is what the engine may think.
+        assert 1 <= await tab.evaluate("desdaemon.player.effort().time_ms") <= 5 * 60_000 / 30
+        # It runs for the side to move once somebody plays, and stands while one looks back.
+        await tab.evaluate("desdaemon.play('f5')")
+        await tab.evaluate("desdaemon.play('d6')")
+        await tab.until("desdaemon.player.used.X > 0")
+        assert await tab.evaluate("!desdaemon.player.paused && desdaemon.player.counting === 'X'")
+        await tab.press("ArrowLeft")
+        assert await tab.evaluate("desdaemon.player.paused")
+        # The end of the time is told, once.
+        await tab.evaluate("desdaemon.play('f6')")
+        await tab.evaluate("desdaemon.player.used.X = 5 * 60_000")
+        await tab.until(f"{NOTICE} === 'The time of Black is up'")
+        assert await tab.evaluate(CLOCK) == "0:00"
+        assert await tab.evaluate("desdaemon.player.paused")
+
+    visit(talk, hints=False)
+
+
+# Pictures and files
+
+
+def test_pictures_of_the_board(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        kind, data = await saved(tab, "picture-svg")
+        assert kind == "image/svg+xml"
+        drawing = ElementTree.fromstring(data)
+        circles = [one.attrib for one in drawing.iter("{http://www.w3.org/2000/svg}circle") if one.get("r") == "20"]
+        white = {(int(one["cx"]), int(one["cy"])) for one in circles if one["fill"] == COLOURS["white-disc"].light}
+        black = {(int(one["cx"]), int(one["cy"])) for one in circles if one["fill"] == COLOURS["black-disc"].light}
+        cells = await tab.evaluate("desdaemon.game.now.cells")
+        for disc, found in (("X", black), ("O", white)):
+            squares = [at for at, cell in enumerate(cells) if cell == disc]
+            assert found == {(46 + 48 * (at % 8), 46 + 48 * (at // 8)) for at in squares}
+        kind, data = await saved(tab, "picture-png")
+        assert (kind, data[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
+        assert unpack_from(">II", data, 16) == (856, 856)
+        # Felt, a white disc and a black one are where they belong.
+        script = """async ([data, squares]) => {
+            const bytes = Uint8Array.from(atob(data), one => one.charCodeAt(0));
+            const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+            const canvas = document.createElement("canvas");
+            [canvas.width, canvas.height] = [856, 856];
+            const drawn = canvas.getContext("2d", { willReadFrequently: true });
+            drawn.drawImage(image, 0, 0);
+            return squares.map(at => [...drawn.getImageData(92 + 96 * (at % 8) + 25, 92 + 96 * (at >> 3), 1, 1).data]);
+        }"""
+        squares = [63, cells.index("O"), cells.index("X")]
+        colours = await tab.evaluate(f"({script})({json.dumps([base64.b64encode(data).decode(), squares])})")
+        for colour, name in zip(colours, ("felt", "white-disc", "black-disc"), strict=True):
+            assert colour == [*bytes.fromhex(COLOURS[name].light[1:]), 255], name
+
+    visit(talk, f"#m={LINE}", hints=False)
+
+
+def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await drop(tab, LINE.upper())
+        await tab.until(f"{OPENED} === {LINE!r}")
+        await drop(tab, wthor_file(3), "WTH_2001.wtb")
+        await tab.until(f"{ROWS}.length === 3")
+        assert await tab.evaluate(ROWS) == ["f5f6e6f4", LINE, "f5f6e6f4"]
+        assert await tab.evaluate(OPENED) == "f5f6e6f4"
+        # A file too large for a frame: its first games, with the words that these are not all.
+        await drop(tab, wthor_file(4000), "large.wtb")
+        await tab.until(f"{NOTICE}.includes('190')")
+        assert await tab.evaluate(f"{ROWS}.length") == 500
+        told = await tab.evaluate(NOTICE)
+        assert "2793 games read" in told
+        assert "500" in told
+        lines = f"{LINE}\nf5f6e6f4\n" * 12_000
+        await drop(tab, lines.encode(), "lines.txt")
+        await tab.until(f"{NOTICE}.includes('5000 games read')")
+        # What is no game is told, and leaves all as it was.
+        broken = bytearray(wthor_file(2))
+        pack_into("<I", broken, 4, 99)
+        await drop(tab, bytes(broken), "broken.wtb")
+        await tab.until(f"{NOTICE}.includes('99 games')")
+        assert await tab.evaluate(f"{ROWS}.length") == 500
+
+    visit(talk, hints=False)
+
+
+def test_the_list_of_kept_games(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.click("#tab-library")
+        await tab.evaluate("desdaemon.game.step(-3)")
+        await tab.evaluate("desdaemon.play('f4')")
+        await tab.evaluate("desdaemon.game.now.comment = 'why not'")
+        await tab.click("#keep")
+        await tab.evaluate(f"desdaemon.panes.library.text({json.dumps(NAMED)})")
+        await tab.until("desdaemon.game.about.black === 'kuro'")
+        await tab.click("#keep")
+        assert await tab.evaluate(ROWS) == ["kuro \u2013 shiro · f5f6", LINE]
+        # It is there after the page was loaded anew, with branches and comments.
+        await tab.call("Page.reload")
+        await tab.until(f"window.desdaemon && {ROWS}.length === 2")
+        await tab.evaluate("[...document.querySelectorAll('#kept .open')].at(-1).click()")
+        assert await tab.evaluate(OPENED) == "f5d6c3f4"
+        assert await tab.evaluate("desdaemon.game.now.comment") == "why not"
+        await tab.press("Shift+ArrowRight")
+        assert await tab.evaluate(OPENED) == LINE
+        await tab.click("#kept .small")
+        assert await tab.evaluate(ROWS) == [LINE]
+
+    visit(talk, f"#m={LINE}", hints=False)
+
+
+# What is known of moves
+
+
+def test_a_mistake_is_the_difference_of_searches_of_one_depth(visit: Visit) -> None:
+    """The scores of a position and of the next one are a ply apart: what was lost is not their difference."""
+
+    async def talk(tab: BrowserTab) -> None:
+        await tab.evaluate("desdaemon.review.begin()")
+        await tab.until("desdaemon.review.running === null && desdaemon.review.done === desdaemon.review.total")
+        steps = """import("/engine/review.js").then(({ steps }) => steps(desdaemon).map(step => {
+            const { knowledge, game } = desdaemon;
+            const [key, next] = [game.key(step.node), game.next(step.node)];
+            const [best, own] = [knowledge.best(key), next && knowledge.ofMove(key, next.move)];
+            return [step.lost, best?.score, own?.score, best?.depth, own?.depth];
+        }))"""
+        found = await tab.evaluate(steps)
+        # All first moves are one.
+        assert found[0][0] == 0
+        for lost, best, own, deep, own_depth in found[1:-1]:
+            assert own_depth == deep
+            assert lost == max(0, best - own)
+
+    visit(talk, f"#m={LINE}", hints=False, gameLevel=6)
+
+
+def test_a_shallow_guess_is_not_better_than_the_best_of_a_deep_search(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        script = """import("/model/knowledge.js").then(({ Knowledge }) => {
+            const known = new Knowledge();
+            const made = (move, score, depth) => ({ move, score, lower: score, upper: score, depth, selectivity: 100,
+                exact: false, source: "search", pv: move });
+            known.add("k", [made("d3", 9, 1), made("c4", 2, 1)]);
+            const first = known.best("k").move;
+            known.add("k", [made("c4", 3, 12)]);
+            const deep = known.of("k").map(one => one.move);
+            known.add("k", [made("f5", 5, 12)], false);
+            return [first, deep, known.best("k").move];
+        })"""
+        assert await tab.evaluate(script) == ["d3", ["c4", "d3"], "f5"]
+
+    visit(talk, hints=False)
+
+
+def test_the_best_line_by_keys(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
+        best = await tab.evaluate("desdaemon.knowledge.best(desdaemon.game.key()).pv.slice(0, 4)")
+        await tab.press("l", "l")
+        shown = "Object.fromEntries([...document.querySelectorAll('.square')]"
+        shown += ".filter(e => e.querySelector('.hint.number b')).map(e => [e.querySelector('b').textContent, e.dataset.square]))"
+        assert await tab.evaluate(shown) == {"1": best[:2], "2": best[2:]}
+        await tab.press("Shift+l")
+        assert await tab.evaluate("desdaemon.board.preview.count") == 1
+        await tab.press("Escape")
+        assert await tab.evaluate("desdaemon.board.preview") is None
+
+    visit(talk, f"#m={LINE}", level=4)
+
+
+def test_the_opening_that_a_move_leads_to(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        name = "document.getElementById('opening').textContent"
+        await tab.until("desdaemon.openings.size")
+        for language, told in (("en", "f6: Diagonal"), ("fr", "f6: Diagonale")):
+            await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
+            assert await tab.evaluate(name) == ""
+            await tab.point('[data-square="f6"]')
+            await tab.until(f"{name} === {told!r}")
+            await tab.point("#told")
+        await tab.click('[data-square="f6"]')
+        await tab.until(f"{name} === 'Diagonale'")
+
+    visit(talk, "#m=f5", hints=False)
