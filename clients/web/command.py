@@ -215,6 +215,6 @@ def _tls(named: argparse.Namespace) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(named.tls_certificate, named.tls_key)
     except (OSError, ssl.SSLError) as error:
-        reason = error.strerror or "it cannot be used"
+        reason = "it cannot be used" if isinstance(error, ssl.SSLError) else error.strerror
         raise BadInput(f"--tls-certificate {quoted(named.tls_certificate)}: {reason}: expected a PEM file") from None
     return context

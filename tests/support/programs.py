@@ -33,6 +33,7 @@ PACKAGES = {
     "import": "imagemagick",
     "node": "nodejs",
     "npm": "npm",
+    "openssl": "openssl",
     "zsh": "zsh",
     "fish": "fish",
 }

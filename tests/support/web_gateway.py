@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -23,10 +24,21 @@ Data = dict[str, Any]
 
 
 class Web:
-    """`desdaemon web` on a free port, or on the one given; ``cookie`` is what its token was exchanged for."""
+    """`desdaemon web` on a free port, or on the one given; ``cookie`` is what its token was exchanged for.
 
-    def __init__(self, folder: Path, *arguments: str, port: int = 0, **environment: str) -> None:
+    ``trust`` is how its certificate is checked where it has one.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        port: int = 0,
+        trust: ssl.SSLContext | None = None,
+        **environment: str,
+    ) -> None:
         self.folder = folder
+        self._trust = trust
         self._arguments = arguments
         self._port = port
         self._environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder / "run-web"), **environment}
@@ -54,7 +66,7 @@ class Web:
         self.token = parts.query.removeprefix("token=")
         self._port = self.port = parts.port or 0
         self.host = f"127.0.0.1:{self.port}"
-        self.origin = f"http://{self.host}"
+        self.origin = f"{parts.scheme}://{self.host}"
         self.cookie = self.let_in(self.token)
 
     def let_in(self, token: str) -> str:
@@ -66,7 +78,11 @@ class Web:
         self, path: str, *, method: str = "GET", cookie: str | None = None, host: str = "", body: str = "", **more: str
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of a request; the path is sent as it is written."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        connection = (
+            http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S, context=self._trust)
+            if self._trust
+            else http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        )
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             cookie = self.cookie if cookie is None else cookie
@@ -86,10 +102,11 @@ class Web:
         """A page's socket that has been told of the daemon; headers may be changed, or left out when empty."""
         given = {"Host": self.host, "Origin": self.origin, "Cookie": self.cookie, **headers}
         request = HTTPRequest(
-            f"ws://127.0.0.1:{self.port}/socket",
+            f"{'wss' if self._trust else 'ws'}://127.0.0.1:{self.port}/socket",
             headers={name: value for name, value in given.items() if value},
             connect_timeout=PATIENCE_S,
             request_timeout=PATIENCE_S,
+            ssl_options=self._trust,
         )
         page = Page(await websocket_connect(request))
         try:

@@ -30,7 +30,7 @@ class Chrome:
 
     async def page(self, web: Web, fragment: str = "", **preferences: Any) -> BrowserTab:
         """A page that is connected, with preferences other than the usual ones."""
-        tab = await self._browser.tab(web.address)
+        tab = await self.visit(web.address)
         await tab.until(READY)
         for name, value in preferences.items():
             await tab.evaluate(
@@ -38,6 +38,14 @@ class Chrome:
             )
         if fragment:
             await tab.evaluate(f"void (location.hash = {fragment!r})")
+        return tab
+
+    async def visit(self, address: str, *, trusting: bool = False) -> BrowserTab:
+        """A tab of its own at an address; with ``trusting`` any certificate will do."""
+        tab = await self._browser.tab()
+        if trusting:
+            await tab.call("Security.setIgnoreCertificateErrors", ignore=True)
+        await tab.open(address)
         return tab
 
     def end(self) -> None:

@@ -103,6 +103,27 @@ def test_tokens(web: Web) -> None:
     assert web.get(f"/?token={web.token}", cookie="", host="evil.example")[0] == 403
 
 
+def test_tokens_and_cookies_of_earlier_starts(daemon: Served, tmp_path: Path) -> None:
+    """A token is that of one start; a cookie outlives it until it is revoked, and belongs to one port."""
+    web = Web(tmp_path, daemon.ipc)
+    token, cookie = web.token, web.cookie
+    assert web.end() == 0
+    web.start()
+    assert web.let_in(token) == ""
+    assert web.get(f"/?token={token}", cookie=cookie)[0] == 403
+    assert web.get("/", cookie=cookie)[0] == 200
+    assert refused_socket(web, Cookie=cookie) == 0
+    other = Web(tmp_path, daemon.ipc)
+    assert other.get("/", cookie=cookie)[0] == 403
+    assert other.get("/", cookie=cookie.replace(str(web.port), str(other.port)))[0] == 403
+    assert other.end() == 0
+    assert web.end() == 0
+    again = Web(tmp_path, daemon.ipc, "--revoke", port=web.port)
+    assert again.get("/", cookie=cookie)[0] == 403
+    assert refused_socket(again, Cookie=cookie) == 403
+    assert again.end() == 0
+
+
 @pytest.mark.parametrize(
     "host",
     [

@@ -213,6 +213,23 @@ def test_without_tornado_it_says_how_to_get_it() -> None:
     assert "desdaemon[web]" in done.stderr
 
 
+def test_clients_and_the_version_load_no_tornado() -> None:
+    """Nor does the command line of `desdaemon web`, until it has to serve."""
+    for line in (
+        "import desdaemon.clients",
+        "import desdaemon.clients.web.command as web; web.command_line()",
+        "from desdaemon.cli import main; main(['--version'])",
+        "from desdaemon.cli import main; main(['web', '--help'])",
+    ):
+        code = (
+            f"import sys; sys.path.insert(0, {str(ROOT / 'tests' / 'support')!r}); import checkout\n"
+            f"try: {line}\nexcept SystemExit: pass\n"
+            "sys.exit(' '.join(name for name in sys.modules if name.split('.')[0] == 'tornado') or 0)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), line
+
+
 def test_only_the_gateway_and_what_measures_it_know_tornado() -> None:
     found = {
         path.relative_to(ROOT).as_posix()

@@ -279,7 +279,8 @@ def test_the_best_line_by_keys(visit: Visit) -> None:
         best = await tab.evaluate("desdaemon.knowledge.best(desdaemon.game.key()).pv.slice(0, 4)")
         await tab.press("l", "l")
         shown = "Object.fromEntries([...document.querySelectorAll('.square')]"
-        shown += ".filter(e => e.querySelector('.hint.number b')).map(e => [e.querySelector('b').textContent, e.dataset.square]))"
+        shown += ".filter(e => e.querySelector('.hint.number b'))"
+        shown += ".map(e => [e.querySelector('b').textContent, e.dataset.square]))"
         assert await tab.evaluate(shown) == {"1": best[:2], "2": best[2:]}
         await tab.press("Shift+l")
         assert await tab.evaluate("desdaemon.board.preview.count") == 1
