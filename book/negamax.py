@@ -269,7 +269,7 @@ def negamax_from(
                 if visited % _STEP == 0:
                     progress("negamax", visited, 0)
         except WorkCancelled:
-            # What changed has to tell the positions above; those that it told before are told again.
+            # A change makes the positions above stale, also those that were marked before.
             touched.update(rows.tolist(), *waiting.values())
             raise
     return int(block[NEGAMAX_CHANGED // WORD])

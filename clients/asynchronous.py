@@ -377,8 +377,8 @@ class AsyncClient:
     def _observe(self, link: DaemonLink) -> None:
         if link is not self._link:
             return
-        for told in link.news():
-            if told == CONNECTED:
+        for event in link.news():
+            if event == CONNECTED:
                 self._greet()
             elif self.connections or self._ready:
                 self._lose()

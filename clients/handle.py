@@ -90,7 +90,7 @@ class AsyncHandle(Generic[P, F]):
 
     def _give_up(self) -> None:
         task = asyncio.ensure_future(self.cancel())
-        # The daemon may be gone meanwhile; nobody waits for this answer.
+        # The daemon may be gone meanwhile; this answer is not waited for.
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def __await__(self) -> Generator[Any, None, F]:

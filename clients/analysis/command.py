@@ -209,7 +209,7 @@ def _analyzed(
         line.show(f"{what}{done} of {total} positions")
 
     if isinstance(source, RemoteDaemon):
-        # Of a daemon that is started here the end of its process wakes whoever waits.
+        # The end of a child daemon's process wakes the thread that waits for it.
         signals.stop = _interrupt
     try:
         return analyze_game(game, source, source.engine, _effort(options), show, lambda: signals.number != 0)

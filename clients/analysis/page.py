@@ -59,7 +59,7 @@ analysed by {escape(analysis.engine)}, {escape(analysis.effort)}{_interrupted(an
 <button type="button" data-to="on" aria-label="On one move" title="Right arrow">&rsaquo;</button>
 <button type="button" data-to="last" aria-label="End of the game" title="End">&raquo;</button>
 </div>
-<p class="told" id="told" aria-live="polite">{escape(_told_at(analysis, start))}</p>
+<p class="told" id="told" aria-live="polite">{escape(_sentence_at(analysis, start))}</p>
 <div class="plays" id="plays" hidden></div>
 {_links(analysis, link, index, start)}
 </section>
@@ -102,7 +102,7 @@ def _board(analysis: GameAnalysis, at: int) -> str:
         final = analysis.game.record.final
         return board(final, f"The board at the end, {_discs(final)}", played=_last_move(analysis), name="board")
     step = analysis.steps[at]
-    return board(step.position, _told(step), played=step.move, best=step.best, name="board")
+    return board(step.position, _sentence(step), played=step.move, best=step.best, name="board")
 
 
 def _interrupted(analysis: GameAnalysis) -> str:
@@ -133,18 +133,18 @@ def _discs(position: Position) -> str:
     return f"{position.black.bit_count()}\u2013{position.white.bit_count()}"
 
 
-def _told_at_end(analysis: GameAnalysis) -> str:
+def _sentence_at_end(analysis: GameAnalysis) -> str:
     final = analysis.game.record.final
     if not analysis.complete:
         return f"Not analysed from here on, {_discs(final)}."
     return f"The end: {result_text(analysis.result)}, {_discs(final)}."
 
 
-def _told_at(analysis: GameAnalysis, at: int) -> str:
-    return _told(analysis.steps[at]) if at < len(analysis.steps) else _told_at_end(analysis)
+def _sentence_at(analysis: GameAnalysis, at: int) -> str:
+    return _sentence(analysis.steps[at]) if at < len(analysis.steps) else _sentence_at_end(analysis)
 
 
-def _told(step: AnalyzedPly) -> str:
+def _sentence(step: AnalyzedPly) -> str:
     """A sentence on the position before a move."""
     side = "Black" if step.position.black_to_move else "White"
     if step.move == PASS:
@@ -201,7 +201,7 @@ def _mistakes(analysis: GameAnalysis) -> str:
         title = f"Before move {step.number}, {_discs(step.position)}"
         figures.append(
             f"<figure>{board(step.position, title, played=step.move, best=step.best, small=True)}"
-            f"<figcaption><strong>{escape(_told(step))}</strong> "
+            f"<figcaption><strong>{escape(_sentence(step))}</strong> "
             f'<a class="line" href="#board" data-ply="{step.number}" data-line="1">'
             f"{line_text(step.line, black, _LINE_MOVES)}</a></figcaption></figure>"
         )
@@ -248,7 +248,7 @@ def _data(analysis: GameAnalysis, link: str) -> str:
                 "side": "X" if step.position.black_to_move else "O",
                 "played": step.move,
                 "best": step.best if step.lost else PASS,
-                "told": _told(step),
+                "told": _sentence(step),
                 "line": "" if passes else step.line,
                 "followed": "" if passes or not step.lost else step.followed,
                 **({"link": _address(analysis, link, at)} if link else {}),
@@ -261,7 +261,7 @@ def _data(analysis: GameAnalysis, link: str) -> str:
             "side": "X" if final.black_to_move else "O",
             "played": _last_move(analysis),
             "best": PASS,
-            "told": _told_at_end(analysis),
+            "told": _sentence_at_end(analysis),
             "line": "",
             "followed": "",
             **({"link": _address(analysis, link, len(places))} if link else {}),

@@ -108,11 +108,11 @@ def table(
     heading: str = "measured with all search threads busy",
 ) -> str:
     """The figures for people."""
-    told = machine()
+    about = machine()
     width = max(44, *(len(figure.name) + 1 for figure in figures))
     lines = [
-        f"{told['processor']}, {told['processors']} processors, {told['system']}, Python {told['python']}, "
-        f"ZeroMQ {told['zeromq']}",
+        f"{about['processor']}, {about['processors']} processors, {about['system']}, Python {about['python']}, "
+        f"ZeroMQ {about['zeromq']}",
         "",
         f"{heading:<{width}}{'figure':>12} {'aim':>16}",
     ]

@@ -20,7 +20,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from .process_groups import GROUPS, SIGNALS_S, MatchStopped, ProcessGroups
 
 OWN = "self"
-"""Stands for this program at the beginning of an engine's command line; it speaks GTP unless told otherwise."""
+"""Names this program at the beginning of an engine's command line; it speaks GTP unless its options say otherwise."""
 
 OWN_COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
 """``-P``: modules are not looked for in the current folder, which is the user's."""

@@ -46,7 +46,7 @@ class EngineClient(ABC):
         """Start a new game. Raises `BadInput` for a board that the protocol cannot express."""
 
     @abstractmethod
-    def told(self, position: Position, move: int) -> None:
+    def send_move(self, position: Position, move: int) -> None:
         """A move was made in ``position`` by the other side, or by the opening or the rules."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class GtpPlayer(EngineClient):
             if self._ask(line) is None:
                 raise BadInput(f"it refuses {line.split()[0]}: expected a program that can be given a board")
 
-    def told(self, position: Position, move: int) -> None:
+    def send_move(self, position: Position, move: int) -> None:
         """See `EngineClient`. A program that refuses passes makes them by itself."""
         colour = _colour(position)
         if move != PASS:
@@ -169,7 +169,7 @@ class NBoardPlayer(EngineClient):
             self.process.send(f"set depth {control.level}")
         self._ping(ANSWER_S)
 
-    def told(self, position: Position, move: int) -> None:
+    def send_move(self, position: Position, move: int) -> None:
         """See `EngineClient`."""
 
     def answer(self, game: GameRecord, watch: Stopwatch, seconds: float) -> tuple[str, float]:
@@ -198,7 +198,7 @@ class TextPlayer(EngineClient):
     def begin(self, initial: Position, control: TimeControl) -> None:
         """See `EngineClient`."""
         if control.increment:
-            self.remarks.add("the text dialogue has no word for an increment; it is told the main time alone")
+            self.remarks.add("the text dialogue has no word for an increment; only the main time is sent")
         if control.level >= 0:
             self.process.send(f"level {control.level}")
         if control.move:
@@ -207,7 +207,7 @@ class TextPlayer(EngineClient):
             self.process.send(f"game-time {control.main / 1000:.3f}")
         self.process.send(f"setboard {board_text(initial)}")
 
-    def told(self, position: Position, move: int) -> None:
+    def send_move(self, position: Position, move: int) -> None:
         """See `EngineClient`."""
         self.process.send(f"play {move_text(move)}")
 

@@ -89,7 +89,7 @@ def play_game(
             if not waiting and position.empties <= terms.adjudicate:
                 return finished("adjudicated", -1, f"{position.empties} empty squares")
             ms = 0.0
-            told = [0, 1]
+            receivers = [0, 1]
             if waiting or position.must_pass:
                 move = waiting.pop(0) if waiting else PASS
             else:
@@ -103,11 +103,11 @@ def play_game(
                     )
                 if not kept:
                     return finished("time", side, f"move {len(moves) + 1} took {ms / 1000:.3f} s")
-                told = [1 - side]
+                receivers = [1 - side]
             before, position = position, position.after(move)
             moves.append(PlayedMove(move, ms))
-            for side in told:
-                players[side].told(before, move)
+            for side in receivers:
+                players[side].send_move(before, move)
     except EngineFault as fault:
         return finished(fault.kind, side, str(fault))
     return finished("played", -1, "")

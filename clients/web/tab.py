@@ -137,9 +137,9 @@ class Tab:
         except RequestError as error:
             self._put({**reply, "type": "error", "error": error.data()})
         except DaemonError as error:
-            told = {"code": error.code, "message": error.message, **({"field": error.field} if error.field else {})}
+            refusal = {"code": error.code, "message": error.message, **({"field": error.field} if error.field else {})}
             found = {"data": error.found} if isinstance(error.found, dict) else {}
-            self._put({**reply, "type": "error", "error": told, **found})
+            self._put({**reply, "type": "error", "error": refusal, **found})
         except Exception:
             logs.message(f"{op}\n{traceback.format_exc()}", "desdaemon web", level="error")
             self._put({**reply, "type": "error", "error": {"code": "internal", "message": "a mistake in the gateway"}})

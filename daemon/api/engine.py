@@ -38,7 +38,7 @@ class Engine:
     ``level`` (0 to 60) is how far to search where a call does not say; ``threads`` share a search and are the
     number of boards searched at a time by `analyze_many` (all processors unless given); ``hash_bits`` makes a table of
     2**hash_bits entries of 16 bytes; ``eval_file`` are other weights; ``book`` is a file of any book format, opened for
-    reading. The first engine on a machine is compiled, which takes about a minute and is told on standard error.
+    reading. The first engine on a machine is compiled, which takes about a minute and is reported on standard error.
 
     All methods may be called from any thread; searches of one engine take turns, but for `analyze_many`. Raises
     `BadInput` (a `ValueError`) for what cannot be used.
@@ -61,7 +61,7 @@ class Engine:
 
         if not 0 <= level <= 60:
             raise BadInput(f"level {level}: expected 0 to 60")
-        library.load(SPEC, _told())
+        library.load(SPEC, _compiler_progress())
         try:
             self._weights = Weights.load(str(eval_file) if eval_file is not None else None)
         except (WeightsError, OSError) as error:
@@ -381,7 +381,7 @@ def _opened(path: str | Path) -> Book:
         raise BadInput(str(error)) from None
 
 
-def _told() -> Any:
+def _compiler_progress() -> Any:
     """The callback that shows the progress of a first compilation on standard error."""
     line = ProgressLine()
 

@@ -160,8 +160,8 @@ def _fish_switch(switch: Switch) -> str:
 
 
 def _fish(condition: str, what: str, help: str) -> str:
-    told = " -d '" + help.replace("\\", "\\\\").replace("'", "\\'") + "'" if help else ""
-    return f"complete -c desdaemon -n '{condition}' {what}{told}"
+    description = " -d '" + help.replace("\\", "\\\\").replace("'", "\\'") + "'" if help else ""
+    return f"complete -c desdaemon -n '{condition}' {what}{description}"
 
 
 def man() -> str:

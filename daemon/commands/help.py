@@ -75,9 +75,9 @@ def terminal_width() -> int:
     """The columns of the terminal on standard input; 0 where it is none."""
     if not os.isatty(0):
         return 0
-    told = os.environ.get("COLUMNS", "")
+    columns = os.environ.get("COLUMNS", "")
     try:
-        return int(told) if told.isdigit() else os.get_terminal_size(0).columns
+        return int(columns) if columns.isdigit() else os.get_terminal_size(0).columns
     except OSError:
         return 0
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SEEK_S = 10.0
 """How long `seek` looks before it gives up."""
 
-_TOLD_S = 1.0
+_REPORT_S = 1.0
 _A_FILE, _H_FILE = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
 _CORNERS = 0x8100_0000_0000_0081
 _DIRECTIONS = [(right, down) for right in (-1, 0, 1) for down in (-1, 0, 1) if right or down]
@@ -116,7 +116,7 @@ class _Seeker:
         self._search = search
         self._tell = tell
         self._until = time.monotonic() + SEEK_S
-        self._told = time.monotonic()
+        self._reported_at = time.monotonic()
         self.looked_at = 0
         self.given_up = False
         self._failed: set[Position] = set()
@@ -143,8 +143,8 @@ class _Seeker:
 
     def _gives_up(self) -> bool:
         now = time.monotonic()
-        if now - self._told >= _TOLD_S:
-            self._told = now
+        if now - self._reported_at >= _REPORT_S:
+            self._reported_at = now
             self._tell(f"Seek...{self.looked_at} positions looked at")
         self.given_up = self.given_up or self._search.stopped or now >= self._until
         return self.given_up

@@ -61,7 +61,7 @@ class JsonLinesDialect:
         self._client = ClientRecord("stdio", ADMIN, remote=False)
         self._ending = False
         self._lost: OSError | None = None
-        """Why nobody can be told anything any more."""
+        """The error after which replies cannot be delivered."""
 
     def run(self, source: LineSource, first: InputLine | None = None) -> int:
         """See `dialogue.Dialect`. Raises `OSError` where replies cannot be delivered."""

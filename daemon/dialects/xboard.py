@@ -34,7 +34,7 @@ MOST_HINT_MS = 1000
 
 _POLL_S = 0.05
 
-# What ends a search whose move nobody wants any more.
+# Commands that end a search and make its move useless.
 _DROPPING = frozenset(("force", "new", "result", "setboard", "undo", "remove", "variant", "analyze", "quit"))
 
 

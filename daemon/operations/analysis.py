@@ -315,8 +315,8 @@ class QuestionSet:
         with self._lock:
             now = time.perf_counter()
             for search in self._searches:
-                wanted = now - search.told >= self._interval and self._answers[search.number] is None
+                wanted = now - search.reported_at >= self._interval and self._answers[search.number] is None
                 data = search.so_far() if wanted and search.running else None
                 if data is not None:
-                    search.told = now
+                    search.reported_at = now
                     self._receiver.partial({**data, "done": False})

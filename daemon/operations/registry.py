@@ -142,7 +142,7 @@ class PendingRequest:
                 return False
             self.over = True
             self.client.parting.add(self)
-            # Before the reply goes out: whoever has it may use the id again.
+            # Before the reply goes out: its receiver may use the id again.
             if self.client.requests.get(self.id) is self:
                 del self.client.requests[self.id]
             if self.leave is not None:
@@ -432,7 +432,7 @@ class Operations:
 
     def _book_get(self, request: PendingRequest) -> None:
         if self.closing:
-            # The book may be gone already, and nobody should hear that it does not know a position.
+            # The book may be closed already: no client must get the reply that a position is not in it.
             raise RequestError("shutting_down", _ENDINGS["shutting_down"])
         self.books.get(request, lambda: self.admit(request))
 

@@ -129,7 +129,7 @@ class ResumableSearch:
     ) -> None:
         self.number = number
         self.question = question
-        self.told = 0.0
+        self.reported_at = 0.0
         """When a partial was sent the last time, by the asker's clock."""
         self._asker = asker
         self._tools = tools
@@ -154,7 +154,7 @@ class ResumableSearch:
         self._control: Stoppable | None = None
         self._again = False
         self._interrupted = False
-        """Whether this turn has been told to end; late calls for the last one are taken for this."""
+        """Whether this turn has been interrupted; late calls for the last one count for this."""
         self._lines = FoundLines(self._line_count())
         self._nodes = 0
         self._ms = 0.0
@@ -330,7 +330,7 @@ class SharedTurnSearch:
     ) -> None:
         self.number = number
         self.question = question
-        self.told = 0.0
+        self.reported_at = 0.0
         self._asker = asker
         self._preliminary = book.moves
         self._tools = tools

@@ -118,7 +118,7 @@ class LeasedSearcher:
         while True:
             try:
                 with self._scheduler.turn_of(item, lambda: control.stopped, control.news):
-                    # As many threads as it was given this time: the others search for somebody else.
+                    # As many threads as it was given this time: the others search for other clients.
                     granted = item.granted
                     engine = self._engines.borrow(granted, last)
                     last = id(engine.searcher)
@@ -160,7 +160,7 @@ class _ResumedSearch:
         self.found: Result | None = None
         self._control = control
         self._progress = progress
-        self._told: dict[int, tuple[int, int]] = {}
+        self._reported: dict[int, tuple[int, int]] = {}
         self.nodes = 0
         self._ms = 0.0
         self._lock = threading.Lock()
@@ -195,7 +195,7 @@ class _ResumedSearch:
                 opponent,
                 self._limits,
                 control=inner,
-                progress=self._tell if self._progress else None,
+                progress=self._report if self._progress else None,
                 **options,
             )
         finally:
@@ -209,9 +209,9 @@ class _ResumedSearch:
         self._limits = left or self._limits
         return not (self._interrupted and not result.complete and not self._control.stopped and left)
 
-    def _tell(self, rank: int, line: Line) -> None:
+    def _report(self, rank: int, line: Line) -> None:
         """Report a line unless it was reported in an earlier turn: a resumed search repeats its first iterations."""
         reached = (line.depth, line.selectivity)
-        if self._progress is not None and reached > self._told.get(rank, (-1, 0)):
-            self._told[rank] = reached
+        if self._progress is not None and reached > self._reported.get(rank, (-1, 0)):
+            self._reported[rank] = reached
             self._progress(rank, line)

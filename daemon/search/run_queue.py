@@ -56,7 +56,7 @@ class RunQueue:
         self._root = TimeShare("", None)
         self._order = 0
         self._coming = 0
-        """Threads of running tasks that were told to give way."""
+        """Threads of running tasks that have been interrupted."""
         self._idle_coming = 0
         """Those among them that are idle tasks'."""
         self.idle_waiting = 0

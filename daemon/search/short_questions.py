@@ -34,7 +34,7 @@ MOST_IN_TURN = 128
 
 
 MISTAKE = "an internal error; its log has more"
-"""What a client is told of an exception that nobody expected."""
+"""The message of the error reply after an unexpected exception."""
 
 
 class TurnOwner(NamedTuple):

@@ -13,7 +13,7 @@ from .move_overhead import MoveOverhead
 from .settings import SessionSettings
 
 RESERVE_MS = 30
-"""Kept back of every move's time for what comes after the search was told to end."""
+"""Reserved of every move's time for the work after the stop of the search."""
 
 MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are in transit and windows are

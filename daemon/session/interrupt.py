@@ -20,7 +20,7 @@ ABSENT_GRACE_S = 1.0
 """How long searches may go on once the program at the other end has gone."""
 
 INTERACTIVE_AFTER_S = 1.0
-"""A quit that comes later than this into a search was typed by somebody who has seen enough of it."""
+"""A quit that comes later than this into a search was typed by a user who has seen enough of it."""
 
 
 class Stoppable(Protocol):
@@ -88,7 +88,7 @@ class Interrupt:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._command = 0
-        self._told = -1
+        self._stopped_command = -1
         self._busy = True
         self._heard = 0
         self._stops: list[_Stop] = []
@@ -181,9 +181,9 @@ class Interrupt:
         """
         with self._lock:
             search = self._search
-            if not self._busy or self._told == self._command:
+            if not self._busy or self._stopped_command == self._command:
                 return False
-            self._told = self._command
+            self._stopped_command = self._command
             if search is None or search.idle:
                 self._stops.append(_Stop(self._command + 1, self._command, True))
                 return True

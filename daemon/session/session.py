@@ -89,7 +89,7 @@ class Session:
         self.settings = settings
         self.engines = engines
         self.name = "text"
-        """Of whoever holds the dialogue, for lists of jobs."""
+        """The name of this session's client in lists of jobs."""
         self.remote = False
         """Whether they sit elsewhere: then the files they name are inside the data folder."""
         self.books = books

@@ -68,7 +68,7 @@ class Compiling:
         self._line = ProgressLine(wanted=not redirected() and not _sparse)
         self._begun = time.monotonic()
         self._done, self._total = 0, 0
-        self._told = False
+        self._reported = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="compile-notice", daemon=True)
 
@@ -87,7 +87,7 @@ class Compiling:
         self._over.set()
         self._thread.join()
         wipe()
-        if self._told and kind is None:
+        if self._reported and kind is None:
             message(f"compiled the {self._name} in {self._seconds} s")
 
     @property
@@ -97,7 +97,7 @@ class Compiling:
     def _follow(self) -> None:
         if self._over.wait(AFTER_S):
             return
-        self._told = True
+        self._reported = True
         message(f"compiling the {self._name} for this machine: once, for up to a minute")
         quarters = 0
         while not self._over.wait(REWRITE_S if self._line.live or _sparse else EVERY_S):

@@ -41,8 +41,8 @@ def of_record(record: dict[str, Any]) -> WeightsMetadata:
 
 def to_record(metadata: WeightsMetadata) -> dict[str, Any]:
     """The entries of a record, without those that are None."""
-    told: dict[str, Any] = {} if metadata.curve is None else {"curve": metadata.curve}
-    return told if metadata.probcut is None else {**told, "probcut": metadata.probcut.to_record()}
+    entries: dict[str, Any] = {} if metadata.curve is None else {"curve": metadata.curve}
+    return entries if metadata.probcut is None else {**entries, "probcut": metadata.probcut.to_record()}
 
 
 def packed(metadata: WeightsMetadata) -> bytes:

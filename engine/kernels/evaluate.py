@@ -226,7 +226,7 @@ def set_features(p, o, target):
 @kernel("u64(u64,u64,i64)", inline=True)
 def weights_row(ctx, side, empties):
     ply = 60 - empties
-    # Boards that somebody has set up may have fewer than four discs.
+    # Boards set up by hand may have fewer than four discs.
     if ply < 0:
         ply = 0
     return ld64(ctx + U(WEIGHTS)) + i2u(ply * (2 * ROW)) + side * U(ROW)

@@ -236,9 +236,9 @@ def run(
 ) -> None:
     """Train, validate, and play against a player that counts moves and corners."""
     folder.mkdir(parents=True, exist_ok=True)
-    told: dict[str, Any] = {"plan": plan, "seed": seed}
+    plan_of_run: dict[str, Any] = {"plan": plan, "seed": seed}
     marker = folder / "plan.txt"
-    line = " ".join(f"{key}={value}" for key, value in told.items())
+    line = " ".join(f"{key}={value}" for key, value in plan_of_run.items())
     if marker.exists() and marker.read_text().strip() != line:
         raise TrainingError(f"{folder}: holds a training with {marker.read_text().strip()}, not {line}")
     marker.write_text(line + "\n")

@@ -30,9 +30,9 @@ def save(path: Path, arrays: Arrays, record: dict[str, Any], *, compress: bool =
         write(stream, allow_pickle=False, record=text, **arrays)
 
 
-def save_json(path: Path, told: dict[str, Any], *, indent: int | None = None) -> None:
+def save_json(path: Path, content: dict[str, Any], *, indent: int | None = None) -> None:
     """Write a JSON object, beside and renamed."""
-    files.replace(path, (json.dumps(told, indent=indent) + "\n").encode())
+    files.replace(path, (json.dumps(content, indent=indent) + "\n").encode())
 
 
 def load(path: Path) -> tuple[Arrays, dict[str, Any]]:

@@ -147,7 +147,7 @@ BOOK_COMMANDS = (
         "load",
         ("open",),
         (_file("A book of any format."), _LEVEL_OF_FILE),
-        "Use the book of a file instead: our own, Edax's, Egaroucid's or text, told apart by content.",
+        "Use the book of a file instead: our own, Edax's, Egaroucid's or text, recognised by content.",
         True,
         True,
         ADMIN,

@@ -107,7 +107,7 @@ OPTIONS = (
     Option("auto-start", (), "bool", "Start a new game when one is over."),
     Option("auto-swap", (), "bool", "Swap sides in modes 0 and 1 when a game is over."),
     Option("auto-quit", (), "bool", "Leave when a game is over."),
-    Option("name", (), "text", "Name told to XBoard."),
+    Option("name", (), "text", "Name sent to XBoard."),
     Option("ui-log-file", (), "path", "Write down the dialogue, at the end of this file (not as a command)."),
     Option("game-file", (), "path", "Add finished games to this file, .ggf .txt .sgf .pgn .edx (not as a command)."),
     Option("search-log-file", (), "path", "Write down all searches, at the end of this file (not as a command)."),

@@ -401,8 +401,8 @@ def _discs(game: FileGame) -> int:
 class _Names:
     """Names and their numbers; number 0, and numbers up to ``known`` without a name, stand for no player."""
 
-    def __init__(self, names: list[str], nobody: str, known: int) -> None:
-        self.names = names + [nobody] * (known + 1 - len(names))
+    def __init__(self, names: list[str], unknown: str, known: int) -> None:
+        self.names = names + [unknown] * (known + 1 - len(names))
         self._numbers = {name: number for number, name in reversed(list(enumerate(self.names)))}
 
     def number(self, name: str) -> int:

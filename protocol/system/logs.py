@@ -17,7 +17,7 @@ from collections.abc import Callable
 LEVELS = ("debug", "info", "warning", "error")
 
 MOST_A_SECOND = 20
-"""Lines of one event; what comes beyond is counted and told with the next line of it."""
+"""Lines of one event; further ones are counted, and the next line has their number."""
 
 
 class Log:

@@ -16,7 +16,7 @@ from desdaemon.protocol.othello.scores import seen_by_black
 from .context import BookCommandRun, Work
 
 
-def _told(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
+def _result_of(run: BookCommandRun, what: str, outcome: CommandOutcome, **more: object) -> Result:
     ending = "finished" if outcome.finished else "stopped: the same command goes on"
     line = (
         f"Book {what}...{ending}: {outcome.added} positions added, {outcome.searches} searches, {len(run.book)} in all"
@@ -35,14 +35,14 @@ def _store(run: BookCommandRun) -> Result:
     # From the last position back, as Edax does.
     positions = [(position.player, position.opponent) for position in reversed(run.caller.positions)]
     outcome = add_positions(run.book, positions, run.worker())
-    told = _told(run, "store", outcome)
+    result = _result_of(run, "store", outcome)
     # The positions are there as soon as it has begun; who gives it again is known by its dialogue alone.
     if outcome.finished or run.caller.counted is not None:
-        _count(run, told)
-    return told
+        _count(run, result)
+    return result
 
 
-def _count(run: BookCommandRun, told: Result) -> None:
+def _count(run: BookCommandRun, result: Result) -> None:
     """Count the result of the game on the board once, if it is over."""
     caller = run.caller
     last = caller.positions[-1]
@@ -55,8 +55,8 @@ def _count(run: BookCommandRun, told: Result) -> None:
     counted = game_results.learn_result(run.book, positions, score, adjusting=caller.settings.book_learn_results)
     black = seen_by_black(own, last.black_to_move)
     winner = f"Black won by {black}" if black > 0 else f"White won by {-black}" if black else "a draw"
-    told["counted"] = counted
-    told["text"].insert(0, f"Game counted in {counted} positions: {winner}")
+    result["counted"] = counted
+    result["text"].insert(0, f"Game counted in {counted} positions: {winner}")
 
 
 def _self_play(run: BookCommandRun) -> Result:
@@ -66,58 +66,60 @@ def _self_play(run: BookCommandRun) -> Result:
     outcome, tally = self_play.self_play(
         run.book, run.caller.position, run.worker(), games, terms, adjusting=settings.book_learn_results
     )
-    told = _told(run, f"self-play {games}", outcome, games=sum(tally))
+    result = _result_of(run, f"self-play {games}", outcome, games=sum(tally))
     black = tally if run.caller.positions[-1].black_to_move else tally[::-1]
-    told["text"].insert(0, f"Games counted: {sum(tally)}; Black won {black[0]}, {black[1]} drawn, White won {black[2]}")
+    result["text"].insert(
+        0, f"Games counted: {sum(tally)}; Black won {black[0]}, {black[1]} drawn, White won {black[2]}"
+    )
     if not outcome.finished:
-        told["text"][-1] = told["text"][-1].replace("stopped: the same command goes on", "stopped")
-    return told
+        result["text"][-1] = result["text"][-1].replace("stopped: the same command goes on", "stopped")
+    return result
 
 
 def _deviate(run: BookCommandRun) -> Result:
     relative, absolute = run.number("relative"), run.number("absolute")
     outcome = grow.deviate(run.book, run.caller.position, run.worker(), relative, absolute)
-    return _told(run, f"deviate {relative} {absolute}", outcome)
+    return _result_of(run, f"deviate {relative} {absolute}", outcome)
 
 
 def _enhance(run: BookCommandRun) -> Result:
     midgame, endcut = run.number("midgame-error"), run.number("endcut-error")
     outcome = grow.enhance(run.book, run.caller.position, run.worker(), midgame, endcut)
-    return _told(run, f"enhance {midgame} {endcut}", outcome)
+    return _result_of(run, f"enhance {midgame} {endcut}", outcome)
 
 
 def _fill(run: BookCommandRun) -> Result:
     plies = run.number("plies")
-    return _told(run, f"fill {plies}", grow.fill(run.book, run.worker(), plies))
+    return _result_of(run, f"fill {plies}", grow.fill(run.book, run.worker(), plies))
 
 
 def _play(run: BookCommandRun) -> Result:
-    return _told(run, "play", grow.play_out(run.book, run.caller.position, run.worker()))
+    return _result_of(run, "play", grow.play_out(run.book, run.caller.position, run.worker()))
 
 
 def _extend(run: BookCommandRun) -> Result:
-    return _told(run, "extend", grow.extend(run.book, run.caller.position, run.worker()))
+    return _result_of(run, "extend", grow.extend(run.book, run.caller.position, run.worker()))
 
 
 def _deepen(run: BookCommandRun) -> Result:
     level = run.level()
-    return _told(run, f"deepen {level}", research.deepen(run.book, run.worker(), level))
+    return _result_of(run, f"deepen {level}", research.deepen(run.book, run.worker(), level))
 
 
 def _correct(run: BookCommandRun) -> Result:
     book = run.book
     outcome, wrong = research.correct(book, run.worker())
-    told = _told(run, "correct", outcome, changed=len(wrong))
+    result = _result_of(run, "correct", outcome, changed=len(wrong))
     for correction in wrong:
         before = f"{move_name(correction.entry.leaf_move)}:{correction.entry.leaf_score:+d}"
         now = book.entry(correction.entry.player, correction.entry.opponent)
         if now is not None:
-            told["text"].append(f"Error found: {entry_text(book, now)} instead of <{before}>")
-    return told
+            result["text"].append(f"Error found: {entry_text(book, now)} instead of <{before}>")
+    return result
 
 
 def _fix(run: BookCommandRun) -> Result:
-    return _told(run, "fix", fix(run.book, run.worker()))
+    return _result_of(run, "fix", fix(run.book, run.worker()))
 
 
 def _negamax(run: BookCommandRun) -> Result:
@@ -133,13 +135,13 @@ def _window(run: BookCommandRun) -> learn.Window:
 def _learn(run: BookCommandRun) -> Result:
     window, leaf, level = _window(run), run.number("leaf"), run.level()
     outcome = learn.learn(run.book, run.caller.position, run.worker(), window, leaf, level)
-    return _told(run, str(schedule.LearningStep(window, leaf, level)), outcome)
+    return _result_of(run, str(schedule.LearningStep(window, leaf, level)), outcome)
 
 
 def _recalculate_leaves(run: BookCommandRun) -> Result:
     level = run.level()
     outcome = learn.recalculate_leaves(run.book, run.caller.position, run.worker(), _window(run), level)
-    return _told(run, f"recalculate-leaves at level {level}", outcome, changed=outcome.searches)
+    return _result_of(run, f"recalculate-leaves at level {level}", outcome, changed=outcome.searches)
 
 
 def _schedule(run: BookCommandRun) -> Result:
@@ -158,7 +160,9 @@ def _schedule(run: BookCommandRun) -> Result:
     except ValueError as error:
         raise BadInput(f"book schedule {quoted(name)}, {error}") from None
     outcomes = schedule.run(run.book, run.caller.position, steps, run.worker())
-    lines = [line for step, done in zip(steps, outcomes, strict=False) for line in _told(run, str(step), done)["text"]]
+    lines = [
+        line for step, done in zip(steps, outcomes, strict=False) for line in _result_of(run, str(step), done)["text"]
+    ]
     return {
         "finished": len(outcomes) == len(steps) and all(done.finished for done in outcomes),
         "added": sum(done.added for done in outcomes),

@@ -111,8 +111,8 @@ def errors(samples: Samples, calibration: Calibration) -> list[dict[str, Any]]:
 def read(path: Path) -> Calibration:
     """The coefficients in a file of stage `calibrate`; TrainingError for anything else."""
     try:
-        told = json.loads(path.read_text())["coefficients"]
-        found = {int(ply): Coefficients(**fields) for ply, fields in told.items()}
+        read_fields = json.loads(path.read_text())["coefficients"]
+        found = {int(ply): Coefficients(**fields) for ply, fields in read_fields.items()}
         good = all(math.isfinite(value) for fields in found.values() for value in fields)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: {error!r}") from None

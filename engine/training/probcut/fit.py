@@ -134,11 +134,11 @@ def _gamma(
 def groups(found: Measured) -> dict[str, NDArray[np.bool_]]:
     """The nodes that are reported together."""
     depths, empties, end = found.nodes.depths, found.nodes.empties, found.to_the_end
-    told = {"before the end": ~end}
-    told |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
-    told |= {f"empties {name}": ~end & (low <= empties) & (empties <= high) for name, (low, high) in REGIONS.items()}
-    told |= {"to the end": end}
-    return told | {name: end & (low <= empties) & (empties <= high) for name, (low, high) in ENDS.items()}
+    parts = {"before the end": ~end}
+    parts |= {f"depth {name}": ~end & (low <= depths) & (depths <= high) for name, (low, high) in BANDS.items()}
+    parts |= {f"empties {name}": ~end & (low <= empties) & (empties <= high) for name, (low, high) in REGIONS.items()}
+    parts |= {"to the end": end}
+    return parts | {name: end & (low <= empties) & (empties <= high) for name, (low, high) in ENDS.items()}
 
 
 def check(found: Measured, model: ErrorModel) -> list[Check]:
@@ -148,7 +148,7 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
     static = np.rint(found.static)
     close = near(found)
     empties, depths = found.nodes.empties.tolist(), found.nodes.depths.tolist()
-    told = []
+    checks = []
     for selectivity in SELECTIVITIES[:-1]:
         asked = np.array(
             [cut(words, e, d, selectivity.index)[:3] for e, d in zip(empties, depths, strict=True)]
@@ -164,7 +164,7 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
         edge = (high & (over < EDGE)) | (low & (under < EDGE))
         for name, rows in groups(found).items():
             cuts, edges = rows & (high | low), rows & edge
-            told.append(
+            checks.append(
                 Check(
                     selectivity,
                     name,
@@ -176,7 +176,7 @@ def check(found: Measured, model: ErrorModel) -> list[Check]:
                     _share(wrong[edges]),
                 )
             )
-    return told
+    return checks
 
 
 def _share(which: NDArray[np.bool_]) -> float:
@@ -232,14 +232,14 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
     for_check = found.nodes.searches % 3 == 2
     model = fit(found.at(~for_check))
     checks = check(found.at(for_check), model)
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "model": model.to_record(),
         "command": command,
         **about,
         "nodes": len(found.deep),
         "check": [entry._asdict() for entry in checks],
     }
-    save_json(out, told, indent=1)
+    save_json(out, content, indent=1)
     write_line(" ".join(f"{name}={value:g}" for name, value in model.to_record().items()))
     write_line("within: differences within the margin, of nodes near their bounds; wrong: cuts that the deep search")
     write_line("contradicts, of all and of those at the edge of the margin; of held-out nodes")
@@ -254,15 +254,15 @@ def run(source: Path, weights: Path, out: Path, *, count: int, seed: int, worker
 def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> None:
     """Write ``weights`` again, to ``out``, with the model that stage `probcut` wrote to ``model`` in the record."""
     try:
-        told = json.loads(model.read_text())
-        fitted = model_of(told["model"])
+        content = json.loads(model.read_text())
+        fitted = model_of(content["model"])
     except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
         raise TrainingError(f"{model}: not a file of stage probcut: {error}") from error
     loaded = Weights.load(weights).digest
-    if told.get("weights") != loaded:
-        raise TrainingError(f"{model}: measured with weights {told.get('weights')}, {weights} is {loaded}")
+    if content.get("weights") != loaded:
+        raise TrainingError(f"{model}: measured with weights {content.get('weights')}, {weights} is {loaded}")
     packed, record = read_packed(weights)
-    record |= {"probcut": fitted.to_record(), "probcut_command": told.get("command")}
+    record |= {"probcut": fitted.to_record(), "probcut_command": content.get("command")}
     write_shipped(out, packed, record, small=small)
     # The same record to read without the program.
     save_json(out.with_suffix(".json"), record, indent=1)

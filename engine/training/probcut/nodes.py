@@ -2,7 +2,7 @@
 
 Positions of held-out games are searched as levels search them, and of the nodes where a cut is tried the compiled
 search keeps a sample (`kernels.midgame.sample`), evenly by depth, before and to the end. Each node has the bound that
-it was asked about, so that it can be told which scores matter: those near it.
+it was asked about, so that it is known which scores matter: those near it.
 """
 
 from __future__ import annotations
