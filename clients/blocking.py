@@ -16,6 +16,8 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from typing import Any, Generic, TypeVar, Unpack
 
+from desdaemon.protocol.system import platform
+
 from .asynchronous import AsyncClient
 from .errors import ConnectionLost, Forked
 from .handle import AsyncHandle
@@ -32,7 +34,7 @@ class _Loop:
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._loop = asyncio.new_event_loop()
+        self._loop = platform.event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="desdaemon client", daemon=True)
         self._thread.start()
 

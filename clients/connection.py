@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import zmq
 from zmq.utils.monitor import parse_monitor_message
 
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.connection import connection_path, events_endpoint, read_connection
 
 from .errors import DaemonError, NoDaemon
@@ -45,7 +45,7 @@ class DaemonAddress(NamedTuple):
 
 
 def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: str | None) -> DaemonAddress:
-    """The target at an endpoint, or of the daemon on this machine that wrote the connection file.
+    """The target at an endpoint, or of the daemon on this machine that wrote the connection file (with its key).
 
     ``key`` is a key file as `desdaemon keys new` writes them; ``server_key`` the daemon's public key where the file
     does not hold it. Raises `NoDaemon`, and `DaemonError` (``forbidden``) for keys that cannot be used.
@@ -66,24 +66,16 @@ def find(endpoint: str | None, key: str | os.PathLike[str] | None, server_key: s
         raise NoDaemon(str(error)) from None
     except OSError as error:
         raise NoDaemon(f"{path}: {error.strerror}: no daemon has left it; `desdaemon serve` starts one") from None
-    if not _alive(found.pid):
+    if not platform.alive(found.pid):
         raise NoDaemon(f"{path}: its daemon (process {found.pid}) is gone; `desdaemon serve` starts one")
+    if found.key_file and keys is None:
+        keys = _read_keys(Path(found.key_file), None)
     return DaemonAddress(found.endpoints[0], found.events[0], keys, found.pid)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
     try:
-        mode = path.stat().st_mode
+        status = path.stat()
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise DaemonError("forbidden", f"{path}: {error.strerror}: expected a key file") from None
@@ -92,7 +84,7 @@ def _read_keys(path: Path, server_key: str | None) -> ClientKeys:
     keys = ClientKeys(public, secret, server_key or server)
     if not all(len(key) == _Z85_LENGTH for key in keys):
         raise DaemonError("forbidden", f"{path}: expected a key file as `desdaemon keys new` writes them")
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if platform.open_to_others(status, 0o077):
         raise DaemonError("forbidden", f"{path}: others can read this secret key; make a new one, or `chmod 600` it")
     return keys
 

@@ -17,7 +17,7 @@ from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.options import OPTIONS
 from desdaemon.protocol.commands.text import COMMANDS, find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import folders, logs
+from desdaemon.protocol.system import folders, logs, platform
 
 from .arguments import Parser, add_daemon, connected
 from .blocking import Client, Handle
@@ -126,13 +126,14 @@ class Shell:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             yield from (line.rstrip("\n") for line in sys.stdin)
             return
-        import readline
-
         history = _history_file()
-        _recall(readline, history)
-        readline.set_completer_delims(" ")
-        readline.set_completer(lambda text, at: _nth(self.candidates(readline.get_line_buffer(), text), at))
-        readline.parse_and_bind("tab: complete")
+        try:
+            readline = platform.line_editing()
+        except ImportError:
+            # The console edits lines itself.
+            readline = None
+        if readline is not None:
+            self._equip(readline, history)
         sys.stdout.write(f"{self.client.hello.name} {self.client.hello.version}, role {self.client.hello.role}\n")
         while True:
             try:
@@ -143,7 +144,14 @@ class Shell:
                 sys.stdout.write("\n")
                 return
             finally:
-                _remember(readline, history)
+                if readline is not None:
+                    _remember(readline, history)
+
+    def _equip(self, readline: Any, history: Path) -> None:
+        _recall(readline, history)
+        readline.set_completer_delims(" ")
+        readline.set_completer(lambda text, at: _nth(self.candidates(readline.get_line_buffer(), text), at))
+        platform.complete_with_tab(readline)
 
     def candidates(self, line: str, word: str) -> list[str]:
         """The possible completions of the last word of a line."""

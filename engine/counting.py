@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from desdaemon.engine.compiler.library import load
 from desdaemon.protocol.othello.rules import START
+from desdaemon.protocol.system import platform
 
 from .exports import SPEC
 from .memory import Block
@@ -65,7 +65,7 @@ class _Set:
 
     def __init__(self, library: Any, slots: int) -> None:
         size = slots * _SLOT_BYTES
-        if size > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2:
+        if size > (platform.physical_bytes() or size * 2) // 2:
             raise MemoryError(f"a set of {slots} positions needs {size >> 20} MiB, more than half of this machine's")
         self._library = library
         self._block = Block(size)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 from pathlib import Path
+
+from desdaemon.protocol.system import platform
 
 from .compiler import INTERPRETED
 
@@ -17,19 +20,10 @@ class Block:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        # Shared memory, the default, would keep its content when its pages are given back.
-        private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-        self._map = mmap.mmap(-1, size, **private)
+        self._map = platform.private_memory(size)
         self._view = (ctypes.c_char * size).from_buffer(self._map)
         self.address = ctypes.addressof(self._view)
         _bound(self, size)
-
-    def _advise(self, what: int) -> bool:
-        try:
-            self._map.madvise(what)
-        except (OSError, ValueError):
-            return False
-        return True
 
     def clear(self) -> None:
         """Set all bytes to zero. Blocks of 256 KB and more return their pages, so that they are allocated near the next
@@ -37,12 +31,12 @@ class Block:
 
         No kernel may be using it.
         """
-        if self.size < 1 << 18 or not hasattr(mmap, "MADV_DONTNEED") or not self._advise(mmap.MADV_DONTNEED):
+        if self.size < 1 << 18 or not platform.drop_pages(self._map):
             ctypes.memset(self.address, 0, self.size)
         # A search touches its table at random: large pages spare most of the address translation. Not from the
         # beginning, for the system may take a tenth of a second to find the first of them.
-        if self.size >= 1 << 21 and hasattr(mmap, "MADV_HUGEPAGE"):
-            self._advise(mmap.MADV_HUGEPAGE)
+        if self.size >= 1 << 21:
+            platform.use_large_pages(self._map)
 
     def words(self) -> ctypes.Array[ctypes.c_uint64]:
         """A view of this memory as unsigned 64-bit words."""
@@ -53,7 +47,7 @@ class MappedFile:
     """A file mapped read-only: ``size`` bytes at ``address``, in pages shared with other processes. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as stream:
+        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
             # A private writable mapping is what ctypes can take the address of; nothing is ever written to it.
             self._map = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
         self.size = len(self._map)

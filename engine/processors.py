@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from desdaemon.protocol.system import platform
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def processors() -> int:
     """At least 1. A quota of one and a half processors counts as two."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = platform.processors()
     return max(1, min([count, *quotas(_groups(), _CONTROL_GROUPS)]))
 
 

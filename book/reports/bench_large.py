@@ -7,7 +7,6 @@ extrapolates it to the 660 million of the largest book known.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from desdaemon.book.layout import PASS
 from desdaemon.book.record import START
 from desdaemon.book.storage.arena import ARENA
 from desdaemon.book.storage.store import create_store, open_store
+from desdaemon.protocol.system import platform
 
 from .check import verify
 
@@ -77,11 +77,7 @@ class BenchStep(NamedTuple):
 
 def own_memory() -> int:
     """Bytes of memory that belong to no file; 0 where the system does not say."""
-    try:
-        text = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith(("RssAnon", "VmSwap")))
+    return platform.own_bytes(swapped=True)
 
 
 @contextmanager
@@ -105,10 +101,9 @@ def highest() -> Iterator[list[int]]:
 
 def _forget(path: Path) -> None:
     """Have the system drop its cached pages of a file, where it has a call for that."""
-    if hasattr(os, "posix_fadvise"):
-        with path.open("rb") as stream:
-            os.fsync(stream.fileno())
-            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    with path.open("r+b") as stream:
+        platform.sync(stream.fileno())
+        platform.forget_cached(stream.fileno())
 
 
 class _Large:

@@ -7,9 +7,7 @@ table. Without a limit nothing is put into a file.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
-import os
 import tempfile
 import threading
 import weakref
@@ -20,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from desdaemon.book.errors import WriteFailed
+from desdaemon.protocol.system import platform
 
 PIECE = 1 << 26
 
@@ -55,14 +54,13 @@ class Arena:
             else:
                 self.used += size
         try:
-            mapping = self._file(size) if in_file else mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            mapping = self._file(size) if in_file else platform.private_memory(size)
         except OSError as error:
             self._freed(size, in_file)
             raise WriteFailed(f"{self.folder}: {error.strerror}: no room for {size} bytes of a book") from error
         if not in_file:
-            with contextlib.suppress(OSError, AttributeError):
-                # Random look-ups wait less where a page is 2 MiB.
-                mapping.madvise(mmap.MADV_HUGEPAGE)
+            # Random look-ups wait less where a page is 2 MiB.
+            platform.use_large_pages(mapping)
         weakref.finalize(mapping, self._freed, size, in_file)
         return np.frombuffer(mapping, np.uint8)
 
@@ -76,7 +74,7 @@ class Arena:
     def _file(self, size: int) -> mmap.mmap:
         with tempfile.TemporaryFile(dir=self.folder, prefix=".desdaemon-") as stream:
             # Room that is promised now cannot be missing when a page is written out.
-            os.posix_fallocate(stream.fileno(), 0, size)
+            platform.reserve(stream.fileno(), size)
             return mmap.mmap(stream.fileno(), size)
 
     def _freed(self, size: int, in_file: bool) -> None:

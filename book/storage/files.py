@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, platform
 
 from .arena import ARENA
 
@@ -38,7 +38,7 @@ class SyncedFile:
         self._waiting += self._stream.write(data)
         if self._waiting >= _SYNCED:
             self._stream.flush()
-            os.fdatasync(self._stream.fileno())
+            platform.sync_data(self._stream.fileno())
             self._waiting = 0
 
     def seek(self, place: int) -> None:
@@ -49,7 +49,7 @@ class SyncedFile:
 def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray[np.uint8]:
     """All bytes of a file; mapped if that is a large part of the memory that tables may take. Raises Unreadable."""
     try:
-        with path.open("rb", buffering=0) as stream:
+        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
             if ARENA.limit and size > ARENA.limit // _SHARE:
                 return np.frombuffer(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ), np.uint8)

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.protocol.system.files import replace, sync_folder
+from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.files import replace
 
 from .files import content
 
@@ -194,12 +195,12 @@ def set_aside(path: Path, found: Scan) -> Path:
         with aside.open("xb") as stream:
             stream.write(content[found.end :])
             stream.flush()
-            os.fsync(stream.fileno())
-        sync_folder(path.parent)
+            platform.sync(stream.fileno())
+        platform.sync_folder(path.parent)
         copied = True
         with path.open("r+b") as stream:
             stream.truncate(found.end)
-            os.fsync(stream.fileno())
+            platform.sync(stream.fileno())
     except OSError as error:
         if not copied:
             with contextlib.suppress(OSError):
@@ -267,7 +268,7 @@ class Writer:
             self._failed = True
             while view:
                 view = view[os.write(self._handle, view) :]
-            os.fdatasync(self._handle)
+            platform.sync_data(self._handle)
         except OSError as error:
             raise WriteFailed(f"{self.path}: {error.strerror}") from error
         self._failed = False

@@ -6,6 +6,7 @@ A small book's file has no index: it is built when the file is read.
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 import time
 import zlib
@@ -24,6 +25,7 @@ from desdaemon.book.options import BookOptions, Rule
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
 from desdaemon.book.table import BookTable
+from desdaemon.protocol.system import platform
 
 from .blocks import Blocks
 from .files import BACKUPS, SyncedFile, replacing
@@ -296,7 +298,7 @@ def _compare(path: Path, header: SnapshotHeader, sums: bytes, progress: Progress
 def check(path: Path, progress: ProgressCallback = no_progress) -> None:
     """Compare every block of a book's file with its checksum. Raises Unreadable."""
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
             header = read_header(path, stream.read(PAGE), size)
@@ -320,14 +322,14 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     Raises Unreadable.
     """
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(platform.open_file(path, os.O_RDONLY), "rb") as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
             header = read_header(path, stream.read(PAGE), size)
             # Read, not mapped: a fault for each page of it would take longer than all the rest.
             stream.seek(header.checksums_at)
             sums = stream.read()
-            mapping = mmap.mmap(stream.fileno(), size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+            mapping = mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     data: npt.NDArray[np.uint8] = np.frombuffer(mapping, np.uint8)

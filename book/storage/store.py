@@ -19,6 +19,7 @@ from pathlib import Path
 from desdaemon.book.book import Book
 from desdaemon.book.errors import BookError, Locked, ReadOnly, Unreadable, WriteFailed
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.locks import FileLock
 from desdaemon.protocol.system.logs import message
 
@@ -156,9 +157,7 @@ class Store:
         blocks = table.guard
         if not isinstance(blocks, Blocks):
             return
-        if hasattr(os, "setpriority"):
-            with contextlib.suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST)
+        platform.lower_thread(_LOWEST)
         done, spent = 0, CHECK_AFTER_S
         while not self._closing.wait(spent) and done < blocks.size and blocks.damage is None:
             begun = time.monotonic()

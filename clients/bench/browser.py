@@ -18,6 +18,7 @@ from typing import Any
 from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 from desdaemon.clients.errors import NoDaemon, TimedOut
+from desdaemon.protocol.system import platform
 
 Data = dict[str, Any]
 
@@ -76,7 +77,7 @@ class Browser:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            **platform.own_group(),
         )
         due = time.monotonic() + _PATIENCE_S
         while not (port_file.exists() and port_file.read_text().count("\n") == 1):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from desdaemon.clients.errors import DaemonError, NoDaemon, from_reply
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import moves_text
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import read_connection
 
@@ -44,8 +44,7 @@ class BenchDaemon:
         self.threads = threads
         self._folder = folder
         # A thousand connections are a thousand descriptors, and a client has two for each.
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        platform.raise_open_files()
 
     def __enter__(self) -> BenchDaemon:
         data = self._folder / "data"
@@ -111,13 +110,12 @@ class BenchDaemon:
         """The resident memory of its own; libraries and weights, which are files that other processes map too, are left
         out.
         """
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("RssAnon:")[2].split()[0]) / 1024
+        return platform.own_bytes(self.process.pid) / (1 << 20)
 
     @property
     def descriptors(self) -> int:
         """Open files, connections among them."""
-        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+        return platform.open_files(self.process.pid)
 
     def settle(self, seconds: float) -> None:
         """Wait until all requests are finished."""

@@ -7,11 +7,10 @@ the expected answers to other clients stay the same.
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
 from desdaemon.protocol.wire.messages import OPERATIONS, READER
 
@@ -61,7 +61,7 @@ class _HostileConnection:
 
     def __init__(self, endpoint: str, kind: bytes = b"DEALER") -> None:
         if endpoint.startswith("ipc://"):
-            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket = platform.ipc_socket()
             self.socket.settimeout(_CONNECT_S)
             self.socket.connect(endpoint.removeprefix("ipc://"))
         else:
@@ -109,7 +109,7 @@ class Hostile:
         self._events = events
         self._connections = connections
         self._end = time.monotonic() + seconds
-        self._stopped: list[int] = []
+        self._stopped: list[subprocess.Popen[bytes]] = []
 
     @property
     def over(self) -> bool:
@@ -228,7 +228,7 @@ class Hostile:
         for begin in (b"", _GREETING, _GREETING[: dice.randrange(64)]):
             connection = self._connect(dice)
             connection.reset()
-            raw = socket.socket(socket.AF_UNIX)
+            raw = platform.ipc_socket()
             with raw:
                 raw.settimeout(_CONNECT_S)
                 raw.connect(self._endpoints[0].removeprefix("ipc://"))
@@ -267,30 +267,24 @@ class Hostile:
         while len(self._stopped) < _STOPPED:
             self._stopped.append(self._flooding_process(dice.randrange(10**9)))
         time.sleep(0.3)
-        for pid in self._stopped:
-            os.kill(pid, signal.SIGSTOP)
+        for process in self._stopped:
+            platform.suspend(process.pid)
         time.sleep(3 * dice.random())
-        for pid in list(self._stopped):
-            os.kill(pid, signal.SIGCONT)
+        for process in list(self._stopped):
+            platform.resume(process.pid)
             if dice.random() < 0.5 or self.over:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                self._stopped.remove(pid)
+                process.kill()
+                process.wait()
+                self._stopped.remove(process)
 
-    def _flooding_process(self, seed: int) -> int:
-        pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-P", "-m", __spec__.name, "flood", str(seed), *self._endpoints],
-            os.environ,
-        )
-        return pid
+    def _flooding_process(self, seed: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-P", "-m", __spec__.name, "flood", str(seed), *self._endpoints])
 
     def kill_stopped(self) -> None:
         """Kill all stopped processes."""
-        for pid in self._stopped:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
+        for process in self._stopped:
+            process.kill()
+            process.wait()
 
 
 def _flood(seed: int, endpoints: list[str]) -> None:
@@ -311,7 +305,7 @@ def main(arguments: list[str]) -> int:
             _flood(int(arguments[1]), arguments[2:])
         return 0
     # What is measured is the daemon, not how many processes the machine can run.
-    os.nice(10)
+    platform.lower_process(10)
     seconds, connections, endpoints, events = arguments
     hostile = Hostile(endpoints.split(","), events.split(","), int(connections), float(seconds))
     try:

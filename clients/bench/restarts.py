@@ -10,7 +10,6 @@ import asyncio
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ from typing import NamedTuple
 from desdaemon.clients.arguments import Parser
 from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import ConnectionLost, DaemonError
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import logs, platform
 
 from .daemon import PROGRAM, random_line
 
@@ -85,7 +84,7 @@ class _Supervised:
 
     def kill(self) -> None:
         """Kill the daemon, not the supervisor."""
-        os.kill(int(json.loads(self._file.read_text())["pid"]), signal.SIGKILL)
+        platform.kill(int(json.loads(self._file.read_text())["pid"]))
 
 
 class _BackgroundWork:

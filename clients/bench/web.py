@@ -22,7 +22,7 @@ from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError, NoDaemon
 from desdaemon.protocol.othello.notation import START, board_text, parse_moves
 from desdaemon.protocol.othello.rules import squares
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import logs, platform
 
 from .command import table
 from .daemon import PROGRAM, BenchDaemon, random_line
@@ -116,8 +116,7 @@ class _GatewayProcess:
     @property
     def memory_mb(self) -> float:
         """Resident memory of its own."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return int(status.partition("RssAnon:")[2].split()[0]) / 1024
+        return platform.own_bytes(self._process.pid) / (1 << 20)
 
 
 # In a browser

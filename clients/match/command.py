@@ -6,7 +6,6 @@ import argparse
 import datetime
 import hashlib
 import json
-import os
 import platform
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +19,7 @@ from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, format_to_wri
 from desdaemon.protocol.games.records import GameRecord
 from desdaemon.protocol.othello.notation import board_text, moves_text
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.platform import processors
 
 from .adjudicator import MOST_EMPTIES, Adjudicator
 from .engine_process import OWN_COMMAND, THREAD_OPTIONS, EngineFault, command_of, program_name
@@ -277,7 +277,7 @@ def _concurrency(text: str, commands: list[list[str]]) -> int:
 
 def _cores() -> int:
     """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors()
 
 
 def _threads(command: list[str]) -> int:

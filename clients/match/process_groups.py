@@ -1,34 +1,23 @@
 """Process groups of child programs, and their end together with this process.
 
 Every program gets a group of its own, so that its own children end with it. A group is ended by its owner, by
-`ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process that holds the other end
-of a pipe, keeps the list of groups, and ends them when the pipe closes.
+`ProcessGroups.stop` at a signal, or, where this process is killed, by a guard: a small process (`platform.GUARD`) that
+holds the other end of a pipe, keeps the list of groups, and ends them when the pipe closes. Windows needs none: its job
+objects end with this process.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
-_GUARD = """
-import os, signal, sys
-for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-    signal.signal(getattr(signal, name), signal.SIG_IGN)
-groups = set()
-for line in sys.stdin.buffer:
-    (groups.add if line[:1] == b"+" else groups.discard)(int(line[1:]))
-for group in groups:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except OSError:
-        pass
-"""
+from desdaemon.protocol.system import platform
+
 SIGNALS_S = 0.1
 """The longest that the main thread may wait for anything at a time.
 
@@ -36,7 +25,7 @@ Python runs the handlers of signals in the main thread alone, between two steps;
 begins does not end the wait.
 """
 
-_GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", _GUARD)
+_GUARD_COMMAND = (sys.executable, "-I", "-S", "-c", platform.GUARD)
 
 
 class MatchStopped(Exception):
@@ -49,7 +38,7 @@ class ProcessGroups:
     def __init__(self) -> None:
         # A signal handler may come between any two steps of the main thread, those under the lock included.
         self._lock = threading.RLock()
-        self._running: set[int] = set()
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._stopped = False
         self._guard: subprocess.Popen[bytes] | None = None
 
@@ -58,35 +47,46 @@ class ProcessGroups:
         """Whether `stop` has been called."""
         return self._stopped
 
-    def start(self, command: Sequence[str], error: IO[bytes] | int | None) -> subprocess.Popen[bytes]:
-        """Start a program with pipes for its input and output; raises `OSError`, and `MatchStopped` after `stop`."""
+    def start(
+        self, command: Sequence[str], error: IO[bytes] | int | None, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a program with pipes for its input and output, in this environment if not in ours.
+
+        Raises `OSError`, and `MatchStopped` after `stop`.
+        """
         with self._lock:
             if self._stopped:
                 raise MatchStopped
-            if self._guard is None:
+            if self._guard is None and platform.GUARD:
                 self._guard = subprocess.Popen(
-                    _GUARD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+                    _GUARD_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, **platform.own_group()
                 )
             try:
                 process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=error, start_new_session=True
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=error,
+                    env=environment,
+                    **platform.own_group(),
                 )
+                platform.contain(process)
             except OSError:
                 self._dismiss_guard()
                 raise
-            self._running.add(process.pid)
+            self._running[process.pid] = process
             # Killed before this, the process leaves a program that only sees the end of its input.
             self._tell(f"+{process.pid}")
             # The handler of a signal may have called `stop` since the first look.
             if self._stopped:
-                _kill(process.pid)
+                platform.end_group(process)
             return process
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
         """End a group now; whoever waits for its program sees the end of its output."""
         with self._lock:
-            _kill(process.pid)
-            self._running.discard(process.pid)
+            platform.end_group(process)
+            self._running.pop(process.pid, None)
             self._tell(f"-{process.pid}")
             self._dismiss_guard()
 
@@ -94,8 +94,8 @@ class ProcessGroups:
         """End all groups and start no more."""
         self._stopped = True
         with self._lock:
-            for group in tuple(self._running):
-                _kill(group)
+            for process in tuple(self._running.values()):
+                platform.end_group(process)
 
     def _dismiss_guard(self) -> None:
         """End the guard when it has nothing to do."""
@@ -125,7 +125,7 @@ class StoppedBySignals:
         self.number = 0
         self.stop: Callable[[], None] = lambda: None
         self._groups = groups
-        self._before: dict[signal.Signals, Any] = {}
+        self._before: dict[int, Any] = {}
 
     def _arrived(self, number: int, frame: object) -> None:
         if self.number:
@@ -136,7 +136,7 @@ class StoppedBySignals:
 
     def __enter__(self) -> StoppedBySignals:
         if threading.current_thread() is threading.main_thread():
-            for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for name in platform.ending_signals():
                 if signal.getsignal(name) is not signal.SIG_IGN:
                     self._before[name] = signal.signal(name, self._arrived)
         return self
@@ -145,11 +145,6 @@ class StoppedBySignals:
         for name, handler in self._before.items():
             signal.signal(name, handler)
         self._groups.stop()
-
-
-def _kill(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
 
 
 GROUPS = ProcessGroups()

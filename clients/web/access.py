@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, platform
 
 COOKIE_AGE_S = 30 * 86_400
 """Seconds that a cookie is good for."""
@@ -93,7 +92,7 @@ def lasting_key(folder: Path, port: int, *, renew: bool = False) -> bytes:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         described = folder.stat()
-        if described.st_uid != os.getuid() or described.st_mode & 0o077:
+        if not platform.is_ours(described) or platform.open_to_others(described, 0o077):
             return secrets.token_bytes(_KEY_BYTES)
         if renew:
             path.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ import contextlib
 import ipaddress
 import os
 import re
-import signal
 import ssl
 import tempfile
 import webbrowser
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 from desdaemon.clients.arguments import Parser, print_text, whole
 from desdaemon.clients.errors import DaemonError, NoDaemon
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import folders, logs
+from desdaemon.protocol.system import folders, logs, platform
 
 if TYPE_CHECKING:
     from desdaemon.clients.asynchronous import AsyncClient
@@ -83,8 +82,8 @@ def main(arguments: list[str]) -> int:
     if named.tls_key and not named.tls_certificate:
         parser.error("--tls-key: expected --tls-certificate with it")
     try:
-        with _daemon(named) as endpoint:
-            return asyncio.run(_serve(named, endpoint))
+        with _daemon(named) as endpoint, asyncio.Runner(loop_factory=platform.event_loop) as runner:
+            return runner.run(_serve(named, endpoint))
     except (BadInput, DaemonError) as error:
         logs.message(str(error), "desdaemon web", level="error")
         return 1
@@ -105,6 +104,7 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
     options += ["-n", str(named.threads)] if named.threads else []
     options += ["-eval-file", named.eval_file] if named.eval_file else []
     daemon = OwnDaemon(options)
+    named.key = daemon.key
     try:
         yield daemon.endpoint
     finally:
@@ -130,8 +130,8 @@ async def _serve(named: argparse.Namespace, endpoint: str) -> int:
     tls = _tls(named)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, ended.set)
+    for number in platform.ending_signals():
+        platform.on_signal(loop, number, ended.set)
     for place in _places(host, port, named.host_name, "https" if tls else "http"):
         key = lasting_key(Path(folders.runtime()), place.port, renew=named.revoke)
         gateway = Gateway(Settings(place, Access(key), role, connect))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,9 @@ from pathlib import Path
 from desdaemon.clients.errors import NoDaemon
 from desdaemon.clients.match.engine_process import OWN_COMMAND
 from desdaemon.clients.match.process_groups import GROUPS
+from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system import platform
+from desdaemon.protocol.wire.connection import read_connection
 
 _START_S = 300.0
 """Seconds; the first start on a machine compiles the engine."""
@@ -31,7 +35,7 @@ def make_book(path: str) -> None:
 
 
 class OwnDaemon:
-    """`desdaemon serve --supervise` as a child, reached over an ipc socket in a folder of its own.
+    """`desdaemon serve --supervise` as a child, reached over a socket in a folder of its own where sockets have paths.
 
     It ends with this process, also when that is killed. What its log says goes to standard error.
     """
@@ -40,30 +44,36 @@ class OwnDaemon:
         """Start it and wait until it listens; raises `NoDaemon`. ``options`` are those of `desdaemon serve`."""
         self._folder = tempfile.TemporaryDirectory(prefix="desdaemon-web-")
         folder = Path(self._folder.name)
-        path = folder / "daemon.sock"
-        self.endpoint = f"ipc://{path}"
+        self.key: str | None = None
+        connection = folder / "connection.json"
         (folder / "data").mkdir()
-        command = [*OWN_COMMAND, "serve", "--supervise", "--ipc", str(path), "--data", str(folder / "data")]
+        command = [*OWN_COMMAND, "serve", "--supervise", "--data", str(folder / "data")]
         command += ["--log-level", "warning", *options]
         # Its connection file must not hide that of a daemon which runs already.
-        started = ["env", f"DESDAEMON_RUNTIME_DIR={folder}", *command]
+        environment = {**os.environ, "DESDAEMON_RUNTIME_DIR": str(folder)}
         try:
-            self._process = GROUPS.start(started, None)
+            self._process = GROUPS.start(command, None, environment)
         except OSError as error:
             self._folder.cleanup()
             raise NoDaemon(f"{sys.executable}: {error.strerror}") from None
         due = time.monotonic() + _START_S
-        while not path.exists():
+        while not connection.exists():
             if self._process.poll() is not None or time.monotonic() > due:
                 self.close()
                 raise NoDaemon("the daemon started for the page has ended; what it said is above")
             time.sleep(_POLL_S)
+        try:
+            found = read_connection(str(connection))
+        except (BadInput, OSError) as error:
+            self.close()
+            raise NoDaemon(str(error)) from None
+        self.endpoint, self.key = found.endpoints[0], found.key_file
 
     def close(self) -> None:
         """End it; all changes of its book are on the disk already."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, 15)
+                platform.ask_to_end(self._process, signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
         GROUPS.end(self._process)

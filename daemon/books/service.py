@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.scores import MoverScore
+from desdaemon.protocol.system import platform
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.settings import SessionSettings
 
@@ -560,4 +561,4 @@ def choice_settings(settings: SessionSettings) -> ChoiceSettings:
 
 def processors() -> int:
     """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return platform.processors()

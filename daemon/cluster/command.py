@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import message
 
 from .connection import PORT
@@ -84,7 +85,7 @@ def _worker(options: argparse.Namespace) -> int:
     from . import node
 
     name = options.name or f"{socket.gethostname()}-{os.getpid()}"
-    threads = options.threads or len(os.sched_getaffinity(0))
+    threads = options.threads or platform.processors()
     return node.run_worker(
         node.WorkerOptions(
             options.cluster,

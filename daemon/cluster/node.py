@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import message
 
 from .connection import PORT, checked_address, configure, connect, scheduler_address, security
@@ -104,8 +104,7 @@ def run_worker(options: WorkerOptions) -> int:
     connect(address, options.tls).close(timeout=1)
     certificates = security(options.tls)
     if options.nice:
-        with contextlib.suppress(OSError):
-            os.nice(options.nice)
+        platform.lower_process(options.nice)
     from desdaemon.engine.evaluation.weights import Weights, WeightsError
 
     from . import tasks
@@ -159,22 +158,24 @@ def _until_signal(work: Coroutine[Any, Any, int]) -> int:
 
     async def run() -> int:
         task = asyncio.ensure_future(work)
+        ending = [number for number in platform.ending_signals() if number != getattr(signal, "SIGHUP", None)]
         loop = asyncio.get_running_loop()
 
         def end(number: int) -> None:
             if not task.cancel():
                 os._exit(128 + number)
-            for each in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(each, os._exit, 128 + each)
+            for each in ending:
+                platform.on_signal(loop, each, os._exit, 128 + each)
 
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, end, number)
+        for number in ending:
+            platform.on_signal(loop, number, end, number)
         try:
             return await task
         except asyncio.CancelledError:
             return 0
 
-    return asyncio.run(run())
+    with asyncio.Runner(loop_factory=platform.event_loop) as runner:
+        return runner.run(run())
 
 
 def _reason(error: BaseException) -> str:

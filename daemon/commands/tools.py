@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from desdaemon.protocol.othello.notation import START, Position, board_text, mov
 from desdaemon.protocol.othello.obf import Problem, problem_text
 from desdaemon.protocol.othello.rules import PASS
 from desdaemon.protocol.othello.scores import MoverScore, seen_by_black
+from desdaemon.protocol.system import platform
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
@@ -102,12 +104,13 @@ def _estimate(text: TextDialect, argument: str) -> None:
 
 
 def _resources(text: TextDialect, argument: str) -> None:
-    import resource
-
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    user, system = edax.clock_text(used.ru_utime * 1000), edax.clock_text(used.ru_stime * 1000)
-    text.say(f"user time: {user}, system time: {system}, most memory: {used.ru_maxrss // 1024} MiB")
-    text.say(f"page faults: {used.ru_minflt} minor, {used.ru_majflt} major")
+    used = os.times()
+    user, system = edax.clock_text(used.user * 1000), edax.clock_text(used.system * 1000)
+    most = platform.most_resident_bytes() >> 20
+    text.say(f"user time: {user}, system time: {system}, most memory: {most} MiB")
+    faults = platform.page_faults()
+    if faults is not None:
+        text.say(f"page faults: {faults[0]} minor, {faults[1]} major")
 
 
 # Problem files

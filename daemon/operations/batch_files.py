@@ -15,7 +15,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from desdaemon.protocol.system import files
+from desdaemon.protocol.system import files, platform
 
 _VERSION = 1
 SUFFIX = ".batch"
@@ -79,10 +79,10 @@ class BatchFile:
     def open(self) -> None:
         """Read the offsets of an existing file. Raises `OSError`, and `ValueError` for a file that is no batch."""
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+            self._file = platform.open_file(self.path, os.O_RDWR)
         except OSError:
             # What was found can be fetched from a file system for reading alone.
-            self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._file = platform.open_file(self.path, os.O_RDONLY)
         try:
             self._scan()
         except BaseException:
@@ -138,8 +138,8 @@ class BatchFile:
             os.ftruncate(self._file, self._size)
             written = 0
             while written < len(content):
-                written += os.pwrite(self._file, content[written:], self._size + written)
-            os.fsync(self._file)
+                written += platform.write_at(self._file, content[written:], self._size + written)
+            platform.sync(self._file)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._size)
@@ -162,12 +162,12 @@ class BatchFile:
         """Delete it. Raises `OSError`."""
         self.close()
         self.path.unlink(missing_ok=True)
-        files.sync_folder(self.path.parent)
+        platform.sync_folder(self.path.parent)
 
     def _read(self, at: int) -> Data:
         line, length = b"", 1 << 12
         while b"\n" not in line:
-            piece = os.pread(self._file, length, at + len(line))
+            piece = platform.read_at(self._file, length, at + len(line))
             if not piece:
                 break
             line += piece
@@ -198,4 +198,4 @@ def _content(line: bytes) -> Data | None:
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    return platform.open_file(path, flags, 0o600)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import _thread
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
+
+from desdaemon.protocol.system import platform
 
 from .loader import EngineConfig, EngineFailure, LoadedEngine
 
@@ -39,10 +40,7 @@ class HelperWork(NamedTuple):
 
 def step_back() -> None:
     """Lower the priority of the calling thread, where the system supports it."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-    except (AttributeError, OSError):
-        return
+    platform.lower_thread(NICENESS)
 
 
 class EnginePool:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from ipaddress import ip_address
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
-from desdaemon.protocol.wire.connection import events_endpoint
+from desdaemon.protocol.wire.connection import EVENTS_SUFFIX, events_endpoint
 from desdaemon.protocol.wire.messages import ADMIN, EDITOR
 from desdaemon.transport import sodium
 from desdaemon.transport.zmtp import Security, SocketKind
@@ -28,7 +29,6 @@ _ATTEMPTS = 50
 _ASKED_MS = 500
 _TCP = re.compile(r"tcp://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9*._-]+):([0-9]{1,5})")
 _LAST_PORT = 65_534
-_LONGEST_PATH = 107
 
 
 class Acceptor:
@@ -132,7 +132,7 @@ def _listen(endpoint: str) -> tuple[socket.socket, str]:
     name = "" if host == "*" else host.strip("[]")
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        platform.claim_port(found)
         if family == socket.AF_INET6:
             found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         found.bind((name, int(port)))
@@ -154,7 +154,7 @@ def _listen_on_path(path: str) -> socket.socket:
         # One that a killed daemon left behind.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # noqa: PTH108
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    found = platform.ipc_socket()
     try:
         found.bind(address)
         found.listen(_BACKLOG)
@@ -166,7 +166,7 @@ def _listen_on_path(path: str) -> socket.socket:
 
 
 def _is_listened_to(path: str) -> bool:
-    with socket.socket(socket.AF_UNIX) as asker:
+    with platform.ipc_socket() as asker:
         return asker.connect_ex("\0" + path[1:] if path.startswith("@") else path) == 0
 
 
@@ -208,10 +208,12 @@ def check_tcp(endpoint: str) -> None:
         )
 
 
-def open_acceptors(ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool) -> list[Acceptor]:
+def open_acceptors(
+    ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure: bool, local_keys: KeyStore | None = None
+) -> list[Acceptor]:
     """Bind all endpoints; raises `BadInput`, after closing those bound so far.
 
-    ``keys`` None: no client needs a key.
+    ``keys`` None: no client needs a key. With ``local_keys``, ``ipc`` is an endpoint of TCP, for clients with those.
     """
     for endpoint in tcp:
         check_tcp(endpoint)
@@ -222,10 +224,14 @@ def open_acceptors(ipc: str, tcp: list[str], keys: KeyStore | None, *, insecure:
             )
     acceptors: list[Acceptor] = []
     try:
-        if ipc:
-            if len(ipc.encode()) > len("ipc://") + _LONGEST_PATH - len("-events"):
+        if ipc and local_keys is not None:
+            acceptors.append(Acceptor("local", ADMIN, local_keys))
+            acceptors[-1].bind(ipc)
+        elif ipc:
+            longest = platform.LONGEST_SOCKET_PATH - len(EVENTS_SUFFIX)
+            if len(ipc.encode()) > len("ipc://") + longest:
                 raise BadInput(
-                    f"{quoted(ipc)}: expected a path of at most 100 bytes; DESDAEMON_RUNTIME_DIR can name another"
+                    f"{quoted(ipc)}: expected a path of at most {longest} bytes; DESDAEMON_RUNTIME_DIR can name another"
                 )
             acceptors.append(Acceptor("ipc", ADMIN, None))
             acceptors[-1].bind(ipc)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import files, logs
-from desdaemon.protocol.wire.messages import READER, ROLES
+from desdaemon.protocol.system import files, logs, platform
+from desdaemon.protocol.wire.messages import ADMIN, READER, ROLES
 from desdaemon.system.paths import keys_folder, private_folder
 
 USAGE = """\
@@ -31,6 +31,9 @@ desdaemon keys revoke NAME [--keys FOLDER]
 
 _ALLOWED = "allowed"
 _SERVER = "server.key"
+LOCAL = "local"
+"""The name of the key that takes the place of ipc where sockets have no paths."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FIELD = re.compile(r'^\s*([a-z-]+)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _KEY = re.compile(r"[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
@@ -67,7 +70,7 @@ class KeyStore:
         except FileNotFoundError:
             self._stamp, self._allowed = None, {}
             return self._allowed
-        if found.st_mode & 0o022:
+        if platform.open_to_others(found, 0o022):
             raise BadInput(f"{path}: others can change who is let in: expected a file that only its owner can write")
         stamp = (found.st_mtime_ns, found.st_ino)
         if stamp != self._stamp:
@@ -82,7 +85,7 @@ class KeyStore:
             private_folder(str(self.folder))
             public, secret = _new_pair()
             _write_secret(path, f'# the daemon\npublic-key = "{public}"\nsecret-key = "{secret}"\n')
-        if path.stat().st_mode & 0o077:
+        if platform.open_to_others(path.stat(), 0o077):
             raise BadInput(
                 f"{path}: others can read this secret key: chmod 600 it, or remove it to have a new one made"
             )
@@ -103,6 +106,17 @@ class KeyStore:
         _write_secret(path, text)
         self._write([*self.allowed().values(), AllowedKey(name, role, public)])
         return path
+
+    def local(self) -> Path:
+        """The key of this user's own programs, which are admins; made if there is none. Raises `BadInput`."""
+        path = self.folder / f"{LOCAL}.key"
+        known = any(client.name == LOCAL for client in self.allowed().values())
+        if known and path.exists():
+            return path
+        if known:
+            self.revoke(LOCAL)
+        path.unlink(missing_ok=True)
+        return self.new(LOCAL, ADMIN)
 
     def allow(self, name: str, public: str, role: str) -> None:
         """Allow a public key, or change its client's role; raises `BadInput`."""
@@ -150,13 +164,13 @@ def _new_pair() -> tuple[str, str]:
 def _write_secret(path: Path, text: str) -> None:
     """A new file that only its owner can read, whatever the umask; raises `BadInput` where there is one."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = platform.open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}: expected the name of a file that is not there") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        platform.sync(file.fileno())
 
 
 def _read_allowed(path: Path) -> dict[str, AllowedKey]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 import traceback
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import Log
 
 if TYPE_CHECKING:
@@ -48,14 +48,7 @@ class ServerMetrics:
     @property
     def memory_mb(self) -> float:
         """The resident memory of the process."""
-        try:
-            with open("/proc/self/statm") as file:  # noqa: PTH123
-                pages = int(file.read().split()[1])
-        except (OSError, IndexError, ValueError):
-            import resource
-
-            return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
-        return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+        return round(platform.resident_bytes() / 1e6, 1)
 
     def handled(self, operation: str, seconds: float) -> None:
         """Count a request, which kept its thread busy for ``seconds``."""

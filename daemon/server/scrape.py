@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import platform
 from desdaemon.transport.poller import READ, WRITE, Poller
 
 from .endpoints import is_loopback
@@ -55,7 +56,7 @@ class Scrape:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listening = socket.socket(family, socket.SOCK_STREAM)
         try:
-            self._listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            platform.claim_port(self._listening)
             self._listening.bind((host, port))
             self._listening.listen()
         except OSError as error:

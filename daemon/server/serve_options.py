@@ -10,6 +10,7 @@ from desdaemon.command_line.arguments import UnusableFile, UsageError, configure
 from desdaemon.operations.registry import ServerLimits
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import LEVELS
 from desdaemon.protocol.wire.connection import default_endpoint
 from desdaemon.session.settings import SessionSettings
@@ -28,7 +29,7 @@ desdaemon serve [--bind ENDPOINT ...] [--ipc PATH|none] [--keys FOLDER]
   --bind ENDPOINT      listen on TCP too, such as tcp://127.0.0.1:6464; events
                        are on the next port
   --ipc PATH|none      where local clients connect; by default desdaemon.sock in
-                       the runtime folder
+                       the runtime folder (Windows: TCP on loopback with a key)
   --keys FOLDER        let in over TCP only clients with a key (desdaemon keys);
                        needed beyond this machine
   --insecure           listen beyond this machine without keys
@@ -56,8 +57,9 @@ class Unservable(BadInput):
 
 
 class ServeOptions(NamedTuple):
-    """The options of `desdaemon serve`. ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need
-    a key.
+    """The options of `desdaemon serve`. ``ipc`` is the endpoint of local clients, of TCP where sockets have no paths.
+
+    ``slots`` is the number of searches at a time; ``encrypted``: TCP clients need a key.
 
     ``metrics`` is host and port of the HTTP endpoint for metrics, None for none.
     """
@@ -125,11 +127,13 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
     folder = os.path.abspath(keys or keys_folder())  # noqa: PTH100
     away = not all(is_loopback(endpoint) for endpoint in tcp)
     encrypted = bool(keys) or (away and not insecure and KeyStore(folder).there)
-    if encrypted and not KeyStore(folder).there:
+    if encrypted and tcp and not KeyStore(folder).there:
         raise BadInput(
             f"--keys {quoted(folder)}: no client is let in: desdaemon keys new NAME --keys FOLDER makes a key"
         )
     ipc = last("--ipc", default_endpoint())
+    if not platform.HAS_IPC and given.get("--ipc") and ipc != "none":
+        raise BadInput(f"--ipc {quoted(ipc)}: sockets have no paths on this system: expected none")
     if ipc == "none" and not tcp:
         raise Unservable("--ipc none without --bind: nobody could connect: expected --bind ENDPOINT too")
     metrics = last("--metrics", "")
@@ -139,7 +143,7 @@ def serve_options(given: dict[str, list[str]], insecure: bool, slots: int) -> Se
     if format not in ("text", "json"):
         raise BadInput(f"--log-format {quoted(format)}: expected text or json")
     return ServeOptions(
-        ipc="" if ipc == "none" else ipc if ipc.startswith("ipc://") else f"ipc://{os.path.abspath(ipc)}",  # noqa: PTH100
+        ipc="" if ipc == "none" else ipc if ipc.startswith(("ipc:", "tcp:")) else f"ipc://{os.path.abspath(ipc)}",  # noqa: PTH100
         tcp=tcp,
         keys_folder=folder,
         encrypted=encrypted and bool(tcp),

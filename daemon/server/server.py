@@ -23,7 +23,7 @@ from desdaemon.books.service import Books, processors
 from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.system import folders, logs
+from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.system.logs import Log
@@ -85,7 +85,11 @@ class DaemonServer:
         keys = KeyStore(options.keys_folder) if options.encrypted else None
         old = os.umask(0o077)
         try:
-            self._acceptors = open_acceptors(options.ipc, options.tcp, keys, insecure=options.insecure)
+            local = None if not options.ipc or platform.HAS_IPC else KeyStore(options.keys_folder)
+            self._key_file = str(local.local()) if local is not None else None
+            self._acceptors = open_acceptors(
+                options.ipc, options.tcp, keys, insecure=options.insecure, local_keys=local
+            )
         finally:
             os.umask(old)
         services = self._services
@@ -96,7 +100,8 @@ class DaemonServer:
             self._scrape.attach(self._sockets.poller)
         services.health.restarts = self._lifeline.restarts
         self._jobs.tell = self._tell
-        self._public_key = keys.server()[0] if keys is not None else None
+        encrypting = keys or local
+        self._public_key = encrypting.server()[0] if encrypting is not None else None
         self._began = time.monotonic()
         self._saved = self._told = self._returned = self._began
         self._watched = self._alive = 0.0
@@ -126,7 +131,7 @@ class DaemonServer:
         threading.Thread(target=self._run, name="sockets", daemon=True).start()
         endpoints = [endpoint for acceptor in self._acceptors for endpoint in acceptor.endpoints]
         events = [endpoint for acceptor in self._acceptors for endpoint in acceptor.events]
-        reached = (tuple(endpoints), tuple(events), self._public_key)
+        reached = (tuple(endpoints), tuple(events), self._public_key, self._key_file)
         found = ConnectionFile(VERSION, os.getpid(), __version__, *reached)
         replace(connection_path(), found.text().encode(), mode=PRIVATE)
         if self._scrape is not None:
@@ -306,7 +311,8 @@ def _opened(
     `OSError`.
     """
     sys.setswitchinterval(_SWITCH_S)
-    raise_limits()
+    # Each client is one.
+    platform.raise_open_files()
     spare_memory()
     made_folder(options.data_folder)
     server = DaemonServer(settings, options, log, scheduler, books)
@@ -322,7 +328,9 @@ class _Signals:
         self.server: DaemonServer | None = None
         self.asked = False
         self.interrupted = False
-        signal.signal(signal.SIGTERM, self._end)
+        for number in platform.ending_signals():
+            if number not in (signal.SIGINT, getattr(signal, "SIGHUP", None)):
+                signal.signal(number, self._end)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, self._interrupted)
 
@@ -336,15 +344,6 @@ class _Signals:
             leave(INTERRUPTED)
         self.interrupted = True
         self._end(number, frame)
-
-
-def raise_limits() -> None:
-    """Raise the limit of open files to the hard limit: each client is one."""
-    import resource
-
-    with contextlib.suppress(OSError, ValueError):
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _hold(folder: str) -> FileLock:

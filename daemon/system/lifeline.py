@@ -5,23 +5,24 @@ each.
 from __future__ import annotations
 
 import os
-import socket
+
+from desdaemon.protocol.system import platform
 
 VARIABLE = "DESDAEMON_LIFELINE"
-"""Names the descriptor in the environment of a supervised daemon, and how often it was restarted: ``4:0``."""
+"""Names the socket in the environment of a supervised daemon, and how often it was restarted: ``4:0``."""
 
 READY, ALIVE = b"r", b"."
 
 
 class Lifeline:
-    """The daemon's end of the pipe to its supervisor; without one it does nothing. Made before any child process is."""
+    """The daemon's end of the socket to its supervisor; without one it does nothing. Made before any child is."""
 
     def __init__(self) -> None:
         found = os.environ.pop(VARIABLE, "")
         descriptor, _, restarts = found.partition(":")
         self.restarts = int(restarts or 0)
         """How often the daemon was restarted before."""
-        self._socket = socket.socket(fileno=int(descriptor)) if found else None
+        self._socket = platform.borrowed_socket(descriptor) if found else None
         if self._socket is not None:
             self._socket.set_inheritable(False)
             self._socket.setblocking(False)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
-from desdaemon.protocol.system import folders
+from desdaemon.protocol.system import folders, platform
 
 LONGEST_HISTORY = 1000
 
@@ -23,12 +22,8 @@ class LineEditor:
         """``history`` is the file that keeps the lines, if it can be used; ``candidates`` gets a line and its last word
         and names what that may become. Raises `ImportError`.
         """
-        import readline
-        import termios
-
-        self._readline = readline
-        self._termios: Any = termios
-        self._as_found = termios.tcgetattr(0)
+        self._readline = readline = platform.line_editing()
+        self._as_found = platform.terminal_state(0)
         self._prompt = prompt
         self._history = history
         self._found: list[str] = []
@@ -36,10 +31,10 @@ class LineEditor:
         readline.set_history_length(LONGEST_HISTORY)
         readline.set_completer_delims(" ")
         readline.set_completer(self._complete)
-        readline.parse_and_bind("tab: complete")
+        platform.complete_with_tab(readline)
         try:
             os.makedirs(os.path.dirname(history), mode=0o700, exist_ok=True)  # noqa: PTH103 PTH120  pathlib costs time
-            os.close(os.open(history, os.O_CREAT | os.O_RDONLY, 0o600))
+            os.close(platform.open_file(history, os.O_CREAT | os.O_RDONLY, 0o600))
             readline.read_history_file(history)
         except OSError:
             self._history = ""
@@ -64,10 +59,7 @@ class LineEditor:
 
     def restore(self) -> None:
         """Restore the terminal's settings, whatever state an unfinished read has left it in."""
-        try:
-            self._termios.tcsetattr(0, self._termios.TCSADRAIN, self._as_found)
-        except (OSError, ValueError, self._termios.error):
-            return
+        platform.restore_terminal(0, self._as_found)
 
 
 def history_file() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 
 
 def spare_memory() -> None:
@@ -12,6 +13,8 @@ def spare_memory() -> None:
     By default it keeps a heap for nearly every thread, and after the first large block is freed it takes blocks of that
     size from those heaps, which fragments them.
     """
+    if sys.platform != "linux":
+        return
     arena_max, mmap_threshold, trim_threshold = -8, -3, -1
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
@@ -26,5 +29,7 @@ def return_memory() -> None:
 
     The library does so by itself only at the end of a heap, where any small block prevents it.
     """
+    if sys.platform != "linux":
+        return
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

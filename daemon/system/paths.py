@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import folders
+from desdaemon.protocol.system import folders, platform
 
 
 def data_folder() -> str:
@@ -32,9 +32,9 @@ def made_folder(path: str) -> str:
 def private_folder(path: str) -> str:
     """Create a folder that only this user can enter, if need be; raises `BadInput` where it belongs to another user."""
     found = Path(made_folder(path)).lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    if not stat.S_ISDIR(found.st_mode) or not platform.is_ours(found):
         raise BadInput(f"{quoted(path)}: expected a folder of this user")
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if platform.open_to_others(found, 0o077):
         Path(path).chmod(0o700)
     return path
 
@@ -45,7 +45,9 @@ class Hidden:
     def __init__(self, *folders: str) -> None:
         """Empty names and the root folder are ignored."""
         # A folder inside another one goes first.
-        self._prefixes = sorted({f"{folder}/" for folder in folders if folder.strip("/")}, key=len, reverse=True)
+        self._prefixes = sorted(
+            {f"{folder}{os.sep}" for folder in folders if folder.strip(os.sep)}, key=len, reverse=True
+        )
 
     def removed(self, text: str) -> str:
         """The text without the folders' names."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from desdaemon.protocol.system import platform
+
 
 def notify(state: str, patience_s: float = 1.0) -> None:
     """Send a state to the service manager, if there is one: ``READY=1``, ``WATCHDOG=1``, ``STOPPING=1``.
@@ -13,10 +15,8 @@ def notify(state: str, patience_s: float = 1.0) -> None:
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
         return
-    import socket
-
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        with platform.ipc_socket(datagrams=True) as sender:
             sender.settimeout(patience_s)
             sender.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
     except OSError:

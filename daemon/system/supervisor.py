@@ -15,6 +15,7 @@ import sys
 import time
 from typing import NamedTuple
 
+from desdaemon.protocol.system import platform
 from desdaemon.protocol.system.logs import Log
 
 from .lifeline import ALIVE, READY, VARIABLE
@@ -27,7 +28,6 @@ _END_S = 15.0
 _LONGEST_PAUSE_S = 5.0
 _MOST_FAILURES = 20
 _TICK_S = 0.5
-_ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 class RestartDecision(NamedTuple):
@@ -71,7 +71,8 @@ class _DaemonProcess:
         self.ready = False
         self._heard = time.monotonic()
         self._line, theirs = socket.socketpair()
-        environment = {**os.environ, VARIABLE: f"{theirs.fileno()}:{restarts}"}
+        lent, lending = platform.lent_socket(theirs)
+        environment = {**os.environ, VARIABLE: f"{lent}:{restarts}"}
         # Its notices go to the supervisor, which is the process that the service manager knows.
         for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"):
             environment.pop(name, None)
@@ -80,8 +81,8 @@ class _DaemonProcess:
                 [sys.executable, "-P", "-m", "desdaemon", *arguments],
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                process_group=0,
+                **lending,
+                **platform.own_group(session=False),
             )
 
     def listen(self, seconds: float) -> bytes:
@@ -119,20 +120,21 @@ class _Supervisor:
         self._policy = Policy()
         self._child: _DaemonProcess | None = None
         self._asked: float | None = None
-        for number in _ENDING:
-            signal.signal(number, self._pass_on)
+        for number in platform.ending_signals():
+            if number != getattr(signal, "SIGHUP", None):
+                signal.signal(number, self._pass_on)
 
     def _pass_on(self, number: int, frame: object) -> None:
         self._asked = self._asked or time.monotonic()
         notify("STOPPING=1")
         if self._child is not None and self._child.process.poll() is None:
-            self._child.process.send_signal(number)
+            platform.ask_to_end(self._child.process, number)
 
     def run(self) -> int:
         while True:
             child = self._child = _DaemonProcess(self._arguments, self._policy.restarts)
             if self._asked:
-                child.process.terminate()
+                platform.ask_to_end(child.process, signal.SIGTERM)
             status = self._watch(child)
             child.close()
             verdict = self._policy.ended(status, ready=child.ready, asked=self._asked is not None)

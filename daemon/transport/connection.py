@@ -143,7 +143,7 @@ def accepted(listening: socket.socket) -> socket.socket | None:
     except (BlockingIOError, InterruptedError, ConnectionAbortedError):
         return None
     found.setblocking(False)
-    if found.family != socket.AF_UNIX:
+    if found.family in (socket.AF_INET, socket.AF_INET6):
         _keep_alive(found)
     return found
 

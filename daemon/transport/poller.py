@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import select
 import selectors
+import sys
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -40,44 +41,46 @@ class Readiness(Protocol):
         """Close the descriptors of the call itself."""
 
 
-class EpollReadiness:
-    """`Readiness` by epoll, on Linux. A mask of 0 watches for `LEFT` alone."""
+if sys.platform == "linux":
 
-    def __init__(self) -> None:
-        self._epoll = select.epoll()
+    class EpollReadiness:
+        """`Readiness` by epoll, on Linux. A mask of 0 watches for `LEFT` alone."""
 
-    def register(self, descriptor: int, mask: int) -> None:
-        """See `Readiness`."""
-        self._epoll.register(descriptor, self._events(mask))
+        def __init__(self) -> None:
+            self._epoll = select.epoll()
 
-    def modify(self, descriptor: int, mask: int) -> None:
-        """See `Readiness`."""
-        self._epoll.modify(descriptor, self._events(mask))
+        def register(self, descriptor: int, mask: int) -> None:
+            """See `Readiness`."""
+            self._epoll.register(descriptor, self._events(mask))
 
-    def unregister(self, descriptor: int) -> None:
-        """See `Readiness`."""
-        self._epoll.unregister(descriptor)
+        def modify(self, descriptor: int, mask: int) -> None:
+            """See `Readiness`."""
+            self._epoll.modify(descriptor, self._events(mask))
 
-    def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """See `Readiness`."""
-        return [(descriptor, self._mask(events)) for descriptor, events in self._epoll.poll(seconds)]
+        def unregister(self, descriptor: int) -> None:
+            """See `Readiness`."""
+            self._epoll.unregister(descriptor)
 
-    def close(self) -> None:
-        """See `Readiness`."""
-        self._epoll.close()
+        def wait(self, seconds: float) -> list[tuple[int, int]]:
+            """See `Readiness`."""
+            return [(descriptor, self._mask(events)) for descriptor, events in self._epoll.poll(seconds)]
 
-    @staticmethod
-    def _events(mask: int) -> int:
-        reading = select.EPOLLIN if mask & READ else 0
-        writing = select.EPOLLOUT if mask & WRITE else 0
-        return reading | writing | select.EPOLLRDHUP
+        def close(self) -> None:
+            """See `Readiness`."""
+            self._epoll.close()
 
-    @staticmethod
-    def _mask(events: int) -> int:
-        gone = events & (select.EPOLLHUP | select.EPOLLERR | select.EPOLLRDHUP)
-        reading = READ if events & select.EPOLLIN else 0
-        writing = WRITE if events & select.EPOLLOUT else 0
-        return reading | writing | (LEFT if gone else 0)
+        @staticmethod
+        def _events(mask: int) -> int:
+            reading = select.EPOLLIN if mask & READ else 0
+            writing = select.EPOLLOUT if mask & WRITE else 0
+            return reading | writing | select.EPOLLRDHUP
+
+        @staticmethod
+        def _mask(events: int) -> int:
+            gone = events & (select.EPOLLHUP | select.EPOLLERR | select.EPOLLRDHUP)
+            reading = READ if events & select.EPOLLIN else 0
+            writing = WRITE if events & select.EPOLLOUT else 0
+            return reading | writing | (LEFT if gone else 0)
 
 
 class SelectorReadiness:
@@ -132,6 +135,12 @@ class SelectorReadiness:
         return (selectors.EVENT_READ if mask & READ else 0) | (selectors.EVENT_WRITE if mask & WRITE else 0)
 
 
+def _best() -> Readiness:
+    if sys.platform == "linux":
+        return EpollReadiness()
+    return SelectorReadiness()
+
+
 class Poller:
     """Descriptors, each with its mask and the function to call when it is ready.
 
@@ -140,9 +149,7 @@ class Poller:
 
     def __init__(self, readiness: Readiness | None = None) -> None:
         """``readiness`` None: the best that the system has."""
-        if readiness is None:
-            readiness = EpollReadiness() if hasattr(select, "epoll") else SelectorReadiness()
-        self._readiness = readiness
+        self._readiness = readiness or _best()
         self._handlers: dict[int, ReadyHandler] = {}
         self.woke = 0.0
         """When the last wait was over, by `time.monotonic`; 0 while it waits. Other threads may read it."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from desdaemon.protocol.system import files, folders
+from desdaemon.protocol.system import files, folders, platform
 from desdaemon.protocol.system.logs import message
 
 from . import INTERPRETED, notice
@@ -165,7 +165,7 @@ def cache_folder() -> Path | None:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             status = folder.stat()
-            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+            if not platform.is_ours(status) or platform.open_to_others(status, 0o022):
                 notice.say_once(f"the cache folder {folder} can be written by others: not used")
                 continue
             if os.access(folder, os.W_OK | os.X_OK):
@@ -247,7 +247,7 @@ def _compile(spec: Spec, tell: Tell) -> bytes:
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         # The keyboard's Ctrl-C is for the parent: it may only mean a search.
-        start_new_session=True,
+        **platform.own_group(),
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -293,8 +293,6 @@ def follow_parent():
     os.read(0, 1)
     os._exit(1)
 threading.Thread(target=follow_parent, daemon=True).start()
-# Games may be going on meanwhile, with moves that take no engine.
-os.nice(5)
 out = os.dup(1)
 os.dup2(2, 1)
 if os.path.isdir(os.path.join(root, "daemon")):
@@ -304,6 +302,9 @@ if os.path.isdir(os.path.join(root, "daemon")):
     sys.modules["desdaemon"] = top
 else:
     sys.path.insert(0, os.path.dirname(root))
+from desdaemon.protocol.system import platform
+# Games may be going on meanwhile, with moves that take no engine.
+platform.lower_process(5)
 from desdaemon.engine.compiler import jit
 from desdaemon.engine.compiler.library import _seal
 spec = importlib.import_module(exports).SPEC

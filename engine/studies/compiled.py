@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from desdaemon.engine.compiler.library import Library, load
+from desdaemon.protocol.system import platform
 
 from .exports import SPEC
 from .layout import LINE_BYTES
@@ -50,7 +50,7 @@ def write_moves(address: int, moves: list[int]) -> None:
 
 def processors() -> int:
     """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return platform.processors()
 
 
 def in_parallel(work: Callable[[Given], Found], items: Iterable[Given], threads: int) -> Iterator[Found]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
+
+from desdaemon.protocol.system import platform
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -29,7 +30,7 @@ def inlined_kernel(kernel: Any) -> Any:
 
 def cores() -> int:
     """Processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return platform.processors()
 
 
 def spread(work: Callable[[int, int], Any], total: int, threads: int, pieces: int = 1) -> list[Any]:

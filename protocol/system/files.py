@@ -17,8 +17,10 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from . import platform
+
 # `pathlib` is slow to load, and a start may replace the connection file.
-# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120
+# ruff: noqa: PTH108, PTH116, PTH118, PTH120
 
 PRIVATE = 0o600
 """The permissions of what only this user may read."""
@@ -46,12 +48,12 @@ def replacing(
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
             stream.flush()
-            os.fchmod(stream.fileno(), mode if kept is None else kept)
-            os.fsync(stream.fileno())
+            platform.set_mode(stream.fileno(), mode if kept is None else kept)
+            platform.sync(stream.fileno())
         if before is not None:
             before()
-        os.replace(new, place)
-        sync_folder(os.path.dirname(place))
+        platform.take_place(new, place)
+        platform.sync_folder(os.path.dirname(place))
     finally:
         with contextlib.suppress(OSError):
             os.unlink(new)
@@ -61,15 +63,6 @@ def replace(path: str | os.PathLike[str], content: bytes | memoryview, *, mode: 
     """Replace the content of ``path``; see the module. Raises `OSError`."""
     with replacing(path, mode=mode) as stream:
         stream.write(content)
-
-
-def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Sync a folder, so that its names are on the disk. Raises `OSError`."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _mode_of(place: str) -> int | None:
@@ -89,4 +82,4 @@ def _beside(place: str) -> tuple[int, str]:
     while True:
         new = os.path.join(folder, f".{name[:200]}.{os.getpid()}-{next(_numbers)}.new")
         with contextlib.suppress(FileExistsError):
-            return os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE), new
+            return platform.open_file(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), new

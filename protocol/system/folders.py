@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
+
+from . import platform
 
 # `pathlib` is slow to load, and a start asks for some of these.
 # ruff: noqa: PTH111, PTH118
@@ -19,17 +20,17 @@ def _folder(variable: str, otherwise: str) -> str:
 
 def configuration() -> str:
     """The folder of configuration: options, keys."""
-    return _folder("XDG_CONFIG_HOME", "~/.config")
+    return _folder("XDG_CONFIG_HOME", platform.CONFIGURATION)
 
 
 def data() -> str:
     """The default folder of the data that a server keeps for its clients."""
-    return _folder("XDG_DATA_HOME", "~/.local/share")
+    return _folder("XDG_DATA_HOME", platform.DATA)
 
 
 def state() -> str:
     """The folder of state that may be lost: the history of dialogues."""
-    return _folder("XDG_STATE_HOME", "~/.local/state")
+    return _folder("XDG_STATE_HOME", platform.STATE)
 
 
 def runtime() -> str:
@@ -47,11 +48,10 @@ def caches() -> Iterator[str]:
     if named:
         yield named
         return
-    if os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME"):
-        yield _folder("XDG_CACHE_HOME", "~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
+    if os.environ.get("XDG_CACHE_HOME") or os.environ.get(platform.ENVIRONMENT_HOME):
+        yield _folder("XDG_CACHE_HOME", platform.CACHE)
     yield _temporary()
 
 
 def _temporary() -> str:
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    return os.path.join(tempfile.gettempdir(), f"{_NAME}-{user}")
+    return os.path.join(tempfile.gettempdir(), f"{_NAME}-{platform.user()}")

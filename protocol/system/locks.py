@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+
+from . import platform
 
 
 class Held(Exception):
@@ -25,13 +26,13 @@ class FileLock:
         With ``or_read`` a file that can only be read is locked as well.
         """
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+            self._descriptor = platform.open_file(path, os.O_RDWR | os.O_CREAT, mode)
         except OSError:
             if not or_read:
                 raise
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._descriptor = platform.open_file(path, os.O_RDONLY)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            platform.lock_file(self._descriptor)
         except BlockingIOError:
             text = os.read(self._descriptor, 32).decode("ascii", "replace").strip()
             os.close(self._descriptor)
@@ -42,7 +43,7 @@ class FileLock:
         with contextlib.suppress(OSError):
             # The number is for people; a full disk must not keep anything closed.
             os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+            platform.write_at(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         """Release the lock."""

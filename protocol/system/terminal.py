@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from . import platform
+
 
 def watched() -> bool:
     """Whether standard error is a terminal."""
@@ -18,7 +20,7 @@ class ProgressLine:
     """The progress line; does nothing where standard error is no terminal. For one thread at a time."""
 
     def __init__(self, *, wanted: bool = True) -> None:
-        self.live = wanted and watched()
+        self.live = wanted and watched() and platform.escapes(2)
         """Whether the line is seen."""
         self._shown = False
 

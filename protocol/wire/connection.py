@@ -10,7 +10,7 @@ import os
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import folders
+from desdaemon.protocol.system import folders, platform
 
 EVENTS_SUFFIX = "-events"
 _LONGEST_FILE = 65_536
@@ -21,6 +21,7 @@ class ConnectionFile(NamedTuple):
 
     ``endpoints`` are those of its ROUTER socket, the ipc one first, and ``events`` those of its PUB socket in the same
     order. ``public_key`` (Z85) is required on TCP, None without encryption; ipc is never encrypted.
+    ``key_file`` is a client's key that this user's programs may take, where there is no ipc; else None.
     """
 
     protocol: int
@@ -29,6 +30,7 @@ class ConnectionFile(NamedTuple):
     endpoints: tuple[str, ...]
     events: tuple[str, ...]
     public_key: str | None = None
+    key_file: str | None = None
 
     def text(self) -> str:
         """The object as JSON."""
@@ -43,7 +45,9 @@ def connection_path() -> str:
 
 
 def default_endpoint() -> str:
-    """The ipc endpoint for requests."""
+    """The endpoint for local clients: ipc, or where sockets have no paths a free port of the loopback, with a key."""
+    if not platform.HAS_IPC:
+        return "tcp://127.0.0.1:0"
     return "ipc://" + os.path.join(folders.runtime(), "desdaemon.sock")  # noqa: PTH118
 
 
@@ -72,6 +76,7 @@ def read_connection(path: str) -> ConnectionFile:
             tuple(map(str, found["endpoints"])),
             tuple(map(str, found["events"])),
             str(found["public_key"]) if found.get("public_key") else None,
+            str(found["key_file"]) if found.get("key_file") else None,
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         raise BadInput(f"{path}: {quoted(text)}: expected a connection file that a daemon has written") from None

@@ -13,7 +13,6 @@ from desdaemon.transport.poller import (
     LEFT,
     READ,
     WRITE,
-    EpollReadiness,
     Poller,
     Readiness,
     SelectorReadiness,
@@ -26,6 +25,8 @@ WAYS: dict[str, Callable[[], Readiness]] = {
 if hasattr(selectors, "PollSelector"):
     WAYS["poll"] = lambda: SelectorReadiness(selectors.PollSelector())
 if hasattr(select, "epoll"):
+    from desdaemon.transport.poller import EpollReadiness
+
     WAYS["epoll"] = EpollReadiness
 
 

@@ -18,6 +18,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord, PlayedMove
 from desdaemon.protocol.othello.notation import board_text, moves_text, parse_board, parse_moves, play_moves
 from desdaemon.protocol.othello.scores import BlackScore
+from desdaemon.protocol.system import platform
 
 VERSION = 2
 
@@ -74,7 +75,7 @@ class Journal:
             try:
                 self._file.write(json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
                 self._file.flush()
-                os.fsync(self._file.fileno())
+                platform.sync(self._file.fileno())
             except OSError as error:
                 raise BadInput(f"{quoted(self._path)}: {error.strerror}: expected room to write") from None
 
