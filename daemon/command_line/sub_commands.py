@@ -70,6 +70,7 @@ SUB_COMMANDS = (
     SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
+    SubCommand("doctor", "what was found here, what is missing, how to mend it", "desdaemon.doctor.command"),
     SubCommand("completions", "completions for bash, zsh or fish, and the man page", "desdaemon.command_line.files"),
 )
 

@@ -22,7 +22,7 @@ class Lifeline:
         descriptor, _, restarts = found.partition(":")
         self.restarts = int(restarts or 0)
         """How often the daemon was restarted before."""
-        self._socket = platform.borrowed_socket(descriptor) if found else None
+        self._socket = platform.socket_of_parent(descriptor) if found else None
         if self._socket is not None:
             self._socket.set_inheritable(False)
             self._socket.setblocking(False)

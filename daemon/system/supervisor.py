@@ -71,8 +71,8 @@ class _DaemonProcess:
         self.ready = False
         self._heard = time.monotonic()
         self._line, theirs = socket.socketpair()
-        lent, lending = platform.lent_socket(theirs)
-        environment = {**os.environ, VARIABLE: f"{lent}:{restarts}"}
+        inherited, passing = platform.inherited_socket(theirs)
+        environment = {**os.environ, VARIABLE: f"{inherited}:{restarts}"}
         # Its notices go to the supervisor, which is the process that the service manager knows.
         for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"):
             environment.pop(name, None)
@@ -81,7 +81,7 @@ class _DaemonProcess:
                 [sys.executable, "-P", "-m", "desdaemon", *arguments],
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                **lending,
+                **passing,
                 **platform.own_group(session=False),
             )
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from desdaemon.engine.compiler.library import OURSELVES
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.processors import processors
@@ -308,16 +309,7 @@ class EngineBench:
 
 
 # Where nothing is installed: runs this very source tree.
-_ENTRY = """
-import importlib, os, sys
-root = sys.argv.pop(1)
-if os.path.isdir(os.path.join(root, "daemon")):
-    sys.path.insert(0, root)
-    top = importlib.import_module("daemon")
-    top.__path__.append(root)
-    sys.modules["desdaemon"] = top
-else:
-    sys.path.insert(0, os.path.dirname(root))
+_ENTRY = f"""{OURSELVES}
 sys.argv[0] = "desdaemon"
 from desdaemon.cli import main
 sys.exit(main())

@@ -237,10 +237,9 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
 def _compile(spec: Spec, tell: Tell) -> bytes:
     import subprocess
 
-    root = Path(__file__).resolve().parents[2]
     process = subprocess.Popen(
         # -P: modules are not looked for in the current folder, which is the user's.
-        [sys.executable, "-P", "-c", _CHILD, str(root), spec.exports],
+        [sys.executable, "-P", "-c", _CHILD, str(ROOT), spec.exports],
         # Held open, so that the child ends with a parent that is killed.
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -285,16 +284,12 @@ def _compile(spec: Spec, tell: Tell) -> bytes:
     return code
 
 
-# The child maps the packages to the folders that its parent runs from, installed or not.
-_CHILD = """
-import importlib, os, sys, threading
-root, exports = sys.argv[1:]
-def follow_parent():
-    os.read(0, 1)
-    os._exit(1)
-threading.Thread(target=follow_parent, daemon=True).start()
-out = os.dup(1)
-os.dup2(2, 1)
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder of the packages that run, installed or not: the first argument of a child that begins with `OURSELVES`."""
+
+OURSELVES = """
+import importlib, os, sys
+root = sys.argv.pop(1)
 if os.path.isdir(os.path.join(root, "daemon")):
     sys.path.insert(0, root)
     top = importlib.import_module("daemon")
@@ -302,6 +297,18 @@ if os.path.isdir(os.path.join(root, "daemon")):
     sys.modules["desdaemon"] = top
 else:
     sys.path.insert(0, os.path.dirname(root))
+"""
+"""The beginning of a program for a child: it imports the packages that its parent runs from, installed or not."""
+
+_CHILD = f"""{OURSELVES}
+import threading
+exports = sys.argv[1]
+def follow_parent():
+    os.read(0, 1)
+    os._exit(1)
+threading.Thread(target=follow_parent, daemon=True).start()
+out = os.dup(1)
+os.dup2(2, 1)
 from desdaemon.protocol.system import platform
 # Games may be going on meanwhile, with moves that take no engine.
 platform.lower_process(5)
@@ -309,7 +316,7 @@ from desdaemon.engine.compiler import jit
 from desdaemon.engine.compiler.library import _seal
 spec = importlib.import_module(exports).SPEC
 def report(kernel, seconds, done, total):
-    print(f"kernel {done}/{total} {kernel} {seconds:.2f} s", file=sys.stderr, flush=True)
+    print(f"kernel {{done}}/{{total}} {{kernel}} {{seconds:.2f}} s", file=sys.stderr, flush=True)
 content = _seal(jit.build(spec.modules, spec.entries, report))
 view = memoryview(content)
 while view:

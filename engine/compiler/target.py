@@ -19,6 +19,30 @@ class CompileTarget(NamedTuple):
         """Whether code for this target may use ``feature`` (an LLVM feature name)."""
         return f"+{feature}" in self.features.split(",")
 
+    @property
+    def avx512(self) -> bool:
+        """512-bit vectors, per-lane shifts, rotations and leading-zero counts."""
+        return all(self.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))
+
+    @property
+    def gfni(self) -> bool:
+        """Products of 8 x 8 bit matrices, 512 bits at once."""
+        return self.avx512 and self.has("gfni")
+
+    @property
+    def bmi2(self) -> bool:
+        """Fast PEXT and PDEP. Zen 1 and Zen 2 have them as microcode: some 18 cycles for each."""
+        return self.has("bmi2") and self.cpu not in ("znver1", "znver2")
+
+    @property
+    def tier(self) -> str:
+        """The code that kernels have for it, for people."""
+        if self.avx512:
+            return "AVX-512 with GFNI" if self.gfni else "AVX-512"
+        if self.has("avx2"):
+            return "AVX2 with BMI2" if self.bmi2 else "AVX2"
+        return "plain"
+
 
 _X86_64_V2 = "+cx16,+sahf,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3,+sse2"
 _X86_64_V3 = _X86_64_V2 + ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"

@@ -9,18 +9,13 @@ from desdaemon.engine.compiler import INTERPRETED, interpreted
 from desdaemon.engine.compiler.target import host_target
 
 TARGET = host_target()
-AVX512 = all(TARGET.has(feature) for feature in ("avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"))
-"""512-bit vectors, per-lane shifts, rotations and leading-zero counts."""
-
-GFNI = AVX512 and TARGET.has("gfni")
-"""Products of 8 x 8 bit matrices, 512 bits at once."""
+AVX512 = TARGET.avx512
+GFNI = TARGET.gfni
 
 AVX2 = TARGET.has("avx2")
 """256-bit vectors with a shift count of its own for each lane."""
 
-# Zen 1 and Zen 2 have the BMI2 instructions, but as microcode: some 18 cycles for each.
-BMI2 = TARGET.has("bmi2") and TARGET.cpu not in ("znver1", "znver2")
-"""Fast PEXT and PDEP."""
+BMI2 = TARGET.bmi2
 
 i1, i8, i16, i32, i64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 v4 = ir.VectorType(i64, 4)

@@ -335,17 +335,17 @@ def resume(process: int) -> None:
 
 
 def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
-    """Ask a child of an own group to end in good order, by the signal of that number where there are signals."""
+    """Ask a child of an own group to end cleanly, by the signal of that number where there are signals."""
     process.send_signal(number)
 
 
-def lent_socket(lent: socket.socket) -> tuple[str, dict[str, Any]]:
-    """A text for `borrowed_socket` in a child, and what `subprocess.Popen` is told to lend the socket to it."""
-    return str(lent.fileno()), {"pass_fds": (lent.fileno(),)}
+def inherited_socket(given: socket.socket) -> tuple[str, dict[str, Any]]:
+    """A text for `socket_of_parent` in a child, and what `subprocess.Popen` is told so that it inherits the socket."""
+    return str(given.fileno()), {"pass_fds": (given.fileno(),)}
 
 
-def borrowed_socket(text: str) -> socket.socket:
-    """The socket that the parent has lent."""
+def socket_of_parent(text: str) -> socket.socket:
+    """The socket that the parent let us inherit."""
     import socket
 
     return socket.socket(fileno=int(text))

@@ -454,16 +454,16 @@ def ask_to_end(process: subprocess.Popen[bytes], number: int) -> None:
     process.send_signal(signal.CTRL_BREAK_EVENT)
 
 
-def lent_socket(lent: socket.socket) -> tuple[str, dict[str, Any]]:
+def inherited_socket(given: socket.socket) -> tuple[str, dict[str, Any]]:
     """See `posix`."""
     import subprocess
 
-    lent.set_inheritable(True)
-    startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [lent.fileno()]})
-    return str(lent.fileno()), {"startupinfo": startup}
+    given.set_inheritable(True)
+    startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": [given.fileno()]})
+    return str(given.fileno()), {"startupinfo": startup}
 
 
-def borrowed_socket(text: str) -> socket.socket:
+def socket_of_parent(text: str) -> socket.socket:
     """See `posix`."""
     import socket
 
