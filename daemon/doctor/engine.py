@@ -122,7 +122,7 @@ def compiled(*, search: bool) -> Iterator[Finding]:
         return
     began = time.monotonic()
     said, reason = _child(_SEARCH, "hint 1\nquit\n")
-    if reason or not re.search(r"\b[A-H][1-8]\b", said):
+    if reason or not re.search(r"\b[A-Ha-h][1-8]\b", said):
         yield Finding("search", FAULT, reason or f"no move in {said[-80:]!r}", "desdaemon warmup; else report this")
         return
     yield Finding("search", OK, f"a program started and found a move in {time.monotonic() - began:.1f} s")

@@ -55,6 +55,7 @@ def libraries() -> Iterator[Finding]:
             yield _library(name, least or "0")
         elif extra in extras and not _version(name):
             extras[extra].append(name)
+    yield Finding("llvmlite", OK, _version("llvmlite") or "not installed by pip")
     for extra, missing in extras.items():
         if missing:
             yield Finding(

@@ -23,7 +23,8 @@ def offered(tree: ast.Module) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.level
         for alias in node.names
-        if not (alias.asname or alias.name).startswith("_")
+        # Of a star the module itself says what it offers.
+        if not (alias.asname or alias.name).startswith(("_", "*"))
     }
 
 

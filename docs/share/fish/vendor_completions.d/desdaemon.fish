@@ -12,6 +12,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -a bench -d 'measure the engine
 complete -c desdaemon -n '__fish_use_subcommand' -a train -d 'make evaluation weights'
 complete -c desdaemon -n '__fish_use_subcommand' -a kernels -d 'list the compiled kernels, show the code of one'
 complete -c desdaemon -n '__fish_use_subcommand' -a warmup -d 'compile the engine and the book now'
+complete -c desdaemon -n '__fish_use_subcommand' -a doctor -d 'what was found here, what is missing, how to mend it'
 complete -c desdaemon -n '__fish_use_subcommand' -a completions -d 'completions for bash, zsh or fish, and the man page'
 complete -c desdaemon -n '__fish_use_subcommand' -a help -d 'a command, an option or a program'
 complete -c desdaemon -n '__fish_seen_subcommand_from analyze' -l help -d 'show this help message and exit'
@@ -143,6 +144,12 @@ complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l lowered -d 'LL
 complete -c desdaemon -n '__fish_seen_subcommand_from kernels' -l asm -d 'assembly, as far as it was not inlined'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l help -d 'show this help message and exit'
 complete -c desdaemon -n '__fish_seen_subcommand_from warmup' -l check -d 'only look: exit 1 if anything is not compiled yet'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l help -d 'show this help message and exit'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l json -d 'one JSON object'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l quick -d 'compile nothing and start no search'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l bind -r -d 'an endpoint such as tcp://127.0.0.1:6464'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l eval-file -r -d 'the weights, if not those of the configuration'
+complete -c desdaemon -n '__fish_seen_subcommand_from doctor' -l book -r -d 'the book, if not that of the configuration'
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a bash
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a zsh
 complete -c desdaemon -n '__fish_seen_subcommand_from completions' -a fish

@@ -1,0 +1,193 @@
+"""`desdaemon doctor` on machines where nothing is wrong, and on others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import ROOT
+
+from desdaemon.doctor import command, engine, installation
+from desdaemon.doctor.finding import FAULT, OK, WARNING, Finding
+from desdaemon.engine.compiler import library
+
+CHECKS = ["version", "python", "system", "processor", "memory", "configuration", "cache", "compiled code", "weights"]
+CHECKS += ["book", "runtime folder", "daemon", "keys", "terminal"]
+
+
+def doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Finding]]:
+    """The status, and the findings by their checks."""
+    done = subprocess.run(
+        [sys.executable, "-m", "daemon", "doctor", "--json", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert not done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert report["status"] == done.returncode
+    findings = [Finding(**found) for found in report["findings"]]
+    assert all(found.mend for found in findings if found.state != OK), "every fault says how to mend it"
+    return done.returncode, {found.check: found for found in findings}
+
+
+@pytest.fixture
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No daemon and no configuration of the user's."""
+    monkeypatch.setenv("DESDAEMON_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+@pytest.mark.compiled
+def test_a_healthy_machine(apart: Path) -> None:
+    library.load(engine.ENGINE)
+    status, found = doctor()
+    assert status == 0
+    assert not [each for each in found.values() if each.state == FAULT]
+    assert set(CHECKS) <= found.keys()
+    assert found["compiler"].state == OK
+    assert found["daemon"].text == "none runs"
+    assert list(apart.iterdir()) == [], "nothing is made"
+
+
+@pytest.mark.parametrize("kind", ["read-only", "a file"])
+def test_a_cache_that_cannot_be_written(apart: Path, kind: str) -> None:
+    folder = "/proc/desdaemon" if kind == "read-only" else str(apart / "file")
+    (apart / "file").touch()
+    status, found = doctor("--quick", DESDAEMON_CACHE_DIR=folder)
+    assert status == 0, "everything works, and takes longer"
+    assert found["cache"].state == WARNING
+    assert "DESDAEMON_CACHE_DIR" in found["cache"].mend
+    assert found["compiled code"].text.startswith("not in the cache")
+
+
+def test_no_compiled_code_and_no_room_for_it(
+    apart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usage = namedtuple("usage", ("total", "used", "free"))
+    monkeypatch.setenv("DESDAEMON_CACHE_DIR", str(apart / "cache"))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10 << 30, 10 << 30, 3 << 20))
+    assert command.main(["--quick"]) == 0
+    said = capsys.readouterr().out
+    assert "3 MiB free, expected 160: what is compiled may not be kept" in said
+    assert "make room" in said
+
+    def full(**named: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    [found] = engine.cache()
+    assert found.state == WARNING
+    assert "No space left on device" in found.text
+
+
+@pytest.mark.compiled
+def test_a_processor_without_avx2(apart: Path) -> None:
+    status, found = doctor(NUMBA_CPU_NAME="x86-64-v2", DESDAEMON_CACHE_DIR=str(apart / "cache"))
+    assert status == 0
+    assert found["processor"].state == WARNING
+    assert "plain code (NUMBA_CPU_NAME set): no AVX2" in found["processor"].text
+    assert found["compiler"].state == OK, "plain code was compiled and is right"
+
+
+@pytest.mark.compiled
+def test_code_that_the_processor_cannot_run(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CPU_NAME", "sapphirerapids")
+    monkeypatch.setattr(engine, "_COMPILE", "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
+    found = engine.compiler()
+    assert found == Finding(
+        "compiler",
+        FAULT,
+        "ended by SIGILL",
+        "unset NUMBA_CPU_NAME and NUMBA_CPU_FEATURES: they ask for what this processor lacks",
+    )
+    monkeypatch.setattr(engine, "_COMPILE", "raise ImportError('no llvmlite')")
+    assert engine.compiler().text == "status 1: ImportError: no llvmlite"
+    monkeypatch.setattr(engine, "_COMPILE", "print(8201)")
+    assert engine.compiler().state == FAULT
+
+
+def test_a_weights_file_that_is_missing(apart: Path) -> None:
+    status, found = doctor("--quick", "--eval-file", str(apart / "none.dat"))
+    assert status == 1
+    assert found["weights"].state == FAULT
+    assert "none.dat" in found["weights"].text
+    assert "-eval-file" in found["weights"].mend
+
+
+def test_the_configured_files_are_looked_at(apart: Path) -> None:
+    folder = apart / "config" / "desdaemon"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('eval-file = "/nowhere/eval.dat"\n')
+    found = installation.configuration()
+    assert found[1:] == ("/nowhere/eval.dat", "")
+    (folder / "config.toml").write_text("no-such-option = 5\n")
+    states = {each.state for each in installation.configuration()[0]}
+    assert states & {WARNING, FAULT}
+
+
+def test_a_port_that_is_taken(apart: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        endpoint = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        status, found = doctor("--quick", "--bind", endpoint)
+        assert status == 1
+        assert found["port"].state == FAULT
+        assert endpoint in found["port"].text
+    status, found = doctor("--quick", "--bind", "tcp://127.0.0.1:0")
+    assert status == 0
+    status, found = doctor("--quick", "--bind", "udp://nonsense")
+    assert status == 1
+
+
+def test_a_book_that_is_missing_or_none(apart: Path) -> None:
+    assert engine.book(str(apart / "none.book")).state == FAULT
+    (apart / "text.book").write_text("no book\n")
+    assert engine.book(str(apart / "text.book")).state == FAULT
+
+
+def test_a_path_too_long_for_a_socket(apart: Path) -> None:
+    status, found = doctor("--quick", DESDAEMON_RUNTIME_DIR=str(apart / ("x" * 110)))
+    assert status == 1
+    assert "DESDAEMON_RUNTIME_DIR" in found["runtime folder"].mend
+
+
+def test_a_library_that_is_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = {"numba": "0.60.0", "numpy": "", "msgpack": "1.1.2", "pyzmq": "27.0"}
+    monkeypatch.setattr(installation, "_version", lambda name: versions.get(name, ""))
+    found = {each.check: each for each in installation.libraries()}
+    assert found["numba"].state == found["numpy"].state == FAULT
+    assert found["numba"].mend.startswith("pip install 'numba>=")
+    assert found["msgpack"].state == found["pyzmq"].state == OK
+    assert "pip install 'desdaemon[web]'" in found["extra web"].mend
+
+
+def test_the_report_for_people(
+    apart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(apart))
+    assert command.main(["--quick", "--eval-file", str(apart / "none.dat")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("1 fault, ")
+    assert str(apart) not in "\n".join(lines), "the name of the home folder is left out"
+    [weights] = [line for line in lines if line.startswith("fault")]
+    assert weights.split()[1] == "weights"
+    assert lines[lines.index(weights) + 1].strip().startswith("-> ")
+
+
+def test_it_imports_nothing_heavy_to_understand_its_line() -> None:
+    code = "import sys; from desdaemon.doctor import command; command.command_line()\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"numpy", "numba", "zmq", "llvmlite", "desdaemon.engine"} & set(done.stdout.split())
