@@ -111,7 +111,7 @@ def processor() -> Iterator[Finding]:
 
 def configuration() -> tuple[list[Finding], str, str]:
     """The configuration file, and what it says of the weights file and the book."""
-    from desdaemon.cli import UnusableFile, UsageError, configured
+    from desdaemon.command_line.arguments import UnusableFile, UsageError, configured
     from desdaemon.command_line.configuration import configuration_path
 
     path = configuration_path()
