@@ -1,7 +1,8 @@
 """Lines of problem files (OBF): a position and, for some of its moves, the known final score.
 
 ``<64 squares> <side>; G8:+18; H1:+12;`` - a percent sign begins a comment. A line may hold the position alone,
-or a score without a move (``; +18;``).
+or a score without a move (``; +18;``). Edax's own sets end some lines with ``--:-127;``, which says that no further
+move is listed: it is read over.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from desdaemon.protocol.othello.scores import MoverScore
 
 from .notation import Position, board_text, illegal_move, move_text, parse_board, parse_move
 from .rules import PASS
+
+NO_FURTHER_MOVE = "--:-127"
 
 
 class Problem(NamedTuple):
@@ -36,7 +39,7 @@ def parse_problem(line: str) -> Problem | None:
     position = parse_board(board)
     scores: dict[int, MoverScore] = {}
     for item in items:
-        if item.strip():
+        if item.strip() and item.strip() != NO_FURTHER_MOVE:
             _add_score(position, item.strip(), scores)
     return Problem(position, scores)
 

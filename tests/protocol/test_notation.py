@@ -189,3 +189,10 @@ def test_quotes_are_short_and_printable(text: str) -> None:
     shown = quoted(text)
     assert shown.isprintable()
     assert len(shown) < 600
+
+
+def test_problems_of_edax_that_list_no_further_move() -> None:
+    line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; --:-127;"
+    assert parse_problem(line) == parse_problem(line.replace(" --:-127;", ""))
+    with pytest.raises(BadInput, match="expected MOVE:SCORE"):
+        parse_problem(OPENING + " X; d3:-127;")
