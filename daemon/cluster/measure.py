@@ -28,7 +28,7 @@ from desdaemon.protocol.system.logs import message
 
 from .connection import CONNECTIONS, workers_of
 from .identity import identity
-from .pool import ClusterSearches
+from .pool import POSITIONS, ClusterSearches
 from .window import Search, WorkerAnswer
 
 _JOIN_S = 300.0
@@ -110,7 +110,9 @@ def by_cluster(
     what: str, file: str, searches: Iterable[Search], here: Callable[[Search], WorkerAnswer | None]
 ) -> tuple[ClusterFigure, list[tuple[int, int] | None]]:
     """The answers of the workers of a scheduler."""
-    cluster = ClusterSearches(CONNECTIONS.client(file, ""), identity(Weights.load()), here, hash_bits=HASH_BITS)
+    cluster = ClusterSearches(
+        CONNECTIONS.client(file, ""), identity(Weights.load()), POSITIONS, here, hash_bits=HASH_BITS
+    )
     # Connections are made and costs are known after the first searches.
     wanted = list(searches)
     for _ in cluster.answers(wanted[:40]):

@@ -1,5 +1,7 @@
 """Searches carried out by a cluster's workers: `ClusterSearches` for any, `ClusterPool` as a book's pool of threads.
 
+What a search is, and how it travels, says a `SearchKind`: `POSITIONS` here, chunks of labels in `labels.py`.
+
 The caller's thread owns the window of searches under way (`window.py`); dask's client has a thread of its own and tells
 of finished batches by a queue. Answers are handed out in the order of the searches, so that a book is byte for byte
 what one thread makes.
@@ -13,9 +15,9 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
 from desdaemon.book.growth.rounds import LeafTask, Worker
@@ -24,7 +26,7 @@ from desdaemon.books.jobs import ClusterFigures
 from . import tasks as remote
 from .connection import CONNECTIONS, workers_of
 from .identity import Identity, identity, of_resources
-from .window import Costs, Disagreement, Search, SearchBatch, SearchWindow, WorkerAnswer
+from .window import A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -51,33 +53,41 @@ class _Done(NamedTuple):
 
     number: int
     worker: str
-    answers: list[WorkerAnswer | None]
+    answers: list[Any]
     error: BaseException | None
 
 
-Here = Callable[[Search], WorkerAnswer | None]
-"""Searches in this process; None where it was stopped."""
+class SearchKind(NamedTuple, Generic[S, A]):
+    """One kind of searches: the task that workers run for a batch, how one of its answers is read, and how a search is
+    named in a note for people."""
+
+    task: Callable[..., tuple[str, list[Any]]]
+    answer: Callable[..., A]
+    named: Callable[[S], str]
 
 
-class ClusterSearches:
+class ClusterSearches(Generic[S, A]):
     """See the module; `answers` is called from one thread, `stop` from any."""
 
     def __init__(
         self,
         client: Client,
         own: Identity,
-        here: Here,
+        kind: SearchKind[S, A],
+        here: Callable[[S], A | None],
         *,
         hash_bits: int,
         local: int = 0,
         figures: Callable[[ClusterFigures], None] = lambda found: None,
         note: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """``here`` searches on ``local`` threads of this process besides the workers, and what the cluster cannot do.
+        """``here`` searches in this process (None where it was stopped): on ``local`` threads besides the workers, and
+        what the cluster cannot do.
 
         ``hash_bits`` limits the table of a search. ``note`` is told once of each thing that a person should know,
         ``figures`` every second how the cluster does.
         """
+        self._kind = kind
         self._here = here
         self._client = client
         self._own = own
@@ -104,12 +114,12 @@ class ClusterSearches:
         """End the searches under way; `answers` gives None from now on."""
         self._stopped.set()
 
-    def answers(self, searches: Iterable[Search]) -> Iterator[WorkerAnswer | None]:
+    def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
         """The answer to each, in order; None, and no more, once it was stopped."""
         self._runs += 1
         # What comes back late for an earlier run must not be taken for one of this: batches are numbered by run.
         self._done = queue.SimpleQueue()
-        window = SearchWindow(self._costs, first=self._before)
+        window: SearchWindow[S, A] = SearchWindow(self._costs, first=self._before)
         window.slots = self._slots
         waiting = iter(searches)
         helpers = ThreadPoolExecutor(self._local) if self._local else None
@@ -147,7 +157,7 @@ class ClusterSearches:
 
     # Batches
 
-    def _submit(self, batch: SearchBatch) -> None:
+    def _submit(self, batch: SearchBatch[S]) -> None:
         kind = "long" if batch.long else "short"
         usable = [
             address
@@ -156,7 +166,7 @@ class ClusterSearches:
         ]
         narrowed = len(usable) < len(self._addresses)
         future = self._client.submit(
-            remote.search_batch,
+            self._kind.task,
             tuple(self._own),
             self._job,
             self._hash_bits,
@@ -171,9 +181,9 @@ class ClusterSearches:
         finished = self._done
         future.add_done_callback(lambda done: finished.put(_came_back(batch.number, done)))
 
-    def _search_here(self, batch: SearchBatch) -> None:
+    def _search_here(self, batch: SearchBatch[S]) -> None:
         """For a thread of this process."""
-        answers: list[WorkerAnswer | None] = []
+        answers: list[A | None] = []
         try:
             for search in batch.searches:
                 answers.append(None if self._stopped.is_set() else self._here(search))
@@ -182,7 +192,7 @@ class ClusterSearches:
             return
         self._done.put(_Done(batch.number, "", answers, None))
 
-    def _take(self, window: SearchWindow, done: _Done) -> None:
+    def _take(self, window: SearchWindow[S, A], done: _Done) -> None:
         """A batch is back."""
         future = self._futures.pop(done.number, None)
         if future is not None:
@@ -192,12 +202,15 @@ class ClusterSearches:
         if done.error is not None:
             self._failed(window, done)
             return
-        self._busy_ms += sum(found.ms for found in done.answers if found is not None)
-        disagreement = window.answered(done.number, done.worker, done.answers)
+        answers: list[A | None] = done.answers
+        if future is not None:
+            answers = [None if found is None else self._kind.answer(*found) for found in done.answers]
+        self._busy_ms += sum(found.ms for found in answers if found is not None)
+        disagreement = window.answered(done.number, done.worker, answers)
         if disagreement is not None:
             self._judge(disagreement)
 
-    def _failed(self, window: SearchWindow, done: _Done) -> None:
+    def _failed(self, window: SearchWindow[S, A], done: _Done) -> None:
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
@@ -213,24 +226,25 @@ class ClusterSearches:
             what = "workers died of it"
         else:
             what = f"{type(done.error).__name__}: {done.error}".partition("\n")[0]
-        self._note(f"cluster: {_named(search)}: {what}: it is searched here")
+        self._note(f"cluster: {self._kind.named(search)}: {what}: it is searched here")
         self._search_here(here)
 
-    def _judge(self, found: Disagreement) -> None:
+    def _judge(self, found: Disagreement[S, A]) -> None:
         """Leave out the worker that is wrong about a search."""
         search = found.search
         right = self._here(search)
         for worker, answer in zip(found.workers, found.answers, strict=True):
-            if right is not None and answer != right[:2]:
+            if right is not None and answer.compared != right.compared:
                 self._barred.add(worker)
                 self._note(
-                    f"cluster: worker {worker} answered {answer} to {_named(search)}, here it is {right[:2]}: "
-                    "it gets no more searches; book correct finds what it has left in the book"
+                    f"cluster: worker {worker} answered {answer.compared!r} to {self._kind.named(search)}, here it is "
+                    f"{right.compared!r}: it gets no more searches; what it has answered before may be wrong too "
+                    "(in a book: book correct)"
                 )
 
     # The cluster
 
-    def _look(self, window: SearchWindow) -> None:
+    def _look(self, window: SearchWindow[S, A]) -> None:
         """Count the workers now and then, and show how they do."""
         now = time.monotonic()
         if now - self._looked < LOOK_S:
@@ -293,7 +307,7 @@ def _came_back(number: int, future: Future[Any]) -> _Done:
         worker, answers = future.result(timeout=_FETCH_S)
     except BaseException as error:
         return _Done(number, "", [], error)
-    return _Done(number, worker, [None if found is None else WorkerAnswer(*found) for found in answers], None)
+    return _Done(number, worker, answers, None)
 
 
 def _named(search: Search) -> str:
@@ -303,10 +317,15 @@ def _named(search: Search) -> str:
     return f"{board} at level {search.level}"
 
 
+POSITIONS = SearchKind[Search, WorkerAnswer](remote.search_batch, WorkerAnswer, _named)
+
+
 class ClusterPool(Worker):
     """The searches of a book job; ``run`` is called from the job's thread."""
 
-    def __init__(self, cluster: ClusterSearches, evaluate: Evaluate, threads: int, tell: Tell) -> None:
+    def __init__(
+        self, cluster: ClusterSearches[Search, WorkerAnswer], evaluate: Evaluate, threads: int, tell: Tell
+    ) -> None:
         """``evaluate`` is for searches that the book wants one by one, ``threads`` are for its own work."""
         super().__init__(evaluate, threads=threads, tell=tell, halt=cluster.stop)
         self._cluster = cluster
@@ -350,6 +369,7 @@ def cluster_pool(
     cluster = ClusterSearches(
         CONNECTIONS.client(settings.cluster, settings.cluster_tls),
         identity(weights),
+        POSITIONS,
         here,
         hash_bits=HASH_BITS,
         local=settings.cluster_threads,

@@ -14,7 +14,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .connection import CONNECTIONS
 from .identity import identity
-from .pool import ClusterSearches
+from .pool import POSITIONS, ClusterSearches
 from .window import Search, WorkerAnswer
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from desdaemon.session.session import Session
 
 
-def cluster_of(session: Session, searcher: SearchProtocol, note: Callable[[str], None]) -> ClusterSearches:
+def cluster_of(
+    session: Session, searcher: SearchProtocol, note: Callable[[str], None]
+) -> ClusterSearches[Search, WorkerAnswer]:
     """The searches of the cluster that the session's options name. Raises `BadInput` where there is no scheduler.
 
     ``searcher`` is this process's, for what the cluster cannot do.
@@ -39,6 +41,7 @@ def cluster_of(session: Session, searcher: SearchProtocol, note: Callable[[str],
     return ClusterSearches(
         CONNECTIONS.client(settings.cluster, settings.cluster_tls),
         identity(Weights.load(settings.eval_file or None)),
+        POSITIONS,
         here,
         hash_bits=settings.hash_table_size,
         note=note,
@@ -46,7 +49,7 @@ def cluster_of(session: Session, searcher: SearchProtocol, note: Callable[[str],
 
 
 def solved(
-    session: Session, cluster: ClusterSearches, problems: Iterable[Problem]
+    session: Session, cluster: ClusterSearches[Search, WorkerAnswer], problems: Iterable[Problem]
 ) -> Iterator[tuple[Problem, Result | None]]:
     """Each problem with what was found, None for a game that is over; ends where ``cluster`` is stopped."""
     given: deque[Problem] = deque()

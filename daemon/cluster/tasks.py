@@ -10,12 +10,15 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import TypeVar
 
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.search import Control, Searcher
+from desdaemon.engine.training.labelling.chunks import BoardChunk, score_chunk
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .identity import Identity, identity
@@ -30,6 +33,15 @@ Wanted = tuple[int, int, int, int, int, int]
 
 Answer = tuple[int, int, int, float, int, int, tuple[int, ...]]
 """The fields of a `window.WorkerAnswer`."""
+
+WantedChunk = tuple[bytes, bytes, int, int]
+"""The fields of a `chunks.BoardChunk`."""
+
+ScoredChunk = tuple[bytes, float]
+"""The fields of a `window.ChunkAnswer`."""
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class OtherIdentity(Exception):
@@ -55,16 +67,20 @@ class WorkerState:
     def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
         """A search with limits of its own, from a clean table of the full size."""
         player, opponent, _, excluded, depth, selectivity = search
-        kept: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
-        if hash_bits not in kept:
-            kept.clear()
-            kept[hash_bits] = Searcher(hash_bits=hash_bits, weights=self.weights)
-        searcher = kept[hash_bits]
+        searcher = self._searcher(hash_bits)
         searcher.clear()
         result = searcher.search(
             player, opponent, Limits(depth, Selectivity(selectivity)), allow=_ALL & ~excluded, control=control
         )
         return result if result.complete and not control.stopped else None
+
+    def _searcher(self, hash_bits: int) -> Searcher:
+        """The calling thread's, with a table of this size."""
+        kept: dict[int, Searcher] = self._local.__dict__.setdefault("solvers", {})
+        if hash_bits not in kept:
+            kept.clear()
+            kept[hash_bits] = Searcher(hash_bits=hash_bits, weights=self.weights)
+        return kept[hash_bits]
 
     def _of_book(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
         self._local.result = None
@@ -83,33 +99,43 @@ class WorkerState:
 
     def search(self, job: str, hash_bits: int, searches: tuple[Wanted, ...]) -> list[Answer | None]:
         """The answers, None from the moment on when the job was stopped."""
-        answers: list[Answer | None] = []
         if self._pretended:
             time.sleep(sum(search[0] for search in searches) / 1e6)
             return [(0, 0, 0, search[0] / 1000, 0, 0, ()) for search in searches]
-        for search in searches:
-            control = Control()
+
+        def one(search: Wanted, control: Control) -> Result | None:
+            return (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
+
+        found = [self._run(job, one, search) for search in searches]
+        return [_answer(result, ms) if result is not None else None for result, ms in found]
+
+    def score(self, job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]) -> list[ScoredChunk | None]:
+        """The scores of chunks, None from the moment on when the job was stopped."""
+
+        def one(chunk: WantedChunk, control: Control) -> bytes | None:
+            return score_chunk(self._searcher(hash_bits), BoardChunk(*chunk), control)
+
+        found = [self._run(job, one, chunk) for chunk in chunks]
+        return [(scores, ms) if scores is not None else None for scores, ms in found]
+
+    def _run(self, job: str, search: Callable[[T, Control], R | None], wanted: T) -> tuple[R | None, float]:
+        """What ``search`` makes of ``wanted``, and the ms that it took; None where the job was stopped."""
+        control = Control()
+        with self._lock:
+            if job in self._stopped:
+                return None, 0.0
+            self._running.setdefault(job, set()).add(control)
+        begun = time.perf_counter()
+        try:
+            found = search(wanted, control)
+        finally:
             with self._lock:
-                stopped = job in self._stopped
-                if not stopped:
-                    self._running.setdefault(job, set()).add(control)
-            if stopped:
-                answers.append(None)
-                continue
-            begun = time.perf_counter()
-            try:
-                found = (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
-            finally:
-                with self._lock:
-                    running = self._running.get(job, set())
-                    running.discard(control)
-                    if not running:
-                        self._running.pop(job, None)
-            ms = (time.perf_counter() - begun) * 1000
-            answers.append(_answer(found, ms) if found is not None else None)
-            with self._lock:
+                running = self._running.get(job, set())
+                running.discard(control)
+                if not running:
+                    self._running.pop(job, None)
                 self.done += 1
-        return answers
+        return found, (time.perf_counter() - begun) * 1000
 
     def stop(self, job: str) -> None:
         """End the searches of a job, in milliseconds; later ones of it answer None."""
@@ -142,14 +168,27 @@ def _state() -> WorkerState:
     return _STATE
 
 
-def search_batch(
-    expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
-) -> tuple[str, list[Answer | None]]:
-    """The task: the worker's name, and an answer for each search. Raises `OtherIdentity`."""
+def _asked(expected: tuple[str, str]) -> WorkerState:
     state = _state()
     if state.identity != expected:
         raise OtherIdentity(f"worker {state.name} is {'-'.join(state.identity)}, the task is for {'-'.join(expected)}")
+    return state
+
+
+def search_batch(
+    expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
+) -> tuple[str, list[Answer | None]]:
+    """The task of searches: the worker's name, and an answer for each. Raises `OtherIdentity`."""
+    state = _asked(expected)
     return state.name, state.search(job, hash_bits, searches)
+
+
+def score_batch(
+    expected: tuple[str, str], job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]
+) -> tuple[str, list[ScoredChunk | None]]:
+    """The task of labels: the worker's name, and the scores of each chunk. Raises `OtherIdentity`."""
+    state = _asked(expected)
+    return state.name, state.score(job, hash_bits, chunks)
 
 
 def stop_job(job: str) -> None:

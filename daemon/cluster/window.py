@@ -1,6 +1,8 @@
 """Which searches are at the workers, in what batches, and in what order their answers are handed out.
 
-A state machine without I/O or clock for one thread, that of `pool.ClusterPool`: searches and answers in, batches out.
+A state machine without I/O or clock for one thread, that of `pool.ClusterSearches`: searches and answers in, batches
+out. It works alike for searches of one position (`Search`, `WorkerAnswer`) and for chunks of positions that are
+labelled (`engine.training.labelling.chunks.BoardChunk`, `ChunkAnswer`).
 The answers come out in the order in which the searches went in, whatever machine was quicker: a book grows by that
 order, and so is the same as with one thread.
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 BATCH_MS = 1000.0
 """How long a batch of short searches should take; a search that takes longer is a batch by itself."""
@@ -67,8 +69,48 @@ class WorkerAnswer(NamedTuple):
     selectivity: int = 100
     pv: tuple[int, ...] = ()
 
+    @property
+    def compared(self) -> tuple[int, int]:
+        """What two workers must agree about: move and score."""
+        return self.move, self.score
 
-class SearchBatch(NamedTuple):
+
+class ChunkAnswer(NamedTuple):
+    """The answer to a chunk: a signed byte for each of its positions (discs, side to move), and the ms that it took."""
+
+    scores: bytes
+    ms: float
+
+    @property
+    def compared(self) -> bytes:
+        """What two workers must agree about."""
+        return self.scores
+
+
+class AnySearch(Protocol):
+    """A tuple of plain values; its cost is estimated by level and phase."""
+
+    @property
+    def level(self) -> int: ...
+    @property
+    def empties(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class AnyAnswer(Protocol):
+    """What the window has to know of an answer."""
+
+    @property
+    def ms(self) -> float: ...
+    @property
+    def compared(self) -> object: ...
+
+
+S = TypeVar("S", bound=AnySearch)
+A = TypeVar("A", bound=AnyAnswer)
+
+
+class SearchBatch(NamedTuple, Generic[S]):
     """Searches that go to a worker together.
 
     ``numbers`` are theirs in order of arrival. It is not to go to the worker ``avoided``, if there is another.
@@ -77,7 +119,7 @@ class SearchBatch(NamedTuple):
 
     number: int
     numbers: tuple[int, ...]
-    searches: tuple[Search, ...]
+    searches: tuple[S, ...]
     cost_ms: float
     check: bool = False
     avoided: str = ""
@@ -88,12 +130,12 @@ class SearchBatch(NamedTuple):
         return self.cost_ms > BATCH_MS
 
 
-class Disagreement(NamedTuple):
+class Disagreement(NamedTuple, Generic[S, A]):
     """Two workers that answered otherwise to the same search."""
 
-    search: Search
+    search: S
     workers: tuple[str, str]
-    answers: tuple[tuple[int, int], tuple[int, int]]
+    answers: tuple[A, A]
 
 
 class Costs:
@@ -102,26 +144,26 @@ class Costs:
     def __init__(self) -> None:
         self._means: dict[tuple[int, int], float] = {}
 
-    def known(self, search: Search) -> bool:
+    def known(self, search: AnySearch) -> bool:
         """Whether searches like this one were timed."""
         return self._key(search) in self._means
 
-    def ms(self, search: Search) -> float:
+    def ms(self, search: AnySearch) -> float:
         """What this one should take."""
         return self._means.get(self._key(search)) or 0.3 * 1.32**search.level
 
-    def timed(self, search: Search, ms: float) -> None:
+    def timed(self, search: AnySearch, ms: float) -> None:
         """One has taken so long."""
         key = self._key(search)
         mean = self._means.get(key)
         self._means[key] = ms if mean is None else mean + (ms - mean) / 16
 
     @staticmethod
-    def _key(search: Search) -> tuple[int, int]:
+    def _key(search: AnySearch) -> tuple[int, int]:
         return search.level, search.empties // 3
 
 
-class SearchWindow:
+class SearchWindow(Generic[S, A]):
     """See the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
@@ -131,12 +173,12 @@ class SearchWindow:
         self._costs = costs
         self._first = first
         self._check_every = check_every
-        self._waiting: deque[tuple[int, Search]] = deque()
+        self._waiting: deque[tuple[int, S]] = deque()
         self._waiting_ms = 0.0
-        self._again: deque[SearchBatch] = deque()
-        self._running: dict[int, SearchBatch] = {}
-        self._answers: dict[int, WorkerAnswer | None] = {}
-        self._checked: dict[int, tuple[str, WorkerAnswer]] = {}
+        self._again: deque[SearchBatch[S]] = deque()
+        self._running: dict[int, SearchBatch[S]] = {}
+        self._answers: dict[int, A | None] = {}
+        self._checked: dict[int, tuple[str, A]] = {}
         self._offered = 0
         self._given = 0
         self._batches = 0
@@ -152,7 +194,7 @@ class SearchWindow:
             len(self._waiting) < BATCHES_A_SLOT * MOST_IN_BATCH and self._waiting_ms < 2 * max(1, self.slots) * BATCH_MS
         )
 
-    def offer(self, search: Search) -> None:
+    def offer(self, search: S) -> None:
         """The next search."""
         self._waiting.append((self._offered, search))
         self._waiting_ms += self._costs.ms(search)
@@ -162,7 +204,7 @@ class SearchWindow:
         """There are no more."""
         self._complete = True
 
-    def answered(self, number: int, worker: str, answers: Iterable[WorkerAnswer | None]) -> Disagreement | None:
+    def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
         """The answers to a batch, from a worker; None is a search that was stopped.
 
         Answers to a batch that is not under way any more are dropped. Returns what two workers do not agree about.
@@ -181,13 +223,13 @@ class SearchWindow:
                 self._again.append(self._batch(((index, search),), check=True, avoided=worker))
         return None
 
-    def _compared(self, index: int, search: Search, worker: str, found: WorkerAnswer | None) -> Disagreement | None:
+    def _compared(self, index: int, search: S, worker: str, found: A | None) -> Disagreement[S, A] | None:
         before, first = self._checked.pop(index)
-        if found is None or found[:2] == first[:2]:
+        if found is None or found.compared == first.compared:
             return None
-        return Disagreement(search, (before, worker), (first[:2], found[:2]))
+        return Disagreement(search, (before, worker), (first, found))
 
-    def failed(self, number: int) -> SearchBatch | None:
+    def failed(self, number: int) -> SearchBatch[S] | None:
         """The cluster has given a batch up: too many workers died of it, or it could not be carried out there.
 
         One of its searches may be to blame, so that each goes out again by itself. Returns one that did so already: it
@@ -207,7 +249,7 @@ class SearchWindow:
 
     # Out
 
-    def batches(self) -> Iterator[SearchBatch]:
+    def batches(self) -> Iterator[SearchBatch[S]]:
         """What is to be sent to the workers now."""
         while len(self._running) < BATCHES_A_SLOT * self.slots:
             if self._again:
@@ -217,13 +259,13 @@ class SearchWindow:
             else:
                 return
 
-    def local(self) -> SearchBatch | None:
+    def local(self) -> SearchBatch[S] | None:
         """A batch for a thread of the owner's, if there is one to be had."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
 
-    def answers(self) -> Iterator[WorkerAnswer | None]:
+    def answers(self) -> Iterator[A | None]:
         """The answers that are due, in the order of the searches."""
         while self._given in self._answers:
             self._given += 1
@@ -239,10 +281,10 @@ class SearchWindow:
         """Searches so far."""
         return self._offered
 
-    def _next(self) -> SearchBatch:
+    def _next(self) -> SearchBatch[S]:
         share = self._waiting_ms / (2 * max(1, self.slots))
         limit = min(BATCH_MS, max(LEAST_BATCH_MS, share))
-        chosen: list[tuple[int, Search]] = []
+        chosen: list[tuple[int, S]] = []
         cost = 0.0
         while self._waiting and len(chosen) < MOST_IN_BATCH:
             search = self._waiting[0][1]
@@ -255,12 +297,12 @@ class SearchWindow:
         return self._batch(tuple(chosen), cost=cost)
 
     def _batch(
-        self, pairs: tuple[tuple[int, Search], ...], *, cost: float = 0.0, check: bool = False, avoided: str = ""
-    ) -> SearchBatch:
+        self, pairs: tuple[tuple[int, S], ...], *, cost: float = 0.0, check: bool = False, avoided: str = ""
+    ) -> SearchBatch[S]:
         self._batches += 1
         numbers, searches = tuple(number for number, _ in pairs), tuple(search for _, search in pairs)
         return SearchBatch(self._batches, numbers, searches, cost or sum(map(self._costs.ms, searches)), check, avoided)
 
-    def _started(self, batch: SearchBatch) -> SearchBatch:
+    def _started(self, batch: SearchBatch[S]) -> SearchBatch[S]:
         self._running[batch.number] = batch
         return batch

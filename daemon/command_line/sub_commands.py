@@ -67,7 +67,7 @@ SUB_COMMANDS = (
     SubCommand("bench storm", "attack a server while clients check its answers", "desdaemon.clients.bench.storm"),
     SubCommand("bench web", "measure the board in the browser", "desdaemon.clients.bench.web"),
     SubCommand("bench cluster", "measure what a cluster costs", "desdaemon.cluster.measure"),
-    SubCommand("train", "make evaluation weights", "desdaemon.engine.training.cli"),
+    SubCommand("train", "make evaluation weights", "desdaemon.command_line.train"),
     SubCommand("kernels", "list the compiled kernels, show the code of one", "desdaemon.engine.compiler.inspect"),
     SubCommand("warmup", "compile the engine and the book now", "desdaemon.warmup"),
     SubCommand("doctor", "what was found here, what is missing, how to mend it", "desdaemon.doctor.command"),

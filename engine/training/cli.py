@@ -6,17 +6,26 @@ import argparse
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
 
 from .compiled import cores
 from .store import TrainingError
 
+if TYPE_CHECKING:
+    from .labelling.chunks import ScoreChunks
+
 PROGRAM = "desdaemon train"
 
 Stage = Callable[[argparse.Namespace, str], None]
+
+RemoteScores = Callable[[str, str, Path, int], "ScoreChunks"]
+"""What scores chunks by a cluster: of the scheduler's address, the folder of certificates or "", the weights, and the
+logarithm (base 2) of the entries of a search's table. Raises `BadInput` where there is no scheduler."""
 
 
 def _plies(text: str) -> tuple[int, int]:
@@ -35,9 +44,9 @@ def _depth(text: str) -> int:
 
     if text == "exact":
         return EXACT
-    if text.isdigit() and 0 <= int(text) <= 60:
+    if text.isdigit() and 1 <= int(text) <= 60:
         return int(text)
-    raise argparse.ArgumentTypeError(f"expected a depth of 0 to 60 plies or 'exact', found {text!r}")
+    raise argparse.ArgumentTypeError(f"expected a depth of 1 to 60 plies or 'exact', found {text!r}")
 
 
 def _calibrate(options: argparse.Namespace, command: str) -> None:
@@ -120,17 +129,20 @@ def _positions(options: argparse.Namespace, _command: str) -> None:
 def _label(options: argparse.Namespace, command: str) -> None:
     from desdaemon.engine.training.labelling import labels
 
+    if options.remote and options.cluster:
+        score = options.remote(options.cluster, options.cluster_tls, options.weights, labels.HASH_BITS)
+    else:
+        score = labels.score_here(options.weights, options.workers, labels.HASH_BITS)
     labels.run(
         options.positions,
         options.out,
-        weights=options.weights,
+        score=score,
         first=options.plies[0],
         last=options.plies[1],
         count=options.rows,
         depth=options.depth,
         selectivity=Selectivity(options.selectivity),
         seed=options.seed,
-        workers=options.workers,
         seconds=options.seconds,
         skip=options.skip,
         command=command,
@@ -255,7 +267,7 @@ def _import(options: argparse.Namespace, command: str) -> None:
     write_shipped(options.out, packed, {**to_record(of_record(record)), **told})
 
 
-def command_line() -> Parser:
+def command_line(*, cluster: bool = False) -> Parser:
     """The command line."""
     parser = Parser(prog=PROGRAM, description=__doc__)
     stages = parser.add_subparsers(required=True, metavar="STAGE")
@@ -323,6 +335,9 @@ def command_line() -> Parser:
     made.add_argument("--seconds", type=float, default=0.0, help="stop after so long (0: never)")
     made.add_argument("--skip", type=Path, nargs="*", default=[], help="leave out rows labelled in these files")
     made.add_argument("--seed", type=int, default=1)
+    if cluster:
+        made.add_argument("--cluster", metavar="ADDRESS", help="search on this scheduler's workers (docs/cluster.md)")
+        made.add_argument("--cluster-tls", default="", metavar="FOLDER", help="certificates for the cluster")
     common(made, workers=True)
 
     made = stage("adjudicate", _adjudicate, "give games the exact score of their first position that has one")
@@ -425,18 +440,23 @@ def command_line() -> Parser:
     return parser
 
 
-def main(argv: list[str]) -> int:
-    """Run one stage; 0 when it is done, 1 when its input can't be used, 2 for a bad command line."""
+def main(argv: list[str], remote: RemoteScores | None = None) -> int:
+    """Run one stage; 0 when it is done, 1 when its input can't be used, 2 for a bad command line.
+
+    ``remote`` comes from the caller because the cluster belongs to a package above this one; without it stage `label`
+    has no option for one.
+    """
     from desdaemon.engine.evaluation.weights_file import WeightsError
 
     try:
-        options = command_line().parse_args(argv)
+        options = command_line(cluster=remote is not None).parse_args(argv)
     except SystemExit as end:
         return int(end.code or 0)
+    options.remote = remote
     command = " ".join([PROGRAM, *(shlex.quote(argument) for argument in argv)])
     try:
         options.run(options, command)
-    except (TrainingError, WeightsError, OSError) as error:
+    except (TrainingError, WeightsError, BadInput, OSError) as error:
         logs.message(str(error), PROGRAM, level="error")
         return 1
     return 0

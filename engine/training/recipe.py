@@ -158,14 +158,13 @@ class RecipeRun:
         labels.run(
             source,
             out,
-            weights=weights,
+            score=labels.score_here(weights, self.workers, labels.HASH_BITS),
             first=band.first,
             last=band.last,
             count=band.rows,
             depth=band.depth,
             selectivity=self.plan.selectivity,
             seed=self.seed,
-            workers=self.workers,
             skip=[],
             command=self.command,
         )

@@ -15,11 +15,13 @@ from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, grown, run
 from random_games import random_game
 
 from desdaemon.cluster.connection import connect
+from desdaemon.engine.training import store
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, board_text
 
 pytest.importorskip("distributed")
 
+SHIPPED = Path(__file__).resolve().parents[2] / "engine" / "data" / "weights.xz"
 GROWTH = "book deviate 2 4"
 
 
@@ -68,6 +70,24 @@ def test_problems_are_solved_in_order_with_the_same_answers(cluster: Cluster, tm
         lines.append(row.findall(solved.stdout))
     assert len(lines[0]) == 20
     assert lines[0] == lines[1]
+
+
+def test_labels_are_those_of_this_process(cluster: Cluster, tmp_path: Path) -> None:
+    game, positions = tmp_path / "games.npz", tmp_path / "positions.npz"
+    settings = ("--weights", str(SHIPPED), "--plies", "10-50", "--depth", "4", "--rows", "40")
+    for made in (
+        ("make-games", "40", "--out", str(game)),
+        ("positions", str(game), "--out", str(positions), "--perturbed", "0"),
+        ("label", str(positions), "--out", str(tmp_path / "one.npz"), *settings, "--workers", "1"),
+        ("label", str(positions), "--out", str(tmp_path / "two.npz"), *settings, "--workers", "2"),
+        ("label", str(positions), "--out", str(tmp_path / "cluster.npz"), *settings, "--cluster", str(cluster.file)),
+    ):
+        done = run("train", *made)
+        assert done.returncode == 0, done.stderr
+    one, two, by_cluster = (store.load(tmp_path / f"{name}.npz")[0] for name in ("one", "two", "cluster"))
+    assert len(one["rows"]) > 1000
+    for name, values in one.items():
+        assert values.tolist() == two[name].tolist() == by_cluster[name].tolist()
 
 
 def test_status_and_check_name_the_workers(cluster: Cluster) -> None:

@@ -12,7 +12,11 @@ from desdaemon.cluster import tasks
 from desdaemon.cluster.identity import Identity, identity, of_resources
 from desdaemon.cluster.window import Search
 from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.engine.training.labelling.chunks import BoardChunk
 from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.rules import squares
 
 WANTED = (Search(START.player, START.opponent, 8), Search(START.player, START.opponent, 5, 1 << 19))
 
@@ -37,6 +41,30 @@ def test_a_problem_is_searched_as_deep_as_it_says(state: tasks.WorkerState) -> N
     (found,) = state.search("job", 12, plain((Search(START.player, START.opponent, 0, 0, 6, 100),)))
     assert found is not None
     assert (found[4], found[5], len(found[6])) == (6, 100, 6)
+
+
+def test_a_chunk_of_labels_has_the_scores_of_single_searches(state: tasks.WorkerState) -> None:
+    positions = [START.after(move) for move in squares(START.moves)]
+    chunk = BoardChunk(
+        b"".join(position.player.to_bytes(8, "little") for position in positions),
+        b"".join(position.opponent.to_bytes(8, "little") for position in positions),
+        4,
+        100,
+    )
+    worker, ((scores, ms),) = tasks.score_batch(tuple(state.identity), "job", 12, (tuple(chunk),))  # type: ignore[misc, arg-type]
+    assert worker == "here"
+    assert ms > 0
+    searcher = Searcher(hash_bits=12)
+    alone = [searcher.search(each.player, each.opponent, Limits(4)).lines[0].score for each in positions]
+    assert list(memoryview(scores).cast("b")) == alone
+    with pytest.raises(tasks.OtherIdentity):
+        tasks.score_batch(("other", "other"), "job", 12, (tuple(chunk),))  # type: ignore[arg-type]
+
+
+def test_a_stopped_job_gets_no_more_labels(state: tasks.WorkerState) -> None:
+    tasks.stop_job("labels")
+    chunk = BoardChunk(START.player.to_bytes(8, "little"), START.opponent.to_bytes(8, "little"), 4, 100)
+    assert state.score("labels", 12, (tuple(chunk),)) == [None]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("other", [("000000000000", None), (None, "000000000000")])

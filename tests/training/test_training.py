@@ -368,14 +368,13 @@ def late_positions(tmp_path):
 
 def label(path, out, **changed):
     settings = {
-        "weights": SHIPPED,
+        "score": labels.score_here(SHIPPED, 2, labels.HASH_BITS),
         "first": 54,
         "last": 58,
         "count": 20,
         "depth": dataset.EXACT,
         "selectivity": Selectivity.FULL,
         "seed": 1,
-        "workers": 2,
         "skip": [],
         "command": "test",
     }

@@ -22,6 +22,9 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 from . import calibration, labels
 
+_HASH_BITS = 20
+"""Of the tables: these searches go deeper than those of labels."""
+
 
 def run(
     sources: list[Path],
@@ -67,10 +70,8 @@ def run(
                 column("opponents"),
                 depth=60 if depth == EXACT else depth,
                 selectivity=selectivity,
-                weights=weights,
-                workers=workers,
+                score=labels.score_here(weights, workers, _HASH_BITS),
                 seconds=seconds / len(depths),
-                hash_bits=20,
                 progress=progress,
             )
             for depth in depths

@@ -1,15 +1,16 @@
 """Stage `label`: scores for positions, from the engine's own search.
 
-Each worker thread has a searcher of its own. Rows are taken in a seeded random order that runs through all plies
-alike, so that a stage ended early by its time limit still leaves a fair sample of every ply; running it again goes on
-where it ended.
+Who searches, threads of this process or a cluster, is the caller's choice (`ScoreChunks`). Rows are taken in a seeded
+random order that runs through all plies alike, so that a stage ended early by its time limit still leaves a fair sample
+of every ply; running it again goes on where it ended.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -17,16 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import Limits
-from desdaemon.engine.search import Searcher
+from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.training.fitting.dataset import EXACT, NO_LABEL
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, load, save
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .boards import Boards
+from .chunks import CHUNK, BoardChunk, ScoreChunks, score_chunk
 
-CHUNK = 64
-"""Positions scored in one call."""
+HASH_BITS = 17
+"""Of the tables that labels are searched with: short searches, whose tables stay in the cache."""
+
+_WAITING = 4
+"""Chunks given out ahead, for each thread."""
 
 _SAVE_EVERY = 60.0
 
@@ -44,47 +48,72 @@ def choose(arrays: Arrays, first: int, last: int, count: int, seed: int, skip: N
     return np.asarray(joined[~skip[joined]], np.int64)
 
 
+def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
+    """Scores chunks by ``workers`` threads of this process, each with a searcher of its own."""
+
+    def score(chunks: Iterable[BoardChunk]) -> Iterator[bytes | None]:
+        searchers: SimpleQueue[Searcher] = SimpleQueue()
+        for _ in range(workers):
+            searchers.put(Searcher(hash_bits=hash_bits, weights=Weights.load(weights)))
+        control = Control()
+
+        def one(chunk: BoardChunk) -> bytes | None:
+            searcher = searchers.get()
+            try:
+                return score_chunk(searcher, chunk, control)
+            finally:
+                searchers.put(searcher)
+
+        under_way: deque[Future[bytes | None]] = deque()
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for chunk in chunks:
+                    under_way.append(pool.submit(one, chunk))
+                    if len(under_way) > _WAITING * workers:
+                        yield under_way.popleft().result()
+                while under_way:
+                    yield under_way.popleft().result()
+            finally:
+                # Where the caller leaves early, nobody waits for what is under way.
+                control.stop()
+
+    return score
+
+
 def search_all(
     players: Boards,
     opponents: Boards,
     *,
     depth: int,
     selectivity: Selectivity,
-    weights: Path,
-    workers: int,
+    score: ScoreChunks,
     seconds: float,
-    hash_bits: int,
     progress: StageProgress,
     checkpoint: Callable[[NDArray[np.int8]], None] | None = None,
 ) -> NDArray[np.int8]:
-    """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) left out."""
+    """Scores (discs) of boards; NO_LABEL for those that the time limit (seconds, 0 = none) or a stop left out."""
     values = np.full(len(players), NO_LABEL, np.int8)
-    searchers: SimpleQueue[Searcher] = SimpleQueue()
-    for _ in range(workers):
-        searchers.put(Searcher(hash_bits=hash_bits, weights=Weights.load(weights)))
-    limits = Limits(60) if depth == EXACT else Limits(depth, selectivity)
+    plies, percent = (60, Selectivity.FULL) if depth == EXACT else (depth, selectivity)
     begun = saved = time.perf_counter()
 
-    def score(begin: int) -> int:
-        if 0 < seconds < time.perf_counter() - begun:
-            return 0
-        own, other = players[begin : begin + CHUNK].copy(), opponents[begin : begin + CHUNK].copy()
-        scores = np.empty(len(own), np.int64)
-        searcher = searchers.get()
-        searcher.score_many(own.ctypes.data, other.ctypes.data, scores.ctypes.data, len(own), limits)
-        searchers.put(searcher)
-        values[begin : begin + len(own)] = scores
-        return len(own)
+    def chunks() -> Iterator[BoardChunk]:
+        for first in range(0, len(players), CHUNK):
+            if 0 < seconds < time.perf_counter() - begun:
+                return
+            part = slice(first, first + CHUNK)
+            yield BoardChunk(players[part].tobytes(), opponents[part].tobytes(), plies, percent)
 
     done = 0
-    with ThreadPoolExecutor(workers) as pool:
-        for count in pool.map(score, range(0, len(players), CHUNK)):
-            done += count
-            now = time.perf_counter()
-            progress.now_and_then(f"{done} of {len(players)} labels, {done / (now - begun):.0f} a second")
-            if checkpoint is not None and now - saved > _SAVE_EVERY:
-                checkpoint(values)
-                saved = now
+    for found in score(chunks()):
+        if found is None:
+            break
+        values[done : done + len(found)] = np.frombuffer(found, np.int8)
+        done += len(found)
+        now = time.perf_counter()
+        progress.now_and_then(f"{done} of {len(players)} labels, {done / (now - begun):.0f} a second")
+        if checkpoint is not None and now - saved > _SAVE_EVERY:
+            checkpoint(values)
+            saved = now
     progress.say(f"{done} of {len(players)} labels, {done / (time.perf_counter() - begun):.0f} a second")
     return values
 
@@ -93,16 +122,14 @@ def run(
     source: Path,
     out: Path,
     *,
-    weights: Path,
+    score: ScoreChunks,
     first: int,
     last: int,
     count: int,
     depth: int,
     selectivity: Selectivity,
     seed: int,
-    workers: int,
     seconds: float = 0.0,
-    hash_bits: int = 17,
     skip: list[Path],
     command: str,
 ) -> None:
@@ -153,10 +180,8 @@ def run(
         arrays["opponents"][rows[todo]],
         depth=depth,
         selectivity=selectivity,
-        weights=weights,
-        workers=workers,
+        score=score,
         seconds=seconds,
-        hash_bits=hash_bits,
         progress=progress,
         checkpoint=write,
     )

@@ -1,0 +1,56 @@
+"""Labels of training by a cluster, for `desdaemon train label --cluster`: chunk by chunk, as one thread makes them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.search import Control, Searcher
+from desdaemon.engine.training.labelling.chunks import BoardChunk, ScoreChunks, score_chunk
+from desdaemon.protocol.system import logs
+
+from . import tasks as remote
+from .connection import CONNECTIONS
+from .identity import identity
+from .pool import ClusterSearches, SearchKind
+from .window import ChunkAnswer
+
+_BOARD_BYTES = 8
+
+
+def _named(chunk: BoardChunk) -> str:
+    return f"{len(chunk.players) // _BOARD_BYTES} positions at {chunk.depth} plies"
+
+
+CHUNKS = SearchKind[BoardChunk, ChunkAnswer](remote.score_batch, ChunkAnswer, _named)
+
+
+def cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> ScoreChunks:
+    """Scores chunks by the workers of the scheduler at ``address``.
+
+    ``tls`` is the folder of certificates or "", ``hash_bits`` the logarithm (base 2) of the entries of a search's
+    table. Raises `BadInput` where there is no scheduler.
+    """
+    loaded = Weights.load(weights)
+    searcher: list[Searcher] = []
+
+    def here(chunk: BoardChunk) -> ChunkAnswer | None:
+        if not searcher:
+            searcher.append(Searcher(hash_bits=hash_bits, weights=loaded))
+        begun = time.perf_counter()
+        scores = score_chunk(searcher[0], chunk, Control())
+        return None if scores is None else ChunkAnswer(scores, (time.perf_counter() - begun) * 1000)
+
+    cluster = ClusterSearches(
+        CONNECTIONS.client(address, tls), identity(loaded), CHUNKS, here, hash_bits=hash_bits, note=logs.message
+    )
+
+    def score(chunks: Iterable[BoardChunk]) -> Iterator[bytes | None]:
+        with closing(cluster.answers(chunks)) as answers:
+            for found in answers:
+                yield None if found is None else found.scores
+
+    return score

@@ -1,0 +1,58 @@
+"""Positions that are scored together: what one search thread, of this process or of a cluster's worker, gets at a time.
+
+A chunk's scores depend on nothing but the chunk and the weights: the table is cleared before it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Control, Searcher
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+CHUNK = 64
+"""Positions in a chunk."""
+
+_BOARD_BYTES = 8
+
+
+class BoardChunk(NamedTuple):
+    """Boards as unsigned 64-bit words, those of the sides to move and of the other sides, and how to search them.
+
+    ``depth`` in plies, ``selectivity`` in percent.
+    """
+
+    players: bytes
+    opponents: bytes
+    depth: int
+    selectivity: int
+
+    @property
+    def level(self) -> int:
+        """What its cost is estimated by."""
+        return self.depth
+
+    @property
+    def empties(self) -> int:
+        """0: the positions of a chunk are of all phases alike."""
+        return 0
+
+
+ScoreChunks = Callable[[Iterable[BoardChunk]], Iterator[bytes | None]]
+"""Scores chunks, in their order: a signed byte for each position (discs, side to move). None, and no more, where it
+was stopped."""
+
+
+def score_chunk(searcher: Searcher, chunk: BoardChunk, control: Control) -> bytes | None:
+    """A signed byte for each position (discs, side to move); None where ``control`` was stopped."""
+    boards = array("Q", chunk.players), array("Q", chunk.opponents)
+    number = len(boards[0])
+    scores = array("q", bytes(_BOARD_BYTES * number))
+    searcher.clear()
+    limits = Limits(chunk.depth, Selectivity(chunk.selectivity))
+    players, opponents, found = (each.buffer_info()[0] for each in (*boards, scores))
+    searcher.score_many(players, opponents, found, number, limits, control)
+    return None if control.stopped else array("b", scores).tobytes()
