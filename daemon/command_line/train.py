@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from desdaemon.engine.training import cli
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -15,6 +13,8 @@ if TYPE_CHECKING:
 
 def command_line() -> Parser:
     """The argument parser of all stages."""
+    from desdaemon.engine.training import cli
+
     return cli.command_line(cluster=True)
 
 
@@ -27,4 +27,6 @@ def _cluster_scores(address: str, tls: str, weights: Path, hash_bits: int) -> Sc
 
 def main(argv: list[str]) -> int:
     """Run one stage; returns the exit status."""
+    from desdaemon.engine.training import cli
+
     return cli.main(argv, _cluster_scores)
