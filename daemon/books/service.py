@@ -22,35 +22,25 @@ from desdaemon.protocol.system import platform
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.settings import SessionSettings
 
-from .jobs import BookJob, BookJobs, Result
+from .jobs import BookJob, BookJobs
 
 if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from desdaemon.book.book import Book, Evaluate
+    from desdaemon.book.book import Book
     from desdaemon.book.choose import MoveChoice as ChoiceSettings
     from desdaemon.book.formats.registry import Opened
     from desdaemon.book.growth.game_results import Results
-    from desdaemon.book.growth.rounds import Worker
     from desdaemon.book.progress import ProgressCallback
     from desdaemon.book.reports.children import ReportedMove
-    from desdaemon.books.commands.context import BookCommandRun
     from desdaemon.engine.evaluation.weights import Weights
-    from desdaemon.protocol.commands.book import BookCommand, BookValues
     from desdaemon.search.loader import LoadedEngine
     from desdaemon.search.scheduler import Scheduler
 
     from .files import Files
 
 _POLL_S = 0.01
-
-SEARCHES_SHOWN = 2
-"""From this verbosity on every search of a book's commands is shown."""
-
-IN_MEMORY = "The last changes are in memory alone ({failure}): make room, or book save FILE on another disk"
-
-DUE = "Not all scores follow from the leaves yet: book negamax, or the next long command, sees to that"
 
 
 class NoBook(BadInput):
@@ -139,7 +129,7 @@ class Books:
         self._opened: Opened | None = None
         self._path: Path | None = None
         self.opening_job: BookJob | None = None
-        """What opens the file of `prepare`; None when there is none."""
+        """What opens the file of `running.begin_opening`; None when there is none."""
         self.opening_file = ""
         self._lock = threading.Lock()
         self._weights: dict[str, Weights] = {}
@@ -184,31 +174,14 @@ class Books:
             raise NoBook
         return book
 
-    def prepare(self, path: str, settings: SessionSettings, on_note: Callable[[str], None]) -> None:
-        """Start to open a file on a thread of its own; ``on_note`` is called with remarks, or with the reason for a
-        failure.
-        """
-        from desdaemon.protocol.commands.book import BY_NAME
-
-        job = self.run(BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
-        self.opening_job, self.opening_file = job, path
-
-        def told(job: BookJob) -> None:
-            if job.over:
-                # A job that was cancelled before it began has nothing to remark.
-                for note in [job.error] if job.failure else job.result.get("notes", ()):
-                    on_note(f"book-file = {note}")
-
-        job.watch(told)
-
     @property
     def opening(self) -> bool:
-        """Whether the file of `prepare` is still being opened."""
+        """Whether the file of `running.begin_opening` is still being opened."""
         return self.opening_job is not None and not self.opening_job.over
 
     def ready(self, abandoned: Callable[[], bool] = lambda: False) -> Book | None:
-        """The book in use; waits until the file of `prepare` is open. Raises `Abandoned` soon after ``abandoned``
-        returns true.
+        """The book in use; waits until the file of `running.begin_opening` is open. Raises `Abandoned` soon after
+        ``abandoned`` returns true.
         """
         job = self.opening_job
         while job is not None and not job.wait(_POLL_S):
@@ -246,12 +219,12 @@ class Books:
             return ""
         return store.failure or (store.reason if store.read_only else "")
 
-    def _keep_unwritten(self) -> None:
+    def keep_unwritten(self) -> None:
         """Raise `BadInput` where changes that are in memory alone would be lost with the book in use."""
         opened = self._opened
         if opened is None or opened.store is None:
             return
-        self._try_commit()
+        self.try_commit()
         if opened.store.unwritten:
             raise BadInput(
                 f"{self.file}: its last changes are in memory alone: {self.failure}: "
@@ -378,162 +351,35 @@ class Books:
                 self._rng = seed, Random(seed or None)
             return self._rng[1]
 
-    # Commands
+    # For commands
 
-    def run(self, command: BookCommand, values: BookValues, caller: Caller) -> BookJob:
-        """Run a command; values come from `book_commands.parse_line` or `values_by_name`.
-
-        A command that is neither long nor writes is over when this returns. Any other is a job, one at a time in the
-        order of arrival, except those that only read positions. Bad input fails the job: ``failure`` is a `BadInput`.
-        """
-
-        from desdaemon.books.commands.context import BookCommandRun
-
-        def work(job: BookJob) -> Result:
-            return self._carry_out(BookCommandRun(self, job, command, values, caller))
-
-        if not command.long and not command.writes:
-            return self.jobs.at_once(command.op, work, caller.client)
-        return self.jobs.submit(command.op, work, caller.client, writes=not command.places)
-
-    def _carry_out(self, run: BookCommandRun) -> Result:
-
-        begun = time.monotonic()
-        run.job.before_notice = self._commit if run.changes else self._try_commit
-        before = len(self.book) if self.book is not None else 0
-        result = self._work(run)
-        book = self.book
-        result.setdefault("positions", len(book) if book is not None else 0)
-        result.setdefault("added", max(0, result["positions"] - before))
-        result.setdefault("changed", 0)
-        result["time_s"] = round(time.monotonic() - begun, 3)
-        return result
-
-    def _work(self, run: BookCommandRun) -> Result:
-        """Run the command's handler, after the negamax that an earlier, cancelled command has left undone."""
-        from desdaemon.book.growth.rounds import SETTLE_S
-        from desdaemon.book.progress import WorkCancelled
-        from desdaemon.books.commands.registry import WORK, explained
-
-        command, book = run.command, self.book
-        if not run.caller.remote:
-            self._limit_memory(run.caller.settings)
-        threads = run.caller.settings.book_tasks or processors()
-        with explained(command.name):
-            try:
-                if command.replaces:
-                    self._keep_unwritten()
-                elif book is not None and command.long and not command.places:
-                    book.catch_up(threads=threads, progress=run.progress)
-                result = WORK[command.name](run)
-                if run.changes:
-                    self._commit()
-                    self._tidy(run)
-            except WorkCancelled:
-                result = {"finished": False, "text": [f"Book {command.name}...stopped"]}
-                book = self.book
-                if book is not None and book.stale and not command.places:
-                    book.settle(threads, SETTLE_S)
-                    self._commit()
-        # Who asks for many places in a row is not told each time.
-        tells = not command.places or command.name == "show"
-        if self.book is not None and self.book.stale and tells:
-            result.setdefault("text", []).append(DUE)
-        if self.failure and tells:
-            result.setdefault("text", []).append(IN_MEMORY.format(failure=self.failure))
-        intrusion = self.opened.store.intrusion if self.opened is not None and self.opened.store is not None else ""
-        if intrusion and tells:
-            result.setdefault("text", []).append(intrusion)
-        return result
-
-    def _tidy(self, run: BookCommandRun) -> None:
+    def tidy(self, progress: ProgressCallback) -> None:
         """Rewrite the book's file where its journal has grown longer than the file."""
         opened = self._opened
         if opened is not None and opened.store is not None and opened.store.bloated:
-            opened.store.save(progress=run.progress)
+            opened.store.save(progress=progress)
 
-    def _commit(self) -> None:
-        """Commit changes before they are reported."""
+    def commit(self) -> None:
+        """Commit changes before they are reported. Raises `BookError`."""
         opened = self._opened
         if opened is not None and opened.store is not None:
             opened.store.commit()
 
-    def _limit_memory(self, settings: SessionSettings) -> None:
+    def try_commit(self) -> None:
+        """`commit` where that is possible; where not, `failure` says why."""
+        from desdaemon.book.errors import BookError
+
+        with contextlib.suppress(BookError):
+            self.commit()
+
+    def limit_memory(self, settings: SessionSettings) -> None:
         """Apply the option `book-memory`."""
         from desdaemon.book.storage.arena import ARENA
 
         ARENA.limit = settings.book_memory << 20
 
-    def _try_commit(self) -> None:
-        from desdaemon.book.errors import BookError
-
-        with contextlib.suppress(BookError):
-            self._commit()
-
-    # Searches
-
-    def worker(self, run: BookCommandRun) -> Worker:
-        """A pool of parallel searches, one thread each, under the scheduler if there is one."""
-        from desdaemon.book.growth.engine_evaluator import Searches
-        from desdaemon.book.growth.rounds import CommandProgress, Worker
-
-        settings, show = run.caller.settings, run.caller.show
-        told = None
-        if show is not None and self.book is not None and self.book.options.verbosity >= SEARCHES_SHOWN:
-            from desdaemon.books.commands.context import shown_search
-
-            told = shown_search(show, settings.width)
-        searches = Searches(weights=self._weights_of(settings.eval_file), told=told)
-        run.job.on_cancel(searches.stop)
-
-        def tell(report: CommandProgress) -> bool:
-            return run.job.report(report.stage, report.done, report.total, report.positions)
-
-        threads = settings.book_tasks or processors()
-        evaluate = self._leased(run.job, searches)
-        if not settings.cluster:
-            return Worker(evaluate, threads=threads, tell=tell, halt=searches.stop)
-        from desdaemon.cluster.pool import cluster_pool
-
-        return cluster_pool(run.job, settings, self._weights_of(settings.eval_file), evaluate, threads, tell, show)
-
-    def _leased(self, job: BookJob, searches: Evaluate) -> Evaluate:
-        scheduler = self.scheduler
-        if scheduler is None:
-            return searches
-        from desdaemon.book.growth.engine_evaluator import Searches
-        from desdaemon.engine.search import Control
-        from desdaemon.search.accounts import account_of
-        from desdaemon.search.scheduler import Purpose, SearchTask
-        from desdaemon.search.workers import step_back
-
-        assert isinstance(searches, Searches)
-
-        key = account_of(job.client)
-
-        def search(player: int, opponent: int, level: int, excluded: int) -> tuple[int, int] | None:
-            step_back()
-            controls = [Control()]
-            # Every search is made with a clean table, so that an preempted one begins again.
-            item = SearchTask(
-                Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True
-            )
-            while not job.cancelled:
-                control = controls[-1] = Control()
-                try:
-                    with scheduler.turn_of(item, lambda: job.cancelled):
-                        answer = None if item.interrupted else searches(player, opponent, level, excluded, control)
-                        item.again = answer is None and item.interrupted
-                except Abandoned:
-                    return None
-                if answer is not None or not (item.waiting or item.running):
-                    return answer
-            scheduler.drop(item)
-            return None
-
-        return search
-
-    def _weights_of(self, eval_file: str) -> Weights:
+    def weights_of(self, eval_file: str) -> Weights:
+        """The weights for the searches of book commands; those of the last file are kept. Raises BadInput."""
         from desdaemon.engine.evaluation.weights import Weights, WeightsError
 
         with self._lock:

@@ -9,6 +9,7 @@ from desdaemon.protocol.commands.book import parse_line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system.terminal import ProgressLine
 
+from .running import run_command
 from .service import Caller
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def store_beside(session: Session) -> list[BookJob]:
     books = session.books
     if books is None or (books.book is None and not books.opening):
         return []
-    return [books.run(*parse_line("store"), caller_of(session))]
+    return [run_command(books, *parse_line("store"), caller_of(session))]
 
 
 class Speaker(Protocol):
@@ -91,7 +92,7 @@ def carry_out(text: Speaker, argument: str) -> None:
     shown: deque[str] = deque()
     with session.interrupt.searching(bounded=True) as search:
         books.ready(lambda: search.stopped)
-        job = books.run(command, values, caller_of(session)._replace(show=shown.append))
+        job = run_command(books, command, values, caller_of(session)._replace(show=shown.append))
         watch = _Watch(text, job, shown)
         if not job.over:
             with search.control(_Canceller(job)):

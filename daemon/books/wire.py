@@ -20,6 +20,7 @@ from desdaemon.system.paths import Hidden
 from .files import Forbidden
 from .jobs import CANCELLED, FAILED, BookJob, BookJobs
 from .lookup import Looks
+from .running import run_command
 from .service import Books, Caller, NoBook
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class BookOperations:
         initial = line.positions[0]
         settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings
         caller = Caller(client.name, settings, initial, tuple(line.moves), client.remote)
-        job = self.books.run(command, values, caller)
+        job = run_command(self.books, command, values, caller)
         if job.over and job.id == 0:
             self._end(request, job)
             return

@@ -274,6 +274,7 @@ class NBoardDialect(LineDialect):
         self.say("status")
 
     def _learn(self, rest: str) -> None:
+        from desdaemon.books.running import run_command
         from desdaemon.books.text import caller_of
         from desdaemon.protocol.commands.book import parse_line
 
@@ -302,7 +303,7 @@ class NBoardDialect(LineDialect):
 
         self.say(f"status {NAME} is learning")
         # A job of its own: the `ping` that comes before the next command must not end it.
-        self._learning = books.run(*parse_line("store"), caller_of(self.session))
+        self._learning = run_command(books, *parse_line("store"), caller_of(self.session))
         self._learning.watch(told)
 
 

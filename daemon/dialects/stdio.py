@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.books.jobs import BookJob, BookJobs
+from desdaemon.books.running import open_book
 from desdaemon.books.service import Books
 from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
@@ -230,7 +231,7 @@ def serve(
         logs.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
             if first is None:
-                session.open_book(on_note)
+                open_book(session, on_note)
             store_finished_games(session, storing)
             return spoken(protocol).dialect(session, output).run(source, first)
         dialect = TextDialect(session, output)

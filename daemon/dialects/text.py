@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from desdaemon.books.running import open_book
 from desdaemon.protocol.commands.options import STARTING, Option, find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.dialects import edax
@@ -132,7 +133,7 @@ class TextDialect:
 
     def open_book(self) -> None:
         """Start to open the book that the options name."""
-        self.session.open_book(self.warn)
+        open_book(self.session, self.warn)
 
     def played(self) -> None:
         """Called by handlers that have played a move: `settle` then looks whether the game is over."""

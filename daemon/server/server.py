@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon import __version__
 from desdaemon.books.jobs import BookJob, BookJobs
+from desdaemon.books.running import begin_opening
 from desdaemon.books.service import Books, processors
 from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
@@ -254,7 +255,7 @@ def main(arguments: list[str]) -> int:
         books = Books(jobs, scheduler=scheduler, data_folder=options.data_folder)
         server = _opened(settings, options, log, scheduler, books)
         if settings.book_file:
-            books.prepare(settings.book_file, settings, lambda note: log.warning("book", note=note))
+            begin_opening(books, settings.book_file, settings, lambda note: log.warning("book", note=note))
     except (BadInput, OSError) as error:
         logs.message(str(error), "desdaemon serve", level="error")
         return 1

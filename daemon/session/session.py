@@ -320,11 +320,6 @@ class Session:
 
     # The book
 
-    def open_book(self, on_note: Callable[[str], None]) -> None:
-        """Start to open the book that the options name, if any; ``on_note`` is called with warnings about its file."""
-        if self.books is not None and self.settings.book_file:
-            self.books.prepare(self.settings.book_file, self.settings, on_note)
-
     def look_up(self, position: Position) -> BookView | None:
         """The book's entry of a position, None if the book is off or has none. Waits until the book's file is open, or
         for a stop.
@@ -363,7 +358,9 @@ class Session:
         return chosen.move, None
 
     def await_book(self) -> None:
-        """Wait until the file of `open_book` is open, even if stops arrive; returns early once no answer is needed."""
+        """Wait until the file of the option book-file is open, even if stops arrive; returns early once no answer is
+        needed.
+        """
         if self.books is not None:
             with suppress(Abandoned):
                 self.books.ready(lambda: self.interrupt.expired)

@@ -12,6 +12,7 @@ from toys import contents
 from desdaemon.book.record import START
 from desdaemon.books.files import Forbidden
 from desdaemon.books.jobs import BookJob, BookJobs
+from desdaemon.books.running import begin_opening, run_command
 from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
 from desdaemon.protocol.errors import BadInput
@@ -22,7 +23,7 @@ ME = Caller("me", SessionSettings())
 
 
 def start(books: Books, line: str, caller: Caller = ME) -> BookJob:
-    return books.run(*parse_line(line), caller)
+    return run_command(books, *parse_line(line), caller)
 
 
 def done(books: Books, line: str, caller: Caller = ME) -> BookJob:
@@ -165,6 +166,6 @@ def test_a_file_whose_opening_was_cancelled_before_it_began_is_not_remarked_on()
     books = Books(BookJobs())
     books.jobs.close()
     notes: list[str] = []
-    books.prepare("/nowhere/book.dat", ME.settings, notes.append)
+    begin_opening(books, "/nowhere/book.dat", ME.settings, notes.append)
     assert books.ready() is None
     assert notes == []

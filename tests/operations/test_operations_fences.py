@@ -15,6 +15,7 @@ import referee
 from fake_engine import ENDLESS_DEPTH, FakeSearcher, build_fake
 from operated import Operated, until
 
+from desdaemon.books.running import run_command
 from desdaemon.books.service import Books, Caller
 from desdaemon.dialects import text
 from desdaemon.operations.registry import ClientRecord, ServerLimits
@@ -84,7 +85,7 @@ def test_folders_of_the_daemon_are_not_told(tmp_path: Path) -> None:
     daemon = Operated(tmp_path / "data", book_file=str(kept))
     daemon.final("book.new", {"level": 0, "depth": 2})
     books: Books = daemon.services.books
-    books.run(BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
+    run_command(books, BY_NAME["save"], {"file": str(kept)}, Caller("the user", daemon.services.settings)).wait()
     reader = ClientRecord("reader", "reader")
     for op, args in (("text", {"line": "options"}), ("text", {"line": "book info"}), ("book.info", {})):
         said = str(daemon.final(op, args, reader))

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from desdaemon.book.progress import WorkCancelled
 from desdaemon.books.jobs import BookJob, Result
 from desdaemon.books.service import Books, Caller
-from desdaemon.commands.search_table import search_row
 from desdaemon.protocol.commands.book import BookCommand, BookValues
-from desdaemon.protocol.dialects import edax
-from desdaemon.protocol.othello.notation import Position
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from desdaemon.book.book import Book
     from desdaemon.book.growth.rounds import Worker
-    from desdaemon.engine.result import Result as SearchResult
 
 
 class BookCommandRun(NamedTuple):
@@ -77,21 +73,9 @@ class BookCommandRun(NamedTuple):
 
     def worker(self) -> Worker:
         """The pool of searches of the job."""
-        return self.books.worker(self)
+        from desdaemon.books.searches import worker_of
 
-
-def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int, SearchResult], None]:
-    """A callback for finished searches that shows each as `go` does, with its board; the colours follow from the empty
-    squares."""
-
-    def told(player: int, opponent: int, result: SearchResult) -> None:
-        empties = 64 - (player | opponent).bit_count()
-        position = Position(player, opponent, empties % 2 == 0)
-        line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
-        row = edax.table_line(search_row(line, position.black_to_move), width)
-        show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
-
-    return told
+        return worker_of(self.books, self.job, self.caller)
 
 
 Work = Callable[[BookCommandRun], Result]

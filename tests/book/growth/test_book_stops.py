@@ -14,7 +14,7 @@ from desdaemon.book import book
 from desdaemon.book.formats.registry import load
 from desdaemon.book.reports.check import verify
 from desdaemon.books.jobs import BookJob
-from desdaemon.books.service import DUE
+from desdaemon.books.running import DUE
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 
 STOPS = (1, 2, 4, 9)
