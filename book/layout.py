@@ -95,6 +95,16 @@ SEGMENT_ROWS = 8
 SEGMENT_CAPACITY = 16
 SEGMENT_USED = 24
 
+LISTED_BYTES = 4
+"""A row number in a list of rows: a segment's slot, a place in an order."""
+
+# What `insert_records` tells: words.
+INSERTED_REASON = 0
+"""0: all records were inserted; else an answer of `insert_row`."""
+INSERTED_KNOWN = 8
+"""Counts the positions that were there."""
+INSERTED_WORDS = 2
+
 # Answers of `insert_row` that ask the caller for room.
 SEGMENT_FULL = -1
 CHUNK_MISSING = -2
@@ -205,6 +215,13 @@ EXPAND = 64
 """Mark of a row whose leaf is to be added."""
 WALK_STACK_WORDS = 1 << 14
 """Of the stack of `select_below`: more than a line has rows times the legal moves of each."""
+
+# What `list_parents` keeps: by direction, how many discs a move may have turned, and which ones (`RUN_MASKS` words).
+RUN_DIRECTIONS = 8
+RUN_LENGTHS_BYTES = RUN_DIRECTIONS * WORD
+RUN_MASKS = 8
+"""The first 0 to 7 discs of a run."""
+RUN_MASKS_BYTES = RUN_DIRECTIONS * RUN_MASKS * WORD
 
 # A record of Edax's book.dat, version 4: the fields, then the links (score and move, a byte each), then the leaf.
 DAT_COUNTS = 16

@@ -20,6 +20,9 @@ from .layout import (
     FILTER_BITS,
     FILTER_BITS_PER_ROW,
     FILTER_BYTES,
+    INSERTED_KNOWN,
+    INSERTED_REASON,
+    INSERTED_WORDS,
     MOST_FILTERED,
     SQUARES,
     WIDE,
@@ -140,7 +143,7 @@ class BookTable(TableMemory):
         """Add canonical `RECORD`s without wide counts; returns how many were known, which keep what they had
         unless ``overwrite``."""
         records = np.ascontiguousarray(records, RECORD)
-        out = np.zeros(2, np.uint64)
+        out = np.zeros(INSERTED_WORDS, np.int64)
         for start, end in self._turns(len(records), _STEP):
             done = start
             while done < end:
@@ -150,10 +153,10 @@ class BookTable(TableMemory):
                     )
                 )
                 self.sound()
-                reason = int(out.view(np.int64)[0])
+                reason = int(out[INSERTED_REASON // WORD])
                 if reason:
                     self.make_room(reason)
-        return int(out[1])
+        return int(out[INSERTED_KNOWN // WORD])
 
     def remove(self, marked: Bytes) -> int:
         """Remove the rows whose byte in ``marked`` (one for each row) is not 0; returns how many. Renumbers rows."""

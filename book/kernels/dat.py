@@ -40,14 +40,12 @@ from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,
-    blsr,
-    ctz,
+    canonical,
     i2u,
     ld64,
     ldi8,
     ldu8,
     ldu16,
-    ldu32,
     moves,
     popc,
     st8,
@@ -63,13 +61,14 @@ from .graph import (
     BATCH,
     FAMILIES,
     FAMILY,
-    child_count,
-    child_row,
     family_of,
     find_rows,
     gather_children,
     is_finished,
-    legal_of,
+    link_count,
+    link_move,
+    link_row,
+    links_of,
     prefetch_key,
 )
 from .negamax import MOST_NARROW, count_of
@@ -88,7 +87,7 @@ from .records import (
     set_score,
     upper_of,
 )
-from .table import canonical, insert_row, row_at
+from .table import insert_row, list_row, listed_row, row_at
 
 ROWS_BYTES = 4 * BATCH
 WORDS_BYTES = 8 * BATCH
@@ -309,27 +308,18 @@ def dat_load(ctx, data, size, start, most, out):
 def sorted_links(ctx, family, out):
     """The links of a row with this family as Edax stores them (score, move) at ``out``, best first, then by move; how
     many they are."""
-    count = U(0)
-    legal = legal_of(family)
+    links = links_of(family)
     k = U(0)
-    while k < child_count(family):
-        move = U(PASS)
-        if legal:
-            move = ctz(legal)
-            legal = blsr(legal)
-        row = child_row(family, k)
-        k += U(1)
-        if row < 0:
-            continue
-        score = -score_of(row_at(ctx, i2u(row)))
-        link = out + count * U(DAT_LINK_BYTES)
+    while k < link_count(family):
+        score = -score_of(row_at(ctx, i2u(link_row(links, k))))
+        link = out + k * U(DAT_LINK_BYTES)
         while link > out and dat_link_score(link - U(DAT_LINK_BYTES)) < score:
             st16(link, u2i(ldu16(link - U(DAT_LINK_BYTES))))
             link -= U(DAT_LINK_BYTES)
         st8(link, score)
-        st8(link + U(1), u2i(move))
-        count += U(1)
-    return u2i(count)
+        st8(link + U(1), u2i(link_move(links, k)))
+        k += U(1)
+    return u2i(k)
 
 
 @kernel("i64(u64,u64,u64)", inline=True)
@@ -371,7 +361,7 @@ def dat_compare(ctx, data, size, start, most, out, room, stats, filters):
         find_rows(ctx, keys, u2i(batch), found)
         k = U(0)
         while k < batch:
-            st32(rows + (k << U(2)), u2i(ld64(found + (k << U(3)))))
+            list_row(rows, k, ld64(found + (k << U(3))))
             k += U(1)
         gather_children(ctx, rows, U(0), batch, filters, families)
         k = U(0)
@@ -381,7 +371,7 @@ def dat_compare(ctx, data, size, start, most, out, room, stats, filters):
             count = dat_link_count(record)
             same = mine == u2i(count) and same_bytes(links, record + U(DAT_FIXED), count * U(DAT_LINK_BYTES))
             if not same:
-                st64(out + noted * U(NOTE), ldu32(rows + (k << U(2))))
+                st64(out + noted * U(NOTE), listed_row(rows, k))
                 st64(out + noted * U(NOTE) + U(8), record - data)
                 noted += U(1)
             k += U(1)
@@ -401,7 +391,7 @@ def dat_same_links(ctx, special, specials, out, filters):
     while k < i2u(specials):
         source = ld64(special + k * U(SPECIAL) + U(8))
         count = ldu8(source)
-        st32(rows, u2i(ld64(special + k * U(SPECIAL))))
+        list_row(rows, U(0), ld64(special + k * U(SPECIAL)))
         gather_children(ctx, rows, U(0), U(1), filters, families)
         same = sorted_links(ctx, families, links) == u2i(count)
         j = U(0)

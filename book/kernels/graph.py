@@ -10,6 +10,7 @@ from desdaemon.engine.kernels.bits import (
     U,
     bit,
     blsr,
+    canonical,
     ctz,
     flip,
     i2u,
@@ -21,7 +22,6 @@ from desdaemon.engine.kernels.bits import (
     popc,
     prefetch,
     st8,
-    st32,
     st64,
     stack_buf,
     sts64,
@@ -30,12 +30,13 @@ from desdaemon.engine.kernels.bits import (
 
 from .records import empties_of, opponent_of, player_of
 from .table import (
-    canonical,
     capacity_of,
     find_row,
     found_at,
     hash_of,
     insert_row,
+    list_row,
+    listed_row,
     place_of,
     prefetch_row,
     probe,
@@ -48,21 +49,30 @@ from .table import (
 BATCH = 8
 """Rows whose children are looked up together."""
 
-# A family: what `gather_children` finds of a row. Words: number of children; the squares where the side to move may
-# play (0: it has to pass, which is its one child, or, without any, the game is over); the squares of those moves that
-# are links. Then the children, `CHILD` bytes each, by rising move: board, hash or index slot, row.
-CHILDREN = 32
-CHILD = 32
-CHILD_ROW = 24
+# A family: what `gather_children` finds of a row. Words, then the links by rising move, `LINK` bytes each. While they
+# are looked up the children are in their place, `CHILD` bytes each: board, and hash or index slot.
+FAMILY_CHILDREN = 0
+"""The number of children that were looked up."""
+FAMILY_LEGAL = 8
+"""The squares where the side to move may play; 0: it has to pass, which is its one child, or, without any, the game is
+over."""
+FAMILY_LINKED = 16
+"""The squares of those moves that are links."""
+FAMILY_COUNT = 24
+"""The number of links, a pass included."""
+FAMILY_LINKS = 32
+CHILD = 24
+CHILD_PLACE = 16
 NOT_THERE = 1
 """In place of a hash or an index slot: the child is known not to be in the book."""
 FILTER_SHIFT = 20
 """The bits of a hash from here on choose a filter's bit."""
-FAMILY = CHILDREN + 64 * CHILD
+FAMILY = FAMILY_LINKS + 64 * CHILD
 FAMILIES = BATCH * FAMILY
 
 LINK = 16
-"""Bytes of a link in a list: move and row, 64 bits each."""
+"""Bytes of a link in a list: move and row, 64 bits each. A list takes no more room than the children it is made of."""
+LINK_ROW = 8
 BOARD = 16
 """Bytes of a board in a list."""
 MOST_LINKS = 64 * LINK
@@ -70,25 +80,32 @@ MOST_LINKS = 64 * LINK
 
 @kernel("u64(u64)", inline=True)
 def child_count(family):
-    return ld64(family)
+    """The number of children that were looked up."""
+    return ld64(family + U(FAMILY_CHILDREN))
 
 
 @kernel("u64(u64)", inline=True)
 def legal_of(family):
     """The squares where the side to move may play."""
-    return ld64(family + U(8))
+    return ld64(family + U(FAMILY_LEGAL))
 
 
 @kernel("u64(u64)", inline=True)
 def linked_of(family):
     """The squares of the moves that are links."""
-    return ld64(family + U(16))
+    return ld64(family + U(FAMILY_LINKED))
 
 
-@kernel("i64(u64,u64)", inline=True)
-def child_row(family, number):
-    """The row of child ``number`` (0..), -1 where it is not in the book."""
-    return lds64(family + U(CHILDREN + CHILD_ROW) + number * U(CHILD))
+@kernel("u64(u64)", inline=True)
+def link_count(family):
+    """The number of a family's links: a move, or the pass, that leads into the book."""
+    return ld64(family + U(FAMILY_COUNT))
+
+
+@kernel("u64(u64)", inline=True)
+def links_of(family):
+    """A family's links, by rising move: `link_move` and `link_row` of numbers below `link_count`."""
+    return family + U(FAMILY_LINKS)
 
 
 @kernel("i64(u64)", inline=True)
@@ -104,13 +121,13 @@ def link_move(links, number):
 
 @kernel("i64(u64,u64)", inline=True)
 def link_row(links, number):
-    return lds64(links + number * U(LINK) + U(8))
+    return lds64(links + number * U(LINK) + U(LINK_ROW))
 
 
 @kernel("void(u64,u64,u64,i64)", inline=True)
 def set_link(links, number, move, row):
     st64(links + number * U(LINK), move)
-    sts64(links + number * U(LINK) + U(8), row)
+    sts64(links + number * U(LINK) + U(LINK_ROW), row)
 
 
 @kernel("void(u64,u64)", inline=True)
@@ -268,19 +285,19 @@ def gather_children(ctx, order, start, end, filters, out):
     while t < stop:
         row = t
         if order:
-            row = ldu32(order + (t << U(2)))
+            row = listed_row(order, t)
         at = row_at(ctx, row)
         p = player_of(at)
         o = opponent_of(at)
         legal = moves(p, o)
         count = U(0)
-        child = family + U(CHILDREN)
-        st64(family + U(8), legal)
+        child = family + U(FAMILY_LINKS)
+        st64(family + U(FAMILY_LEGAL), legal)
         if legal == U(0):
             if moves(o, p):
                 canonical(o, p, child)
-                h = hash_of(ld64(child), ld64(child + U(8)))
-                st64(child + U(16), h)
+                h = hash_of(player_of(child), opponent_of(child))
+                st64(child + U(CHILD_PLACE), h)
                 prefetch_hash(ctx, h)
                 count = U(1)
         elif ld64(filter_of(filters, 63 - popc(p | o)) + U(FILTER_BITS)):
@@ -290,61 +307,66 @@ def gather_children(ctx, order, start, end, filters, out):
                 legal = blsr(legal)
                 f = flip(x, p, o)
                 canonical(o ^ f, p | f | bit(x), child)
-                h = hash_of(ld64(child), ld64(child + U(8)))
+                h = hash_of(player_of(child), opponent_of(child))
                 if may_be_there(layer, h):
                     prefetch_hash(ctx, h)
                 else:
                     h = U(NOT_THERE)
-                st64(child + U(16), h)
+                st64(child + U(CHILD_PLACE), h)
                 child += U(CHILD)
                 count += U(1)
-        st64(family, count)
+        st64(family + U(FAMILY_CHILDREN), count)
         family += U(FAMILY)
         t += U(1)
     if order:
         # Rows of an order lie anywhere: those of the next batch are fetched meanwhile.
         while t < end and t < start + U(2 * BATCH):
-            prefetch(row_place(ctx, ldu32(order + (t << U(2)))))
+            prefetch(row_place(ctx, listed_row(order, t)))
             t += U(1)
     last = family
     family = out
     while family < last and not guarded:
-        child = family + U(CHILDREN)
+        child = family + U(FAMILY_LINKS)
         over = child + child_count(family) * U(CHILD)
         while child < over:
-            if ld64(child + U(16)) != U(NOT_THERE):
-                slot = probe(ctx, ld64(child + U(16)))
-                st64(child + U(16), slot if slot else U(NOT_THERE))
+            if ld64(child + U(CHILD_PLACE)) != U(NOT_THERE):
+                slot = probe(ctx, ld64(child + U(CHILD_PLACE)))
+                st64(child + U(CHILD_PLACE), slot if slot else U(NOT_THERE))
                 prefetch(slot)
             child += U(CHILD)
         family += U(FAMILY)
     family = out
     while family < last and not guarded:
-        child = family + U(CHILDREN)
+        child = family + U(FAMILY_LINKS)
         over = child + child_count(family) * U(CHILD)
         while child < over:
-            if ld64(child + U(16)) != U(NOT_THERE):
-                prefetch_row(ctx, ldu32(ld64(child + U(16))))
+            if ld64(child + U(CHILD_PLACE)) != U(NOT_THERE):
+                prefetch_row(ctx, ldu32(ld64(child + U(CHILD_PLACE))))
             child += U(CHILD)
         family += U(FAMILY)
     family = out
     while family < last:
-        child = family + U(CHILDREN)
+        links = links_of(family)
+        child = links
         over = child + child_count(family) * U(CHILD)
         legal = legal_of(family)
         linked = U(0)
+        count = U(0)
         while child < over:
-            p = ld64(child)
-            o = ld64(child + U(8))
+            place = ld64(child + U(CHILD_PLACE))
             row = -1
-            if ld64(child + U(16)) != U(NOT_THERE):
-                row = find_row(ctx, p, o) if guarded else found_at(ctx, ld64(child + U(16)), p, o)
-            sts64(child + U(CHILD_ROW), row)
+            if place != U(NOT_THERE):
+                p = player_of(child)
+                o = opponent_of(child)
+                row = find_row(ctx, p, o) if guarded else found_at(ctx, place, p, o)
             if row >= 0:
+                set_link(links, count, ctz(legal) if legal else U(PASS), row)
                 linked |= legal & (U(0) - legal)
+                count += U(1)
             legal = blsr(legal)
             child += U(CHILD)
-        st64(family + U(16), linked)
+        st64(family + U(FAMILY_LINKED), linked)
+        st64(family + U(FAMILY_COUNT), count)
         family += U(FAMILY)
 
 
@@ -388,7 +410,7 @@ def place_rows(ctx, start, end, out, places):
     while row < i2u(end):
         at = row_at(ctx, row)
         slot = places + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
-        st32(out + (ld64(slot) << U(2)), u2i(row))
+        list_row(out, ld64(slot), row)
         st64(slot, ld64(slot) + U(1))
         row += U(1)
 

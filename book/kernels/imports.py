@@ -36,6 +36,7 @@ from desdaemon.engine.kernels.bits import (
     U,
     bit,
     blsr,
+    canonical,
     canonical_symmetry,
     ctz,
     final_score,
@@ -69,7 +70,7 @@ from .records import (
     set_narrow_count,
     set_score,
 )
-from .table import canonical, find_row, insert_row, row_at
+from .table import find_row, insert_row, row_at
 
 AHEAD = 12 * EGBK_BYTES
 """So far ahead the index is fetched."""

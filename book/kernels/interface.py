@@ -1,11 +1,10 @@
 """The kernels that Python calls: those of the other modules here, and a few that stand for inlined ones."""
 
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, canonical_symmetry, flip, i2u, moves
+from desdaemon.engine.kernels.bits import U, canonical, canonical_symmetry, flip, i2u, moves
 
 from . import dat, graph, imports, leaves, negamax, reports, retro, table, walks
 from .records import opponent_of, player_of
-from .table import canonical
 
 
 @kernel("u64(u64,u64)")

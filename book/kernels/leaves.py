@@ -28,7 +28,6 @@ from desdaemon.engine.kernels.bits import (
     final_score,
     i2u,
     ld64,
-    ldu32,
     moves,
     st8,
     st64,
@@ -37,7 +36,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import FAMILIES, child_count, child_row, family_of, is_finished, legal_of, linked_of
+from .graph import FAMILIES, family_of, is_finished, legal_of, link_count, link_row, linked_of, links_of
 from .records import (
     empties_of,
     has_leaf,
@@ -50,9 +49,8 @@ from .records import (
     set_leaf,
     set_level,
 )
-from .table import hash_of, row_at
+from .table import hash_of, listed_row, row_at
 
-NO_LIMIT = 1 << 62
 FAULT = 16
 """Bytes of a noted fault: row and kind, 64 bits each."""
 
@@ -69,7 +67,7 @@ def leaf_fault(at, family):
             return ILLEGAL
         return 0 if scored else OPEN
     passing = legal == U(0)
-    pass_linked = passing and child_row(family, U(0)) >= 0
+    pass_linked = passing and link_count(family) != U(0)
     if leaf_move > U(PASS):
         if scored:
             return SURPLUS
@@ -188,10 +186,10 @@ def tally_values(tally, at):
 def links_below(family, limit):
     """The number of a family's children in rows below ``limit``."""
     linked = U(0)
+    links = links_of(family)
     k = U(0)
-    while k < child_count(family):
-        row = child_row(family, k)
-        if row >= 0 and row < limit:
+    while k < link_count(family):
+        if link_row(links, k) < limit:
             linked += U(1)
         k += U(1)
     return linked
@@ -206,7 +204,7 @@ def tally_rows(ctx, start, end, tally, filters):
     while row < i2u(end):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
-        tally_kinds(tally, at, empties_of(at), links_below(family, NO_LIMIT), is_finished(family))
+        tally_kinds(tally, at, empties_of(at), link_count(family), is_finished(family))
         tally_values(tally, at)
         row += U(1)
 
@@ -219,6 +217,6 @@ def tally_listed(ctx, order, count, limit, tally, filters):
     t = U(0)
     while t < i2u(count):
         family = family_of(ctx, order, U(0), t, i2u(count), filters, families)
-        at = row_at(ctx, ldu32(order + (t << U(2))))
+        at = row_at(ctx, listed_row(order, t))
         tally_kinds(tally, at, empties_of(at), links_below(family, limit), is_finished(family))
         t += U(1)

@@ -12,7 +12,6 @@ from desdaemon.book.layout import (
     NEGAMAX_TALLY,
     NO_MOVE,
     NO_SCORE,
-    PASS,
     RULE_CHECK_ONLY,
     RULE_EGAROUCID,
     TALLY_WORDS,
@@ -27,11 +26,8 @@ from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     atomic_add64,
-    blsr,
-    ctz,
     i2u,
     ld64,
-    ldu32,
     moves,
     st8,
     st64,
@@ -39,7 +35,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .graph import FAMILIES, child_count, child_row, family_of, is_finished, legal_of
+from .graph import FAMILIES, family_of, is_finished, legal_of, link_count, link_move, link_row, links_of
 from .leaves import leaf_fault, tally_kinds, tally_values
 from .records import (
     clamped,
@@ -64,7 +60,7 @@ from .records import (
     set_score,
     upper_of,
 )
-from .table import row_at
+from .table import listed_row, row_at
 
 MOST = 0xFFFFFFFFFFFFFFFF
 MOST_NARROW = 0xFFFFFFFF
@@ -194,7 +190,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         family = family_of(ctx, order, first, t, stop, filters, families)
         row = t
         if order:
-            row = ldu32(order + (t << U(2)))
+            row = listed_row(order, t)
         at = row_at(ctx, row)
         empties = empties_of(at)
         score = NO_SCORE
@@ -207,23 +203,13 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         scored = 0
         leaf_linked = False
         leaf_move = leaf_move_of(at)
-        legal = legal_of(family)
-        children = child_count(family)
-        links = U(0)
+        links = links_of(family)
         k = U(0)
-        while k < children:
-            move = U(PASS)
-            if legal:
-                move = ctz(legal)
-                legal = blsr(legal)
-            found = child_row(family, k)
-            k += U(1)
-            if found < 0:
-                continue
-            links += U(1)
-            if move == leaf_move:
+        while k < link_count(family):
+            if link_move(links, k) == leaf_move:
                 leaf_linked = True
-            child = row_at(ctx, i2u(found))
+            child = row_at(ctx, i2u(link_row(links, k)))
+            k += U(1)
             if score_of(child) == NO_SCORE:
                 continue
             scored += 1
@@ -295,7 +281,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
             if fault:
                 st8(faults + t, fault)
         if total_tally:
-            tally_kinds(tally, at, empties, links, is_finished(family))
+            tally_kinds(tally, at, empties, link_count(family), is_finished(family))
             tally_values(tally, at)
         t += U(1)
     atomic_add64(block + U(NEGAMAX_CHANGED), changed)
@@ -315,13 +301,12 @@ def count_positions(ctx, order, start, end, out, filters):
     while t < i2u(end):
         family = family_of(ctx, order, first, t, i2u(end), filters, families)
         total = U(1)
+        if legal_of(family) == U(0) and link_count(family):
+            total = U(0)
+        links = links_of(family)
         k = U(0)
-        while k < child_count(family):
-            row = child_row(family, k)
-            if row >= 0:
-                if legal_of(family) == U(0):
-                    total = U(0)
-                total = add_saturated(total, ld64(out + (i2u(row) << U(3))))
+        while k < link_count(family):
+            total = add_saturated(total, ld64(out + (i2u(link_row(links, k)) << U(3))))
             k += U(1)
-        st64(out + (ldu32(order + (t << U(2))) << U(3)), total)
+        st64(out + (listed_row(order, t) << U(3)), total)
         t += U(1)

@@ -20,6 +20,7 @@ from desdaemon.engine.kernels.bits import (
     U,
     bit,
     blsr,
+    canonical,
     canonical_symmetry,
     ctz,
     flip,
@@ -50,7 +51,7 @@ from .records import (
     score_of,
     set_board,
 )
-from .table import canonical, find_row, row_at
+from .table import find_row, row_at
 
 INSPECTED = 32
 """Rows that `inspect_rows` looks up together."""

@@ -1,10 +1,27 @@
 """Backwards: the positions of the book that a move, or a forced pass, leads from to a given one."""
 
+from desdaemon.book.layout import RUN_DIRECTIONS, RUN_LENGTHS_BYTES, RUN_MASKS, RUN_MASKS_BYTES, WORD
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, bit, blsr, ctz, flip, i2u, ld64, lds64, moves, st64, stack_buf, sts64, u2i
+from desdaemon.engine.kernels.bits import (
+    U,
+    bit,
+    blsr,
+    canonical,
+    ctz,
+    flip,
+    i2u,
+    ld64,
+    lds64,
+    moves,
+    st64,
+    stack_buf,
+    sts64,
+    u2i,
+)
 
+from .graph import BOARD
 from .records import opponent_of, player_of
-from .table import canonical, find_row, row_at
+from .table import find_row, row_at
 
 
 @kernel("i64(i64)", inline=True)
@@ -23,25 +40,37 @@ def step_y(direction):
     return 1 if direction < 4 else -1
 
 
+@kernel("u64(u64,u64)", inline=True)
+def by_direction(words, direction):
+    """The address of a direction's word."""
+    return words + direction * U(WORD)
+
+
+@kernel("u64(u64,u64,u64)", inline=True)
+def run_mask(masks, direction, count):
+    """The address of the first ``count`` discs of a direction's run."""
+    return masks + (direction * U(RUN_MASKS) + count) * U(WORD)
+
+
 @kernel("i64(u64,u64,u64,u64,u64)")
 def list_runs(square, own, other, lengths, masks):
     """For each of 8 directions from ``square``: how many discs a move there may have turned at most (a run of own
-    discs less its last), at ``lengths``; the first k of them at ``masks`` (8 words a direction).
+    discs less its last), at ``lengths``; the first k of them at ``masks``.
 
     0 when no move on ``square`` can have led here: the other side's discs would still be enclosed.
     """
     direction = 0
-    while direction < 8:
+    while direction < RUN_DIRECTIONS:
         x = u2i(square & U(7)) + step_x(direction)
         y = u2i(square >> U(3)) + step_y(direction)
         run = U(0)
         mask = U(0)
-        place = masks + (i2u(direction) << U(6))
+        place = run_mask(masks, i2u(direction), U(0))
         st64(place, mask)
         while 0 <= x < 8 and 0 <= y < 8 and own & bit(i2u(x + 8 * y)):
             mask |= bit(i2u(x + 8 * y))
             run += U(1)
-            st64(place + ((run & U(7)) << U(3)), mask)
+            st64(place + (run & U(RUN_MASKS - 1)) * U(WORD), mask)
             x += step_x(direction)
             y += step_y(direction)
         if run == U(0):
@@ -52,9 +81,9 @@ def list_runs(square, own, other, lengths, masks):
                 y += step_y(direction)
             if enclosed and 0 <= x < 8 and 0 <= y < 8 and own & bit(i2u(x + 8 * y)):
                 return 0
-            st64(lengths + (i2u(direction) << U(3)), U(0))
+            st64(by_direction(lengths, i2u(direction)), U(0))
         else:
-            st64(lengths + (i2u(direction) << U(3)), run - U(1))
+            st64(by_direction(lengths, i2u(direction)), run - U(1))
         direction += 1
     return 1
 
@@ -65,10 +94,10 @@ def list_parents(ctx, row, out, room):
 
     Returns how many, -1 when there is no ``room`` for all.
     """
-    key = stack_buf(64)
-    lengths = stack_buf(64)
-    turned = stack_buf(64)
-    masks = stack_buf(512)
+    key = stack_buf(BOARD)
+    lengths = stack_buf(RUN_LENGTHS_BYTES)
+    turned = stack_buf(RUN_LENGTHS_BYTES)
+    masks = stack_buf(RUN_MASKS_BYTES)
     at = row_at(ctx, i2u(row))
     p = player_of(at)
     o = opponent_of(at)
@@ -86,27 +115,27 @@ def list_parents(ctx, row, out, room):
         if list_runs(square, o ^ bit(square), p, lengths, masks) == 0:
             continue
         k = U(0)
-        while k < U(8):
-            st64(turned + (k << U(3)), U(0))
+        while k < U(RUN_DIRECTIONS):
+            st64(by_direction(turned, k), U(0))
             k += U(1)
         more = True
         while more:
             # The next choice of how many discs were turned in each direction; the first one, none at all, is no move.
             k = U(0)
-            while k < U(8):
-                here = turned + (k << U(3))
-                if lds64(here) < lds64(lengths + (k << U(3))):
+            while k < U(RUN_DIRECTIONS):
+                here = by_direction(turned, k)
+                if lds64(here) < lds64(by_direction(lengths, k)):
                     st64(here, ld64(here) + U(1))
                     break
                 st64(here, U(0))
                 k += U(1)
-            more = k < U(8)
+            more = k < U(RUN_DIRECTIONS)
             if not more:
                 continue
             flips = U(0)
             k = U(0)
-            while k < U(8):
-                flips |= ld64(masks + (k << U(6)) + (ld64(turned + (k << U(3))) << U(3)))
+            while k < U(RUN_DIRECTIONS):
+                flips |= ld64(run_mask(masks, k, ld64(by_direction(turned, k))))
                 k += U(1)
             mover = o & ~(flips | bit(square))
             waiting = p | flips
@@ -117,6 +146,6 @@ def list_parents(ctx, row, out, room):
             if found >= 0:
                 if count >= room:
                     return -1
-                sts64(out + (i2u(count) << U(3)), found)
+                sts64(out + i2u(count) * U(WORD), found)
                 count += 1
     return count

@@ -13,6 +13,9 @@ from desdaemon.book.layout import (
     COUNT,
     FULL,
     GUARD,
+    INSERTED_KNOWN,
+    INSERTED_REASON,
+    LISTED_BYTES,
     RECORD_BYTES,
     RESULT_BYTES,
     RESULTS,
@@ -25,22 +28,20 @@ from desdaemon.book.layout import (
     SEGMENT_TAGS,
     SEGMENT_USED,
     SEGMENTS,
+    WORD,
 )
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
-    byte_swap,
     i2u,
     ld64,
     ldu8,
     ldu32,
-    mirror_columns,
     prefetch,
     st8,
     st32,
     st64,
     sts64,
-    transpose,
     u2i,
 )
 
@@ -59,9 +60,26 @@ def ensure(ctx, at, size):
 
 
 @kernel("u64(u64,u64)", inline=True)
+def row_slot(rows, number):
+    """The address of entry ``number`` of a list of row numbers."""
+    return rows + number * U(LISTED_BYTES)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def listed_row(rows, number):
+    """Entry ``number`` of a list of row numbers, such as an order of rows or the slots of a segment."""
+    return ldu32(row_slot(rows, number))
+
+
+@kernel("void(u64,u64,u64)", inline=True)
+def list_row(rows, number, row):
+    st32(row_slot(rows, number), u2i(row))
+
+
+@kernel("u64(u64,u64)", inline=True)
 def chunk_of(chunks, row):
     """The address of the chunk that holds a row; ``chunks``: the address of the chunks' addresses."""
-    return ld64(chunks + ((row >> U(CHUNK_BITS)) << U(3)))
+    return ld64(chunks + (row >> U(CHUNK_BITS)) * U(WORD))
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -84,6 +102,15 @@ def result_at(ctx, row):
     at = chunk_of(ld64(ctx + U(RESULTS)), row) + (row & U(CHUNK_MASK)) * U(RESULT_BYTES)
     ensure(ctx, at, U(RESULT_BYTES))
     return at
+
+
+@kernel("void(u64,u64)", inline=True)
+def copy_result(to, source):
+    """A position's game results from one address to another."""
+    done = U(0)
+    while done < U(RESULT_BYTES):
+        st64(to + done, ld64(source + done))
+        done += U(WORD)
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -167,8 +194,8 @@ def find_row(ctx, p, o):
             return -1
         if found == tag:
             if guard != U(0):
-                check_range(guard, rows + (i << U(2)), U(4))
-            row = ldu32(rows + (i << U(2)))
+                check_range(guard, row_slot(rows, i), U(LISTED_BYTES))
+            row = listed_row(rows, i)
             # A damaged file that was not checked must not lead outside.
             if row < count:
                 at = row_at(ctx, row)
@@ -198,7 +225,7 @@ def probe(ctx, h):
         found = ldu8(tags + i)
     if found == U(0):
         return U(0)
-    return slots_of(segment) + (i << U(2))
+    return row_slot(slots_of(segment), i)
 
 
 @kernel("void(u64,u64)", inline=True)
@@ -233,11 +260,11 @@ def index_row(ctx, segment, h, row):
         i += U(1)
         if i == capacity:
             i = U(0)
-    slot = slots_of(segment) + (i << U(2))
+    rows = slots_of(segment)
     # The tags up to here were compared when the row was looked up.
-    ensure(ctx, slot, U(4))
+    ensure(ctx, row_slot(rows, i), U(LISTED_BYTES))
     st8(tags + i, u2i(tag_of(h)))
-    st32(slot, u2i(row))
+    list_row(rows, i, row)
     set_used(segment, used_of(segment) + U(1))
 
 
@@ -268,22 +295,23 @@ def insert_row(ctx, p, o):
 
 @kernel("i64(u64,u64,i64,i64,i64,u64)")
 def insert_records(ctx, records, start, count, overwrite, out):
-    """Insert the canonical records ``start..count``; returns where it stopped, and why in the first word of ``out`` (0,
-    or see `insert_row`). A known position keeps its payload unless ``overwrite``; the second word counts those.
-    """
+    """Insert the canonical records ``start..count``; returns where it stopped, and why in the word INSERTED_REASON of
+    ``out`` (0, or see `insert_row`). A known position keeps its payload unless ``overwrite``; INSERTED_KNOWN counts
+    those."""
     k = i2u(start)
     end = i2u(count)
-    st64(out, U(0))
+    st64(out + U(INSERTED_REASON), U(0))
     while k < end:
         at = records + k * U(RECORD_BYTES)
         answer = insert_row(ctx, player_of(at), opponent_of(at))
         if answer < 0:
-            sts64(out, answer)
+            sts64(out + U(INSERTED_REASON), answer)
             return u2i(k)
         if answer & 1 or overwrite:
             copy_payload(row_at(ctx, i2u(answer >> 1)), at)
         if answer & 1 == 0:
-            st64(out + U(8), ld64(out + U(8)) + U(1))
+            known = out + U(INSERTED_KNOWN)
+            st64(known, ld64(known) + U(1))
         k += U(1)
     return count
 
@@ -296,7 +324,7 @@ def rehash_segment(ctx, number, tags, rows, capacity):
     old_rows = slots_of(segment)
     old_capacity = capacity_of(segment)
     ensure(ctx, old_tags, old_capacity)
-    ensure(ctx, old_rows, old_capacity << U(2))
+    ensure(ctx, old_rows, old_capacity * U(LISTED_BYTES))
     st64(segment + U(SEGMENT_TAGS), tags)
     st64(segment + U(SEGMENT_ROWS), rows)
     st64(segment + U(SEGMENT_CAPACITY), capacity)
@@ -304,7 +332,7 @@ def rehash_segment(ctx, number, tags, rows, capacity):
     i = U(0)
     while i < old_capacity:
         if ldu8(old_tags + i) != U(0):
-            row = ldu32(old_rows + (i << U(2)))
+            row = listed_row(old_rows, i)
             if row < ld64(ctx + U(COUNT)):
                 at = row_at(ctx, row)
                 index_row(ctx, segment, hash_of(player_of(at), opponent_of(at)), row)
@@ -318,7 +346,7 @@ def slot_of(segment, h, row):
     tags = tags_of(segment)
     capacity = capacity_of(segment)
     i = place_of(h, capacity)
-    while ldu8(tags + i) == U(0) or ldu32(rows + (i << U(2))) != row:
+    while ldu8(tags + i) == U(0) or listed_row(rows, i) != row:
         i += U(1)
         if i == capacity:
             i = U(0)
@@ -339,13 +367,13 @@ def unindex(ctx, segment, hole):
             j = U(0)
         if ldu8(tags + j) == U(0):
             break
-        at = row_at(ctx, ldu32(rows + (j << U(2))))
+        at = row_at(ctx, listed_row(rows, j))
         home = place_of(hash_of(player_of(at), opponent_of(at)), capacity)
         # The entry at j may move to i unless its home lies cyclically in (i, j].
         stays = (i < home and home <= j) if i <= j else (i < home or home <= j)
         if not stays:
             st8(tags + i, u2i(ldu8(tags + j)))
-            st32(rows + (i << U(2)), u2i(ldu32(rows + (j << U(2)))))
+            list_row(rows, i, listed_row(rows, j))
             i = j
     st8(tags + i, 0)
     set_used(segment, used_of(segment) - U(1))
@@ -373,45 +401,11 @@ def remove_rows(ctx, marks, start, end):
             h = hash_of(player_of(source), opponent_of(source))
             segment = segment_of(ctx, h)
             place = slot_of(segment, h, last)
-            st32(slots_of(segment) + (place << U(2)), u2i(row))
+            list_row(slots_of(segment), place, row)
             set_board(at, player_of(source), opponent_of(source))
             copy_payload(at, source)
             if ld64(ctx + U(RESULTS)) != U(0):
-                to = result_at(ctx, row)
-                source = result_at(ctx, last)
-                st64(to, ld64(source))
-                st64(to + U(8), ld64(source + U(8)))
-                st64(to + U(16), ld64(source + U(16)))
+                copy_result(result_at(ctx, row), result_at(ctx, last))
         st64(ctx + U(COUNT), last)
         gone += 1
     return gone
-
-
-@kernel("void(u64,u64,u64)", inline=True)
-def canonical(p, o, out):
-    """Store the smallest of the eight images of (p, o) at ``out``."""
-    best_p = p
-    best_o = o
-    for _ in range(2):
-        if p < best_p or (p == best_p and o < best_o):
-            best_p = p
-            best_o = o
-        a = byte_swap(p)
-        b = byte_swap(o)
-        if a < best_p or (a == best_p and b < best_o):
-            best_p = a
-            best_o = b
-        a = mirror_columns(p)
-        b = mirror_columns(o)
-        if a < best_p or (a == best_p and b < best_o):
-            best_p = a
-            best_o = b
-        a = byte_swap(a)
-        b = byte_swap(b)
-        if a < best_p or (a == best_p and b < best_o):
-            best_p = a
-            best_o = b
-        p = transpose(p)
-        o = transpose(o)
-    st64(out, best_p)
-    st64(out + U(8), best_o)

@@ -21,22 +21,29 @@ from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
     bit,
-    blsr,
-    ctz,
     i2u,
     ld64,
     lds64,
     ldu8,
-    ldu32,
     st8,
-    st32,
     st64,
     stack_buf,
     sts64,
     u2i,
 )
 
-from .graph import BATCH, FAMILIES, FAMILY, child_count, child_row, family_of, gather_children, legal_of
+from .graph import (
+    BATCH,
+    FAMILIES,
+    FAMILY,
+    family_of,
+    gather_children,
+    is_finished,
+    link_count,
+    link_move,
+    link_row,
+    links_of,
+)
 from .records import (
     empties_of,
     has_leaf,
@@ -51,7 +58,7 @@ from .records import (
     score_of,
     upper_of,
 )
-from .table import row_at
+from .table import list_row, listed_row, row_at
 
 BOTH = 3
 """The marks of `reach_rows` and `select_rows`: 1 and 2, one for each side."""
@@ -74,7 +81,7 @@ def batch_below(start, t):
 def any_marked(order, marks, start, end):
     """Whether one of the rows ``order[start..end]`` is marked."""
     while start < end:
-        if ldu8(marks + ldu32(order + (start << U(2)))):
+        if ldu8(marks + listed_row(order, start)):
             return 1
         start += U(1)
     return 0
@@ -106,25 +113,24 @@ def reach_rows(ctx, order, marks, start, end, best_only, filters):
         gather_children(ctx, order, first, t, filters, families)
         while t > first:
             t -= U(1)
-            row = ldu32(order + (t << U(2)))
+            row = listed_row(order, t)
             mark = ldu8(marks + row)
             if mark == U(0):
                 continue
             marked += 1
             at = row_at(ctx, row)
             family = families + (t - first) * U(FAMILY)
+            links = links_of(family)
             k = U(0)
-            while k < child_count(family):
-                found = child_row(family, k)
-                k += U(1)
-                if found < 0:
-                    continue
+            while k < link_count(family):
+                found = i2u(link_row(links, k))
                 given = mark
                 if best_only:
                     given = (mark & U(2)) >> U(1)
-                    if mark & U(1) and -score_of(row_at(ctx, i2u(found))) >= score_of(at):
+                    if mark & U(1) and -score_of(row_at(ctx, found)) >= score_of(at):
                         given |= U(2)
-                add_mark(marks, i2u(found), given)
+                add_mark(marks, found, given)
+                k += U(1)
     return marked
 
 
@@ -141,13 +147,11 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
     leaf = leaf_score_of(at)
     leaf_move = leaf_move_of(at)
     empties = empties_of(at)
-    total = child_count(family)
-    if empties < lds64(rules + U(SELECT_LEAST)):
-        return 0
-    if total == U(0) and legal_of(family) == U(0):
+    links = links_of(family)
+    total = link_count(family)
+    if empties < lds64(rules + U(SELECT_LEAST)) or is_finished(family):
         return 0
     growing = False
-    linked = 0
     side = U(0)
     while side < U(2):
         tolerance = lds64(rules + U(SELECT_TOLERANCE) + (side << U(3)))
@@ -157,21 +161,13 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
         if sides & bit(side) == U(0) or (mode == DEVIATE and (value < low or value > high)):
             side += U(1)
             continue
-        legal = legal_of(family)
         k = U(0)
         while k < total:
-            move = U(PASS)
-            if legal:
-                move = ctz(legal)
-                legal = blsr(legal)
-            found = child_row(family, k)
-            k += U(1)
-            if found < 0:
-                continue
-            linked += 1
-            if move == leaf_move:
+            if link_move(links, k) == leaf_move:
                 leaf = NO_SCORE
-            child = row_at(ctx, i2u(found))
+            found = i2u(link_row(links, k))
+            k += U(1)
+            child = row_at(ctx, found)
             score = -score_of(child)
             follow = True
             if mode == DEVIATE:
@@ -180,12 +176,12 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
                 follow = -upper_of(child) >= lower_of(at) or -lower_of(child) >= upper_of(at)
             if not follow:
                 continue
-            known = ldu8(marks + i2u(found))
+            known = ldu8(marks + found)
             if known & other == U(0):
-                st8(marks + i2u(found), u2i(known | other))
+                st8(marks + found, u2i(known | other))
                 if stack:
                     st64(stack, ld64(stack) + U(1))
-                    sts64(stack + (ld64(stack) << U(3)), found)
+                    st64(stack + (ld64(stack) << U(3)), found)
         if leaf >= -MAX_SCORE and leaf_move <= U(PASS):
             if mode == DEVIATE:
                 growing = growing or (value - leaf <= tolerance and low <= leaf and leaf <= high)
@@ -197,7 +193,7 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
                     or leaf + margin_upper(margin) >= upper_of(at)
                 )
             elif mode == PLAY:
-                growing = linked == 0
+                growing = total == U(0)
             else:
                 growing = leaf >= value
         side += U(1)
@@ -225,7 +221,7 @@ def select_rows(ctx, order, marks, start, end, rules, filters):
         gather_children(ctx, order, first, t, filters, families)
         while t > first:
             t -= U(1)
-            row = ldu32(order + (t << U(2)))
+            row = listed_row(order, t)
             mark = ldu8(marks + row)
             family = families + (t - first) * U(FAMILY)
             if mark & U(BOTH) and select_row(ctx, row, mark & U(BOTH), family, rules, marks, U(0)):
@@ -249,14 +245,14 @@ def select_below(ctx, marks, stack, most, rules, filters):
         while taken < U(BATCH) and ld64(stack):
             row = ld64(stack + (ld64(stack) << U(3)))
             st64(stack, ld64(stack) - U(1))
-            st32(rows + (taken << U(2)), u2i(row))
+            list_row(rows, taken, row)
             taken += U(1)
         gather_children(ctx, rows, U(0), taken, filters, families)
         if ld64(stack) + U(64 * BATCH) >= U(WALK_STACK_WORDS):
             return -1
         k = U(0)
         while k < taken:
-            row = ldu32(rows + (k << U(2)))
+            row = listed_row(rows, k)
             mark = ldu8(marks + row)
             sides = mark & U(BOTH) & ~(mark >> U(WALKED_SHIFT))
             add_mark(marks, row, sides << U(WALKED_SHIFT))
@@ -279,23 +275,20 @@ def list_lost(ctx, start, end, keep, out, filters):
     while row < i2u(end):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
-        legal = legal_of(family)
+        links = links_of(family)
         lost = False
         best = NO_SCORE
         best_move = U(KEEPS_LEAF)
         level = 0
         k = U(0)
-        while k < child_count(family):
-            move = U(PASS)
-            if legal:
-                move = ctz(legal)
-                legal = blsr(legal)
-            found = child_row(family, k)
+        while k < link_count(family):
+            move = link_move(links, k)
+            found = i2u(link_row(links, k))
             k += U(1)
-            if found < 0 or ldu8(keep + i2u(found)):
+            if ldu8(keep + found):
                 continue
             lost = True
-            child = row_at(ctx, i2u(found))
+            child = row_at(ctx, found)
             score = -score_of(child)
             if score > best and score >= -MAX_SCORE and score <= MAX_SCORE:
                 best = score

@@ -490,41 +490,42 @@ def symmetric(b, which):
     return b
 
 
+@kernel("void(u64,u64,u64)", inline=True)
+def canonical(p, o, out):
+    """Store the smallest of the eight images of (p, o), by p and then by o, at ``out``: the canonical board."""
+    best_p = p
+    best_o = o
+    for _ in range(2):
+        if p < best_p or (p == best_p and o < best_o):
+            best_p = p
+            best_o = o
+        a = byte_swap(p)
+        b = byte_swap(o)
+        if a < best_p or (a == best_p and b < best_o):
+            best_p = a
+            best_o = b
+        a = mirror_columns(p)
+        b = mirror_columns(o)
+        if a < best_p or (a == best_p and b < best_o):
+            best_p = a
+            best_o = b
+        a = byte_swap(a)
+        b = byte_swap(b)
+        if a < best_p or (a == best_p and b < best_o):
+            best_p = a
+            best_o = b
+        p = transpose(p)
+        o = transpose(o)
+    st64(out, best_p)
+    st64(out + U(8), best_o)
+
+
 @kernel("i64(u64,u64)")
 def canonical_symmetry(player, opponent):
-    """The symmetry (see `symmetric`) under which (player, opponent) is smallest."""
-    best = 0
-    p0 = player
-    o0 = opponent
-    for which in range(1, 8):
-        p = symmetric(player, which)
-        if p <= p0:
-            o = symmetric(opponent, which)
-            if p < p0 or o < o0:
-                p0 = p
-                o0 = o
-                best = which
-    return best
-
-
-@kernel("void(u64,u64,u64)")
-def smallest_image(player, opponent, to):
-    """Write the smallest pair of words among the eight symmetric boards to the address ``to``."""
-    best_player = player
-    best_opponent = opponent
-    # Each image comes from the one before by the cheapest change that reaches all eight.
-    for step in range(1, 8):
-        if step & 1:
-            player = byte_swap(player)
-            opponent = byte_swap(opponent)
-        elif step & 2:
-            player = mirror_columns(player)
-            opponent = mirror_columns(opponent)
-        else:
-            player = transpose(player)
-            opponent = transpose(opponent)
-        if player < best_player or (player == best_player and opponent < best_opponent):
-            best_player = player
-            best_opponent = opponent
-    st64(to, best_player)
-    st64(to + U(8), best_opponent)
+    """The first symmetry (see `symmetric`) that makes (player, opponent) canonical."""
+    image = stack_buf(16)
+    canonical(player, opponent, image)
+    which = 0
+    while symmetric(player, which) != ld64(image) or symmetric(opponent, which) != ld64(image + U(8)):
+        which += 1
+    return which

@@ -9,13 +9,13 @@ from .bits import (
     U,
     bit,
     blsr,
+    canonical,
     ctz,
     flip,
     i2u,
     ld64,
     moves,
     prefetch,
-    smallest_image,
     st64,
     stack_buf,
 )
@@ -30,7 +30,7 @@ def boards_canonical(players, opponents, number):
     board = stack_buf(16)
     for place in range(number):
         at = i2u(place) << U(3)
-        smallest_image(ld64(players + at), ld64(opponents + at), board)
+        canonical(ld64(players + at), ld64(opponents + at), board)
         st64(players + at, ld64(board))
         st64(opponents + at, ld64(board + U(8)))
 
@@ -85,7 +85,7 @@ def positions_after(player, opponent, table, mask, definition):
                 o = f
             elif definition == ENDED_GAMES_DROPPED:
                 continue
-        smallest_image(p, o, last)
+        canonical(p, o, last)
         prefetch(table + (positions_slot(ld64(last), ld64(last + U(8)), mask) << U(4)))
         last += U(16)
     added = 0
