@@ -36,9 +36,9 @@ GROUP_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 """A write that failed is repeated this often; a change that is wanted meanwhile repeats it at once."""
 
-CHECKED_AT_OPEN = 1 << 30
-"""Up to this size a file's checksums are all compared when it is opened; of a larger one each block before it is first
-used, and all of them in the background."""
+CHECKED_AT_OPEN = 1 << 26
+"""Up to this size a file's checksums are all compared when it is opened, which takes some 30 ms; of a larger one each
+block before it is first used, and all of them in the background."""
 
 CHECK_AFTER_S = 1.0
 """The first look-ups after an opening have the disk to themselves for this time."""
