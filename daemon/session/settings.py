@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from desdaemon.engine.processors import processors
 from desdaemon.protocol.commands.options import OPTIONS, Option, Value, find_option, parse_value
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.spelling import did_you_mean
@@ -74,6 +73,8 @@ class SessionSettings:
     @property
     def threads(self) -> int:
         """The number of threads that search together."""
+        from desdaemon.engine.processors import processors
+
         return 1 if self.deterministic else min(self.n_tasks or MOST_THREADS, processors(), MOST_THREADS)
 
     @property

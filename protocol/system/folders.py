@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 
 from . import platform
@@ -54,4 +53,7 @@ def caches() -> Iterator[str]:
 
 
 def _temporary() -> str:
+    # Rarely needed, and slow to import.
+    import tempfile
+
     return os.path.join(tempfile.gettempdir(), f"{_NAME}-{platform.user()}")

@@ -8,7 +8,6 @@ lines of progress.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -69,6 +68,8 @@ class Log:
     def _line(self, now: float, level: str, event: str, fields: dict[str, object]) -> str:
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
         if self._json:
+            import json
+
             return json.dumps({"time": stamp, "level": level, "event": event, **fields}, default=str) + "\n"
         words = "".join(f" {name}={_word(value)}" for name, value in fields.items())
         return f"{stamp} {level} {event}{words}\n"
@@ -77,7 +78,11 @@ class Log:
 def _word(value: object) -> str:
     text = str(value)
     plain = text.isprintable() and text and not any(c in text for c in ' "=')
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    if plain:
+        return text
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
 
 
 _log: Log | None = None

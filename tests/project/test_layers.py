@@ -51,6 +51,61 @@ HEAVY = (
 )
 LIGHT = ("desdaemon.engine.training.labelling.chunks",)
 
+AT_THE_PROMPT = """
+    books
+    books.jobs
+    books.service
+    cli
+    command_line
+    command_line.arguments
+    command_line.configuration
+    command_line.sub_commands
+    dialects
+    dialects.dialogue
+    dialects.interrupt_listener
+    dialects.output
+    dialects.protocols
+    dialects.stdio
+    dialects.text
+    engine
+    engine.compiler
+    engine.compiler.notice
+    protocol
+    protocol.commands
+    protocol.commands.options
+    protocol.commands.text
+    protocol.dialects
+    protocol.dialects.edax
+    protocol.errors
+    protocol.othello
+    protocol.othello.notation
+    protocol.othello.rules
+    protocol.othello.scores
+    protocol.othello.selectivity
+    protocol.spelling
+    protocol.system
+    protocol.system.folders
+    protocol.system.logs
+    protocol.system.platform
+    protocol.system.platform.posix
+    protocol.system.terminal
+    search
+    search.loader
+    session
+    session.game
+    session.interrupt
+    session.move_overhead
+    session.session
+    session.settings
+    system
+    system.line_editor
+"""
+"""The program's modules that are imported before the first prompt."""
+SLOW_TO_IMPORT = {
+    *("argparse", "asyncio", "ctypes", "dataclasses", "inspect", "json", "logging", "msgpack", "numba", "numpy"),
+    *("pathlib", "random", "shutil", "socket", "ssl", "subprocess", "tempfile", "tomllib", "traceback", "zmq"),
+}
+
 
 def imports(path: Path, *, anywhere: bool = True, types: bool = True) -> Iterator[tuple[int, str]]:
     """Line and absolute name of every import.
@@ -259,6 +314,24 @@ def test_a_search_without_a_book_loads_no_numpy() -> None:
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "desdaemon.engine.search" in loaded
     assert not loaded & {"numpy", "numba", "desdaemon.book.book"}
+
+
+def test_the_first_prompt_waits_for_no_other_modules(tmp_path: Path) -> None:
+    """The engine is loaded beside the dialogue, so that only what comes before the prompt delays it."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", str(ROOT / "daemon" / "__main__.py"), "-q"],
+        input="quit\n",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=tmp_path,
+    )
+    before, prompt, _ = done.stdout.partition("\n>")
+    assert prompt, done.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in before.splitlines() if line.startswith("import time:")}
+    own = {name.removeprefix("desdaemon.") for name in loaded if name.startswith("desdaemon.")}
+    assert own == set(AT_THE_PROMPT.split())
+    assert not loaded & SLOW_TO_IMPORT
 
 
 def test_tracked_files_name_no_machine() -> None:
