@@ -70,9 +70,9 @@ WIDE_TABLE = 24
 """Address of the wide table."""
 WIDE_COUNT = 32
 """Its rows in use."""
-WIDE_ROOM = 40
-ROOM = 48
-"""Rows that the chunks have room for."""
+WIDE_CAPACITY = 40
+ROW_CAPACITY = 48
+"""The rows that the chunks can hold."""
 FULL = 56
 """Out: the segment that has to grow before `insert_row` can go on."""
 RESULTS = 64
@@ -105,7 +105,7 @@ INSERTED_KNOWN = 8
 """Counts the positions that were there."""
 INSERTED_WORDS = 2
 
-# Answers of `insert_row` that ask the caller for room.
+# Answers of `insert_row` that ask the caller to grow the table.
 SEGMENT_FULL = -1
 CHUNK_MISSING = -2
 

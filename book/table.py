@@ -30,7 +30,7 @@ from .layout import (
 )
 from .progress import ProgressCallback, no_progress, slices
 from .record import COUNTS, RECORD, RESULT, STATE, PositionEntry
-from .storage.table_memory import MIN_SLOTS, ROOM, SEGMENTS, WIDE_COUNT, TableMemory
+from .storage.table_memory import MIN_SLOTS, ROW_CAPACITY, SEGMENTS, WIDE_COUNT, TableMemory
 
 _STEP = 1 << 12
 
@@ -137,7 +137,7 @@ class BookTable(TableMemory):
                 self.sound()
                 if answer >= 0:
                     return answer >> 1, bool(answer & 1)
-                self.make_room(answer)
+                self.grow(answer)
 
     def insert_records(self, records: Records, *, overwrite: bool = False) -> int:
         """Add canonical `RECORD`s without wide counts; returns how many were known, which keep what they had
@@ -155,7 +155,7 @@ class BookTable(TableMemory):
                 self.sound()
                 reason = int(out[INSERTED_REASON // WORD])
                 if reason:
-                    self.make_room(reason)
+                    self.grow(reason)
         return int(out[INSERTED_KNOWN // WORD])
 
     def remove(self, marked: Bytes) -> int:
@@ -173,7 +173,7 @@ class BookTable(TableMemory):
             del self._chunks[needed:]
             if self._results:
                 del self._results[needed:]
-            self._context[ROOM] = len(self._chunks) * CHUNK_ROWS
+            self._context[ROW_CAPACITY] = len(self._chunks) * CHUNK_ROWS
         for number, _ in self._turns(SEGMENTS, 1):
             capacity, used = (int(value) for value in self._descriptors[number, 2:])
             if capacity > max(MIN_SLOTS, 2 * used):
@@ -323,7 +323,7 @@ class BookTable(TableMemory):
             while at < start + last:
                 at = int(self._kernels.insert_children(self.context, at, start + last, address(reason)))
                 if reason[0]:
-                    self.make_room(int(reason[0]))
+                    self.grow(int(reason[0]))
             progress("add", at, end)
 
     # ------------------------------------------------------------------------------------------------ rules

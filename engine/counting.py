@@ -86,17 +86,17 @@ class _Set:
 
     def successors(self, definition: int) -> _Set:
         """The boards one disc later."""
-        # Eleven times as many slots are room enough for any of the first twelve plies.
+        # Eleven times as many slots suffice for any of the first twelve plies.
         found = _Set(self._library, max(_LEAST_SLOTS, 1 << (11 * self.boards).bit_length()))
         first = 0
         while first < self.slots:
             # No call may fill the table, whatever the boards are.
-            room = (3 * found.slots // 4 - found.boards) // _MOST_MOVES
+            sources = (3 * found.slots // 4 - found.boards) // _MOST_MOVES
             last = min(self.slots, first + _SLOTS_AT_ONCE)
-            if room < min(1024, last - first):
+            if sources < min(1024, last - first):
                 found = found.doubled()
                 continue
-            last = min(last, first + room)
+            last = min(last, first + sources)
             found.boards += self._library.positions_expand(
                 self.address, first, last, found.address, found.slots - 1, definition
             )

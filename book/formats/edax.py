@@ -153,7 +153,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
         if reason > 0:
             raise Unreadable(path, at + int(out[layout.IMPORT_BYTE]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:
-            table.make_room(reason)
+            table.grow(reason)
         progress("load", at, size)
     records = len(table) + int(out[layout.IMPORT_REPEATED])
     if records != count:

@@ -99,7 +99,7 @@ class _RecordLoader:
             at = int(kernels().egbk_load(self.table.context, *places))
             reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
             if reason < 0:
-                self.table.make_room(reason)
+                self.table.grow(reason)
             elif reason:
                 where = place(first + at) + int(self._out[layout.IMPORT_BYTE])
                 raise Unreadable(self._path, where, f"position {first + at + 1}: {_PROBLEMS[reason]}")
@@ -116,7 +116,7 @@ class _RecordLoader:
                 while at < end:
                     at = int(kernels().add_passes(table.context, at, end, address(passes), address(reason)))
                     if reason[0]:
-                        table.make_room(int(reason[0]))
+                        table.grow(int(reason[0]))
         levels = self._out[layout.IMPORT_LEVELS : layout.IMPORT_PASSES].astype(np.int64)
         options = guessed_options(
             levels if level is None else level, int(self._out[layout.IMPORT_LEAST_EMPTIES]), Rule.EGAROUCID

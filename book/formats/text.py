@@ -163,7 +163,7 @@ class _LineLoader:
             reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
             self._lines += piece.count(b"\n", before, done)
             if reason < 0:
-                table.make_room(reason)
+                table.grow(reason)
             else:
                 # An unusual line, or one near the end of the piece: the kernel wants to see some bytes behind it.
                 stop = piece.find(b"\n", done) + 1

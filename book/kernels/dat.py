@@ -333,12 +333,12 @@ def same_bytes(a, b, size):
 
 
 @kernel("i64(u64,u64,i64,i64,i64,u64,i64,u64,u64)")
-def dat_compare(ctx, data, size, start, most, out, room, stats, filters):
+def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
     """Look for records, all of them in the table, whose links differ from what the table says (another order, stale
     scores, missing ones).
 
     From byte ``start`` on, about ``most`` records; each that differs is noted at ``out`` as (row, byte in ``data``);
-    stops when there is not ``room`` for `BATCH` more. Returns where it stopped; ``stats``: how many were noted.
+    stops when ``capacity`` has not place for `BATCH` more. Returns where it stopped; ``stats``: how many were noted.
     ``filters``: see `gather_children`.
     """
     families = stack_buf(FAMILIES)
@@ -350,7 +350,7 @@ def dat_compare(ctx, data, size, start, most, out, room, stats, filters):
     at = data + i2u(start)
     end = data + i2u(size)
     noted = U(0)
-    while at < end and most > 0 and u2i(noted) + BATCH <= room:
+    while at < end and most > 0 and u2i(noted) + BATCH <= capacity:
         batch = U(0)
         while batch < U(BATCH) and at < end:
             st64(keys + (batch << U(4)), word_at(at))

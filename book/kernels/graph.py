@@ -71,7 +71,7 @@ FAMILY = FAMILY_LINKS + 64 * CHILD
 FAMILIES = BATCH * FAMILY
 
 LINK = 16
-"""Bytes of a link in a list: move and row, 64 bits each. A list takes no more room than the children it is made of."""
+"""Bytes of a link in a list: move and row, 64 bits each. A list is not longer than the children it is made of."""
 LINK_ROW = 8
 BOARD = 16
 """Bytes of a board in a list."""

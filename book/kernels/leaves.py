@@ -86,14 +86,16 @@ def leaf_fault(at, family):
 
 
 @kernel("i64(u64,i64,i64,u64,i64,u64,u64)")
-def list_faults(ctx, start, end, out, room, stats, filters):
-    """Note (row, fault) of rows ``start..end`` with a `leaf_fault` at ``out``, until ``room`` are noted; returns where
-    it stopped, ``stats``: how many were noted. ``filters``: see `gather_children`."""
+def list_faults(ctx, start, end, out, capacity, stats, filters):
+    """Note (row, fault) of rows ``start..end`` with a `leaf_fault` at ``out``, until ``capacity`` are noted.
+
+    Returns where it stopped; ``stats``: how many were noted. ``filters``: see `gather_children`.
+    """
     families = stack_buf(FAMILIES)
     first = i2u(start)
     row = first
     noted = U(0)
-    while row < i2u(end) and noted < i2u(room):
+    while row < i2u(end) and noted < i2u(capacity):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         fault = leaf_fault(row_at(ctx, row), family)
         if fault:

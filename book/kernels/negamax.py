@@ -16,9 +16,9 @@ from desdaemon.book.layout import (
     RULE_EGAROUCID,
     TALLY_WORDS,
     WIDE,
+    WIDE_CAPACITY,
     WIDE_COUNT,
     WIDE_COUNTS_BYTES,
-    WIDE_ROOM,
     WIDE_TABLE,
     WINS,
 )
@@ -89,7 +89,7 @@ def count_of(ctx, at, which):
     if flags_of(at) & U(WIDE):
         place = narrow_count_of(at, U(0))
         # A damaged file that was not checked must not lead outside.
-        if place >= ld64(ctx + U(WIDE_ROOM)):
+        if place >= ld64(ctx + U(WIDE_CAPACITY)):
             return U(0)
         return ld64(wide_at(ctx, place) + (which << U(3)))
     return narrow_count_of(at, which)
@@ -119,9 +119,9 @@ def store_counts(ctx, at, counts):
         k += U(1)
     if wide:
         place = narrow_count_of(at, U(0))
-        if flags & U(WIDE) == U(0) or place >= ld64(ctx + U(WIDE_ROOM)):
+        if flags & U(WIDE) == U(0) or place >= ld64(ctx + U(WIDE_CAPACITY)):
             place = atomic_add64(ctx + U(WIDE_COUNT), U(1))
-            if place >= ld64(ctx + U(WIDE_ROOM)):
+            if place >= ld64(ctx + U(WIDE_CAPACITY)):
                 return 0
         k = U(0)
         while k < U(4):

@@ -131,7 +131,7 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
     """Mark the rows on the stack, and all that they depend on, with what is at the ends of their lines.
 
     ``marks`` is a byte for each of ``count`` rows, 0 where it is not known yet; ``stack`` the number of rows on it,
-    then the rows (there is room for 8,191). Lines are followed that lose at most ``loss`` discs at each step.
+    then the rows (at most 8,191). Lines are followed that lose at most ``loss`` discs at each step.
     ``readings`` holds a byte for every level and number of empties (`by_level`), of positions first, of leaves
     LEAVES bytes later.
     Returns 1 when the stack is empty, 0 when ``most`` positions were looked at, -1 when a row has no mark.

@@ -89,10 +89,10 @@ def list_runs(square, own, other, lengths, masks):
 
 
 @kernel("i64(u64,i64,u64,i64)")
-def list_parents(ctx, row, out, room):
+def list_parents(ctx, row, out, capacity):
     """The rows from which a legal move or a forced pass leads to ``row``, 64 bits each at ``out``, some repeatedly.
 
-    Returns how many, -1 when there is no ``room`` for all.
+    Returns how many, -1 when these are more than ``capacity``.
     """
     key = stack_buf(BOARD)
     lengths = stack_buf(RUN_LENGTHS_BYTES)
@@ -144,7 +144,7 @@ def list_parents(ctx, row, out, room):
             canonical(mover, waiting, key)
             found = find_row(ctx, player_of(key), opponent_of(key))
             if found >= 0:
-                if count >= room:
+                if count >= capacity:
                     return -1
                 sts64(out + i2u(count) * U(WORD), found)
                 count += 1

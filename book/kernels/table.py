@@ -19,7 +19,7 @@ from desdaemon.book.layout import (
     RECORD_BYTES,
     RESULT_BYTES,
     RESULTS,
-    ROOM,
+    ROW_CAPACITY,
     SEGMENT_BITS,
     SEGMENT_BYTES,
     SEGMENT_CAPACITY,
@@ -252,7 +252,7 @@ def found_at(ctx, slot, p, o):
 
 @kernel("void(u64,u64,u64,u64)", inline=True)
 def index_row(ctx, segment, h, row):
-    """Put a row that is not there yet into its segment, which has room."""
+    """Put a row that is not there yet into its segment, which has a free slot."""
     tags = tags_of(segment)
     capacity = capacity_of(segment)
     i = place_of(h, capacity)
@@ -283,7 +283,7 @@ def insert_row(ctx, p, o):
         st64(ctx + U(FULL), segment_number(h))
         return SEGMENT_FULL
     row = ld64(ctx + U(COUNT))
-    if row >= ld64(ctx + U(ROOM)):
+    if row >= ld64(ctx + U(ROW_CAPACITY)):
         return CHUNK_MISSING
     at = row_at(ctx, row)
     set_board(at, p, o)

@@ -235,7 +235,7 @@ def select_below(ctx, marks, stack, most, rules, filters):
     """`select_rows` without an order: a depth-first walk from the rows on the ``stack`` (their number, then the rows,
     which are marked), for a walk that reaches a small part of the book.
 
-    Returns 1 when nothing is left, 0 after ``most`` rows, -1 when the stack has no room for more: every row not
+    Returns 1 when nothing is left, 0 after ``most`` rows, -1 when the stack is full: every row not
     followed then is marked, so that `select_rows` can continue.
     """
     families = stack_buf(FAMILIES)

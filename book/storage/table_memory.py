@@ -42,7 +42,7 @@ _TURN_S = 0.002
 _PAUSE_S = 50e-6
 
 # Words of the context that the kernels know a table by.
-CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_ROOM, ROOM, _FULL, _RESULTS, _GUARD = (
+CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_CAPACITY, ROW_CAPACITY, _FULL, _RESULTS, _GUARD = (
     at // layout.WORD
     for at in (
         layout.CHUNKS,
@@ -50,8 +50,8 @@ CHUNKS, COUNT, _SEGMENTS, _WIDE, WIDE_COUNT, _WIDE_ROOM, ROOM, _FULL, _RESULTS, 
         layout.SEGMENTS,
         layout.WIDE_TABLE,
         layout.WIDE_COUNT,
-        layout.WIDE_ROOM,
-        layout.ROOM,
+        layout.WIDE_CAPACITY,
+        layout.ROW_CAPACITY,
         layout.FULL,
         layout.RESULTS,
         layout.GUARD,
@@ -98,7 +98,7 @@ class TableMemory:
         self._context[CHUNKS] = address(self._pointers)
         self._context[_SEGMENTS] = address(self._descriptors)
         self._context[_WIDE] = address(self._wide)
-        self._context[_WIDE_ROOM] = len(self._wide)
+        self._context[_WIDE_CAPACITY] = len(self._wide)
 
     # ------------------------------------------------------------------------------------------------ damage
 
@@ -165,7 +165,7 @@ class TableMemory:
             self._context[CHUNKS] = address(pointers)
         self._chunks.append(chunk)
         self._pointers[place] = address(chunk)
-        self._context[ROOM] = len(self._chunks) * CHUNK_ROWS
+        self._context[ROW_CAPACITY] = len(self._chunks) * CHUNK_ROWS
         if self._results:
             self._add_result_chunk()
 
@@ -210,7 +210,7 @@ class TableMemory:
         capacity = int(self._descriptors[number, 2])
         self._resize_segment(number, capacity + max(8, capacity // 5))
 
-    def make_room(self, reason: int) -> None:
+    def grow(self, reason: int) -> None:
         """React to `SEGMENT_FULL` or `CHUNK_MISSING`, what `insert_row` answered."""
         if reason == layout.SEGMENT_FULL:
             self._grow_segment()
@@ -239,14 +239,14 @@ class TableMemory:
                 begun = time.monotonic()
 
     def grow_wide(self) -> None:
-        """Double the room for counts of 2^32 and more."""
-        room = len(self._wide)
-        wide = np.zeros((2 * room, 4), np.uint64)
-        wide[:room] = self._wide
+        """Double the capacity for counts of 2^32 and more."""
+        capacity = len(self._wide)
+        wide = np.zeros((2 * capacity, 4), np.uint64)
+        wide[:capacity] = self._wide
         self._wide = wide
         self._context[_WIDE] = address(wide)
-        self._context[_WIDE_ROOM] = len(wide)
-        self._context[WIDE_COUNT] = min(int(self._context[WIDE_COUNT]), room)
+        self._context[_WIDE_CAPACITY] = len(wide)
+        self._context[WIDE_COUNT] = min(int(self._context[WIDE_COUNT]), capacity)
 
     def state(self) -> State:
         """Everything this table consists of, not copied: nothing may change while it is used."""
@@ -272,14 +272,14 @@ class TableMemory:
             self._chunks = chunks
             self._pointers = addresses(chunks)
             self._context[CHUNKS] = address(self._pointers)
-            self._context[ROOM] = len(chunks) * CHUNK_ROWS
+            self._context[ROW_CAPACITY] = len(chunks) * CHUNK_ROWS
         if segments is not None:
             self._segments = segments.memory
             self._describe_all(segments.tags, segments.capacities, segments.used)
         self._wide = np.zeros((max(64, 2 * len(wide)), 4), np.uint64)
         self._wide[: len(wide)] = wide
         self._context[_WIDE] = address(self._wide)
-        self._context[_WIDE_ROOM] = len(self._wide)
+        self._context[_WIDE_CAPACITY] = len(self._wide)
         self._context[WIDE_COUNT] = len(wide)
         if results:
             self._results = results

@@ -62,13 +62,13 @@ def laid_out(page: Iterable[HelpEntry | str], width: int = 0) -> list[str]:
 
 
 def _wrapped(text: str, width: int, column: int, hanging: int = 0) -> list[str]:
-    room = max(LEAST_WIDTH, width) - column
-    if not width or len(text) <= room:
+    columns = max(LEAST_WIDTH, width) - column
+    if not width or len(text) <= columns:
         return [text]
     import textwrap
 
     indent = " " * hanging
-    return textwrap.wrap(text, room, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.wrap(text, columns, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def terminal_width() -> int:

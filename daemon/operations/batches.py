@@ -274,7 +274,7 @@ class Batches:
         if not found:
             raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
         check_arguments(values, self._analyses.level)
-        self._check_room(client, found, values)
+        self._check_limits(client, found, values)
         assert self._folder is not None
         created = time.time()
         number = max(self._last + 1, int(created))
@@ -289,7 +289,7 @@ class Batches:
         except BadInput as error:
             raise RequestError("forbidden", str(error), "file") from None
 
-    def _check_room(self, client: ClientRecord, items: list[Data], values: Data) -> None:
+    def _check_limits(self, client: ClientRecord, items: list[Data], values: Data) -> None:
         mine = [batch for batch in self._batches.values() if batch.file.owner == client.account]
         if len(mine) >= self._limits.batches:
             raise RequestError("busy", f"{len(mine)} batches of {client.account} are kept: forget one of them")

@@ -237,7 +237,7 @@ class RunQueue:
             if task.threads > self.free and self._take_idle_threads(decision.interrupt):
                 break
             if task.least > self.free:
-                self._make_room(task, now, decision.interrupt)
+                self._interrupt_for_several(task, now, decision.interrupt)
                 decision = decision._replace(again=now + LEAST_RUN_S)
                 break
             self._start(task, now)
@@ -335,11 +335,11 @@ class RunQueue:
     def _start(self, task: QueuedTask, now: float, host: QueuedTask | None = None) -> None:
         resumed = bool(self._resuming) and self._resuming[0][1] is task
         self._unlist(task)
-        room = self.free
+        available = self.free
         if task.purpose is not Purpose.IDLE:
             assert task.lane is not None
-            room = min(room, max(task.least, self._most - task.lane.key.threads))
-        task.granted = 1 if host is not None else min(task.threads, room)
+            available = min(available, max(task.least, self._most - task.lane.key.threads))
+        task.granted = 1 if host is not None else min(task.threads, available)
         if task.purpose is not Purpose.IDLE:
             assert task.lane is not None
             task.lane.count_start()
@@ -565,7 +565,7 @@ class RunQueue:
             lag = now - task.since - AGEING_S
         return running.began - running.turn_s + slice_s, lag
 
-    def _make_room(self, task: QueuedTask, now: float, interrupt: list[QueuedTask]) -> None:
+    def _interrupt_for_several(self, task: QueuedTask, now: float, interrupt: list[QueuedTask]) -> None:
         """Interrupt as many tasks as a task of several threads needs."""
         if task.lane is None:
             return

@@ -126,7 +126,7 @@ class SocketClients:
         peer = self._peers.get(key)
         if peer is None:
             if len(self._peers) >= self._limits.clients:
-                self._make_room()
+                self._evict_client()
             peer = self._made(key, connection)
         elif peer.connection is not None:
             # The older connection may have died unnoticed. What came over it is dealt with, and nothing more.
@@ -207,7 +207,7 @@ class SocketClients:
         """Count a reply that cannot be delivered."""
         self._health.count("partials dropped" if partial else "replies dropped")
 
-    def _make_room(self) -> None:
+    def _evict_client(self) -> None:
         """Evict one client: if possible a disconnected one, or one that has sent more than was read yet.
 
         Of the others, one that waits for no reply, and of these the one not heard of for the longest time.

@@ -181,13 +181,13 @@ class TextSessions:
     def settings_of(self, client: ClientRecord) -> SessionSettings:
         """The options of a client's session."""
         with self._lock:
-            return self._room_of(client).dialect.session.settings
+            return self._session_of(client).dialect.session.settings
 
-    def _room_of(self, client: ClientRecord) -> _TextSession:
-        room: _TextSession | None = client.texts
-        if room is None:
-            room = client.texts = self._room(client)
-        return room
+    def _session_of(self, client: ClientRecord) -> _TextSession:
+        session: _TextSession | None = client.texts
+        if session is None:
+            session = client.texts = self._new_session(client)
+        return session
 
     def checked(self, client: ClientRecord, text: str) -> str:
         """Check a line against the client's role and confine its files; raises `RequestError`."""
@@ -212,25 +212,25 @@ class TextSessions:
         ``done`` is not called for a line that was cancelled before it started.
         """
         with self._lock:
-            room = self._room_of(client)
-            begin = not room.busy
-            room.number += 2
-            item = _QueuedLine(line, room.number, done)
-            room.lines.append(item)
-            room.busy = True
+            session = self._session_of(client)
+            begin = not session.busy
+            session.number += 2
+            item = _QueuedLine(line, session.number, done)
+            session.lines.append(item)
+            session.busy = True
         command = find_command(split_line(line)[0])
         if command is not None and command.name == "stop":
-            room.dialect.session.interrupt.stop(item.number)
+            session.dialect.session.interrupt.stop(item.number)
         if begin:
-            self._begin_next(client, room)
+            self._begin_next(client, session)
 
         def cancel() -> None:
             item.cancelled = True
-            room.dialect.session.interrupt.stop(item.number + 1, only=item.number, abandon=True)
+            session.dialect.session.interrupt.stop(item.number + 1, only=item.number, abandon=True)
 
         return cancel
 
-    def _room(self, client: ClientRecord) -> _TextSession:
+    def _new_session(self, client: ClientRecord) -> _TextSession:
         transcript = ReplyText()
         settings = copy.deepcopy(self._settings)
         session = Session(
@@ -239,16 +239,16 @@ class TextSessions:
         session.name, session.remote = client.name, client.remote
         return _TextSession(TextDialect(session, transcript), transcript)
 
-    def _begin_next(self, client: ClientRecord, room: _TextSession) -> None:
+    def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:
         """Give the next line of a session to the thread pool for its kind."""
         with self._lock:
-            while room.lines and room.lines[0].cancelled:
-                room.lines.popleft()
-            room.busy = bool(room.lines)
-            if not room.busy:
+            while session.lines and session.lines[0].cancelled:
+                session.lines.popleft()
+            session.busy = bool(session.lines)
+            if not session.busy:
                 return
-            line = room.lines[0].text
-        self._submit(self._pool(line), self._carry_out, client, room)
+            line = session.lines[0].text
+        self._submit(self._pool(line), self._carry_out, client, session)
 
     def _pool(self, line: str) -> ThreadPoolExecutor:
         command = find_command(split_line(line)[0])
@@ -260,25 +260,25 @@ class TextSessions:
         with contextlib.suppress(RuntimeError):
             pool.submit(*work)
 
-    def _carry_out(self, client: ClientRecord, room: _TextSession) -> None:
+    def _carry_out(self, client: ClientRecord, session: _TextSession) -> None:
         with self._lock:
-            item = room.lines.popleft()
-        dialect, session = room.dialect, room.dialect.session
-        room.line = item.text
+            item = session.lines.popleft()
+        dialect, state = session.dialect, session.dialect.session
+        session.line = item.text
         if not allows(client.role, EDITOR):
             # Whoever set it, and whatever the client was allowed then.
-            session.settings.auto_store = False
-        session.interrupt.begin(item.number)
+            state.settings.auto_store = False
+        state.interrupt.begin(item.number)
         if not item.cancelled:
             self._guarded(dialect, item, lambda: dialect.execute(item.text))
-        if session.own_turn or session.game.position.over:
-            self._submit(self._searching, self._play_on, client, room, item)
+        if state.own_turn or state.game.position.over:
+            self._submit(self._searching, self._play_on, client, session, item)
         else:
-            self._finish(client, room, item)
+            self._finish(client, session, item)
 
-    def _play_on(self, client: ClientRecord, room: _TextSession, item: _QueuedLine) -> None:
-        self._guarded(room.dialect, item, lambda: self._settle(room, item))
-        self._finish(client, room, item)
+    def _play_on(self, client: ClientRecord, session: _TextSession, item: _QueuedLine) -> None:
+        self._guarded(session.dialect, item, lambda: self._settle(session, item))
+        self._finish(client, session, item)
 
     def _guarded(self, dialect: TextDialect, item: _QueuedLine, work: Callable[[], None]) -> None:
         try:
@@ -287,35 +287,35 @@ class TextSessions:
             self._health.mistake("text")
             dialect.warn(f"{quoted(item.text)}: an internal error")
 
-    def _finish(self, client: ClientRecord, room: _TextSession, item: _QueuedLine) -> None:
-        dialect = room.dialect
+    def _finish(self, client: ClientRecord, session: _TextSession, item: _QueuedLine) -> None:
+        dialect = session.dialect
         if dialect.successor:
             dialect.successor = ""
             dialect.warn(f"{quoted(item.text)}: no other protocol can be spoken here")
-        printed = room.transcript.take()
+        printed = session.transcript.take()
         if dialect.leaving is not None:
-            fresh = self._room(client)
-            room.dialect, room.transcript = fresh.dialect, fresh.transcript
+            fresh = self._new_session(client)
+            session.dialect, session.transcript = fresh.dialect, fresh.transcript
         item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
-        self._begin_next(client, room)
+        self._begin_next(client, session)
 
-    def _settle(self, room: _TextSession, item: _QueuedLine) -> None:
+    def _settle(self, session: _TextSession, item: _QueuedLine) -> None:
         """Let the engine make the moves that follow from the mode, as long as no other line waits."""
-        dialect = room.dialect
-        while dialect.leaving is None and not item.cancelled and dialect.step(bool(room.lines), ending=False):
-            if room.transcript.size > LARGEST_ANSWER:
+        dialect = session.dialect
+        while dialect.leaving is None and not item.cancelled and dialect.step(bool(session.lines), ending=False):
+            if session.transcript.size > LARGEST_ANSWER:
                 dialect.session.settings.mode = 3
                 dialect.warn(f"more than {LARGEST_ANSWER} characters: the engine plays no further by itself")
 
     def forget(self, client: ClientRecord) -> None:
         """Close the session of a client."""
-        room, client.texts = client.texts, None
-        if room is None:
+        session, client.texts = client.texts, None
+        if session is None:
             return
-        for waiting in list(room.lines):
+        for waiting in list(session.lines):
             waiting.cancelled = waiting.cancelled or not _is_about_the_book(waiting.text)
-        if not (room.busy and _is_about_the_book(room.line)):
-            room.dialect.session.interrupt.stop_all()
+        if not (session.busy and _is_about_the_book(session.line)):
+            session.dialect.session.interrupt.stop_all()
 
     def close(self) -> None:
         """Stop running lines and start no others."""

@@ -84,12 +84,12 @@ def _expand(packed: bytes) -> Block:
     assert len(packed) == PACKED_BYTES
     memory = Block(_KEPT_BYTES)
     map_ = Block(4 * sum(3**table.length * (len(table.parts) + 1) for table in TABLES))
-    room = Block(4 * WEIGHTS_TABLE_BYTES)
+    scratch = Block(4 * WEIGHTS_TABLE_BYTES)
     places = packing()
     engine = library.load(SPEC)
     source = ctypes.create_string_buffer(packed, len(packed))
     engine.map_weights(places.buffer_info()[0], map_.address)
-    engine.expand_weights(ctypes.addressof(source), map_.address, room.address, memory.address)
+    engine.expand_weights(ctypes.addressof(source), map_.address, scratch.address, memory.address)
     return memory
 
 

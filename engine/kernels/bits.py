@@ -168,9 +168,9 @@ def _stack_buf(context, size):
 
     def generate(context, b, signature, arguments):
         with b.goto_entry_block():
-            room = b.alloca(ir.ArrayType(i8, count))
-            room.align = 64
-        return b.ptrtoint(room, i64)
+            buffer = b.alloca(ir.ArrayType(i8, count))
+            buffer.align = 64
+        return b.ptrtoint(buffer, i64)
 
     return u64(types.IntegerLiteral(count)), generate
 

@@ -329,10 +329,10 @@ def rounded(weight):
 
 
 @kernel("void(u64,u64,u64,u64)")
-def expand_weights(packed, map_, room, target):
+def expand_weights(packed, map_, scratch, target):
     """From one packed table a ply to the layout of this module.
 
-    ``packed``: 61 rows of PACKED_SIZE int16; ``map_``: see `map_weights`; ``room``: for TABLE_SIZE int32.
+    ``packed``: 61 rows of PACKED_SIZE int16; ``map_``: see `map_weights`; ``scratch``: for TABLE_SIZE int32.
     """
     records = _records_at()
     for ply in range(61):
@@ -341,7 +341,7 @@ def expand_weights(packed, map_, room, target):
         entry = map_
         for k in range(_NUMBER_OF_RECORDS):
             record = records + i2u(4 * _RECORD * k)
-            place = room + i2u(4 * ldi32(record))
+            place = scratch + i2u(4 * ldi32(record))
             first = ldi32(record + U(8))
             for _ in range(ldi32(record + U(4))):
                 weight = ldi16(source + i2u(2 * ldi32(entry)))
@@ -353,7 +353,7 @@ def expand_weights(packed, map_, room, target):
         for k in range(_NUMBER_OF_RECORDS):
             record = records + i2u(4 * _RECORD * k)
             if ldi32(record + U(8)) != 0:
-                place = room + i2u(4 * ldi32(record))
+                place = scratch + i2u(4 * ldi32(record))
                 own = row + i2u(ldi32(record))
                 other = own + U(ROW)
                 for _ in range(ldi32(record + U(4))):
@@ -370,7 +370,7 @@ def expand_weights(packed, map_, room, target):
 
 @kernel("i64(u64,u64,u64,u64)")
 def static_sum(ctx, p, o, features):
-    """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is room for them."""
+    """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is memory for them."""
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     value = sum_weights(features, weights_row(ctx, U(0), empties))

@@ -327,7 +327,7 @@ def static_many(ctx, players, opponents, scores, number):
 def evaluate_often(ctx, p, o, number):
     """Flip, update the features and evaluate, ``number`` times, over the moves of (p, o); the sum of the scores."""
     features = stack_buf(FEATURE_BYTES)
-    room = stack_buf(FEATURE_BYTES)
+    below = stack_buf(FEATURE_BYTES)
     set_features(p, o, features)
     empties = 64 - popc(p | o)
     legal = moves(p, o)
@@ -338,6 +338,6 @@ def evaluate_often(ctx, p, o, number):
             left = legal
         x = ctz(left)
         left = blsr(left)
-        update_features(features, room, x, flip(x, p, o), U(0))
-        total += evaluate(ctx, room, U(1), empties - 1)
+        update_features(features, below, x, flip(x, p, o), U(0))
+        total += evaluate(ctx, below, U(1), empties - 1)
     return total

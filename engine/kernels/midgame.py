@@ -123,7 +123,7 @@ def search_one(ctx, p, o, alpha, side, empties, features):
     """One ply: the best static score of the mover's moves."""
     count(ctx, U(1))
     legal = moves(p, o)
-    room = stack_buf(FEATURE_BYTES)
+    below = stack_buf(FEATURE_BYTES)
     if legal == U(0):
         legal = moves(o, p)
         if legal == U(0):
@@ -132,9 +132,9 @@ def search_one(ctx, p, o, alpha, side, empties, features):
         while legal:
             x = ctz(legal)
             legal = blsr(legal)
-            update_features(features, room, x, flip(x, o, p), side ^ U(1))
+            update_features(features, below, x, flip(x, o, p), side ^ U(1))
             count(ctx, U(1))
-            score = evaluate(ctx, room, side, empties - 1)
+            score = evaluate(ctx, below, side, empties - 1)
             if score < best:
                 best = score
                 if best <= alpha:
@@ -144,9 +144,9 @@ def search_one(ctx, p, o, alpha, side, empties, features):
     while legal:
         x = ctz(legal)
         legal = blsr(legal)
-        update_features(features, room, x, flip(x, p, o), side)
+        update_features(features, below, x, flip(x, p, o), side)
         count(ctx, U(1))
-        score = -evaluate(ctx, room, side ^ U(1), empties - 1)
+        score = -evaluate(ctx, below, side ^ U(1), empties - 1)
         if score > best:
             best = score
             if best > alpha:
@@ -238,7 +238,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
 
     Returns their number, or 0 when a move takes the opponent's last disc.
     """
-    room = stack_buf(FEATURE_BYTES)
+    below = stack_buf(FEATURE_BYTES)
     empty = ~(p | o)
     to_the_end = 1 if depth >= empties else 0
     odd = odd_quadrants(empty) if to_the_end else U(0)
@@ -262,14 +262,14 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
             if look:
                 known = key_of(ctx, q, r)
                 prefetch(bucket_of(ctx, known))
-                update_features(features, room, x, f, side)
+                update_features(features, below, x, f, side)
                 if depth >= LOOK_2_FROM:
-                    value = -pv_search(ctx, q, r, -64, 64, 2, EXACT, side ^ U(1), empties - 1, room)
+                    value = -pv_search(ctx, q, r, -64, 64, 2, EXACT, side ^ U(1), empties - 1, below)
                 elif depth >= LOOK_1_FROM:
-                    value = -search_one(ctx, q, r, INFINITE, side ^ U(1), empties - 1, room)
+                    value = -search_one(ctx, q, r, INFINITE, side ^ U(1), empties - 1, below)
                 else:
                     count(ctx, U(1))
-                    value = -evaluate(ctx, room, side ^ U(1), empties - 1)
+                    value = -evaluate(ctx, below, side ^ U(1), empties - 1)
                 key += looked_at(value, probe(bucket_of(ctx, known), known))
         st64(pairs + (n << U(4)), (i2u(key) << U(8)) | x)
         st64(pairs + (n << U(4)) + U(8), f)
@@ -347,7 +347,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
-    room = stack_buf(FEATURE_BYTES)
+    below = stack_buf(FEATURE_BYTES)
     waiting = U(0)
     resumed = U(0)
     n = U(0)
@@ -401,16 +401,16 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
                 waiting += U(1)
                 continue
             mark = mark_busy(ctx, sign)
-        update_features(features, room, x, f, side)
+        update_features(features, below, x, f, side)
         other = side ^ U(1)
         if best == -INFINITE and beta > alpha + 1:
-            score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
+            score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, below)
         else:
-            score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, room)
+            score = -null_window(ctx, q, r, -low - 1, depth - 1, selectivity, other, empties - 1, below)
             if mark:
                 unmark(mark, sign)
             if score > low and score < beta and ld64(ctx + U(UNWIND)) == U(0):
-                score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, room)
+                score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, below)
         unwind = ld64(ctx + U(UNWIND))
         if unwind:
             if level == U(0) or unwind != level:

@@ -64,7 +64,7 @@ COUNTS = 64 * BUCKET
 SET = COUNTS + 64 * 8
 SETS = 3
 LINES = SETS * SET
-ROOM = LINES + 64
+MEMORY_BYTES = LINES + 64
 
 
 def _every(value):
@@ -224,20 +224,20 @@ _copy8 = simple(_emit_copy8, _copy, void, u64, u64)
 
 
 @kernel("u64(i64,u64)", inline=True)
-def perft_set(depth, room):
+def perft_set(depth, memory):
     """The set of buckets of boards to be played with ``depth`` plies left."""
-    return room + i2u(depth - 2) * U(SET)
+    return memory + i2u(depth - 2) * U(SET)
 
 
 @kernel("void(u64,i64)", inline=True)
-def perft_add(room, lines):
-    sts64(room + U(LINES), lds64(room + U(LINES)) + lines)
+def perft_add(memory, lines):
+    sts64(memory + U(LINES), lds64(memory + U(LINES)) + lines)
 
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
-def perft_file(player, opponent, square, depth, mode, room):
+def perft_file(player, opponent, square, depth, mode, memory):
     """Put a board into the bucket of a square."""
-    buckets = perft_set(depth, room)
+    buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
     board = buckets + square * U(BUCKET) + (waiting << U(3))
@@ -245,13 +245,13 @@ def perft_file(player, opponent, square, depth, mode, room):
     st64(board + U(COLUMN), opponent)
     st64(counter, waiting + U(1))
     if waiting + U(1) >= U(FULL):
-        perft_play(square, depth, mode, room)
+        perft_play(square, depth, mode, memory)
 
 
 @kernel("void(u64,u64,i64,i64,u64)")
-def perft_file_all(children, union, depth, mode, room):
+def perft_file_all(children, union, depth, mode, memory):
     """Put eight boards into the buckets of all squares they may play, whose ``union`` is given."""
-    buckets = perft_set(depth, room)
+    buckets = perft_set(depth, memory)
     full = U(0)
     while union != U(0):
         x = ctz(union)
@@ -265,37 +265,37 @@ def perft_file_all(children, union, depth, mode, room):
     while full != U(0):
         x = ctz(full)
         full = blsr(full)
-        perft_play(x, depth, mode, room)
+        perft_play(x, depth, mode, memory)
 
 
 @kernel("void(u64,i64,i64,u64)")
-def perft_play(square, depth, mode, room):
+def perft_play(square, depth, mode, memory):
     """Play the boards of a bucket, as far as they fill vectors."""
-    buckets = perft_set(depth, room)
+    buckets = perft_set(depth, memory)
     counter = buckets + U(COUNTS) + (square << U(3))
     waiting = ld64(counter)
     board = buckets + square * U(BUCKET)
     end = board + ((waiting & ~U(7)) << U(3))
     if depth == 2:
         while board < end:
-            stuck = _count8(board, square, room + U(LINES))
+            stuck = _count8(board, square, memory + U(LINES))
             if stuck != U(0):
-                perft_play_stuck(board, stuck, square, depth, mode, room)
+                perft_play_stuck(board, stuck, square, depth, mode, memory)
             board += U(64)
     else:
         children = stack_buf(192)
         while board < end:
             stuck = _children8(board, square, children)
-            perft_file_all(children, _union8(children + U(128)), depth - 1, mode, room)
+            perft_file_all(children, _union8(children + U(128)), depth - 1, mode, memory)
             if stuck != U(0):
-                perft_play_stuck(board, stuck, square, depth, mode, room)
+                perft_play_stuck(board, stuck, square, depth, mode, memory)
             board += U(64)
     _copy8(end, buckets + square * U(BUCKET))
     st64(counter, waiting & U(7))
 
 
 @kernel("void(u64,u64,u64,i64,i64,u64)")
-def perft_play_stuck(boards, stuck, square, depth, mode, room):
+def perft_play_stuck(boards, stuck, square, depth, mode, memory):
     """Play those of eight boards whose opponent has to pass."""
     while stuck != U(0):
         board = boards + (ctz(stuck) << U(3))
@@ -303,77 +303,77 @@ def perft_play_stuck(boards, stuck, square, depth, mode, room):
         p = ld64(board)
         o = ld64(board + U(COLUMN))
         f = flip(square, p, o)
-        perft_stuck(o ^ f, p | f | bit(square), depth - 1, mode, room)
+        perft_stuck(o ^ f, p | f | bit(square), depth - 1, mode, memory)
 
 
 @kernel("void(u64,u64,i64,i64,u64)")
-def perft_stuck(player, opponent, depth, mode, room):
+def perft_stuck(player, opponent, depth, mode, memory):
     """Count the lines of ``depth`` plies where ``player`` has no move."""
     if mode == PASS_IS_A_PLY:
         depth -= 1
     if depth == 0 or moves(opponent, player) == U(0):
-        perft_add(room, 1)
+        perft_add(memory, 1)
     else:
-        perft_walk(opponent, player, depth, mode, room)
+        perft_walk(opponent, player, depth, mode, memory)
 
 
 @kernel("void(u64,u64,i64,i64,u64)")
-def perft_walk(player, opponent, depth, mode, room):
+def perft_walk(player, opponent, depth, mode, memory):
     """Count the lines of ``depth`` > 0 plies that are complete so far; the others wait in the buckets."""
     m = moves(player, opponent)
     if m == U(0):
-        perft_stuck(player, opponent, depth, mode, room)
+        perft_stuck(player, opponent, depth, mode, memory)
     elif depth == 1:
-        perft_add(room, popc(m))
+        perft_add(memory, popc(m))
     else:
         while m != U(0):
             x = ctz(m)
             m = blsr(m)
             if depth <= SETS + 1:
-                perft_file(player, opponent, x, depth, mode, room)
+                perft_file(player, opponent, x, depth, mode, memory)
             else:
                 f = flip(x, player, opponent)
-                perft_walk(opponent ^ f, player | f | bit(x), depth - 1, mode, room)
+                perft_walk(opponent ^ f, player | f | bit(x), depth - 1, mode, memory)
 
 
 @kernel("void(i64,i64,u64)")
-def perft_drain(depth, mode, room):
+def perft_drain(depth, mode, memory):
     """Play all boards of a set; empty boards fill incomplete vectors."""
     x = U(0)
     while x < U(64):
-        bucket = perft_set(depth, room) + x * U(BUCKET)
-        counter = perft_set(depth, room) + U(COUNTS) + (x << U(3))
+        bucket = perft_set(depth, memory) + x * U(BUCKET)
+        counter = perft_set(depth, memory) + U(COUNTS) + (x << U(3))
         waiting = ld64(counter)
         while waiting & U(7):
             st64(bucket + (waiting << U(3)), U(0))
             st64(bucket + U(COLUMN) + (waiting << U(3)), U(0))
             # Nobody can move there: it will be counted as one line.
-            perft_add(room, -1)
+            perft_add(memory, -1)
             waiting += U(1)
         st64(counter, waiting)
-        perft_play(x, depth, mode, room)
+        perft_play(x, depth, mode, memory)
         x += U(1)
 
 
 @kernel("i64(u64,u64,i64,i64)")
 def perft(player, opponent, depth, mode):
     """The number of lines of ``depth`` > 0 plies; a game that ends earlier is one. Mode 1: a pass is a ply; 2: not."""
-    room = stack_buf(ROOM)
+    memory = stack_buf(MEMORY_BYTES)
     for k in range(SETS):
         x = U(0)
         while x < U(64):
-            st64(perft_set(k + 2, room) + U(COUNTS) + (x << U(3)), U(0))
+            st64(perft_set(k + 2, memory) + U(COUNTS) + (x << U(3)), U(0))
             x += U(1)
-    part = room + U(LINES)
-    while part < room + U(ROOM):
+    part = memory + U(LINES)
+    while part < memory + U(MEMORY_BYTES):
         st64(part, U(0))
         part += U(8)
-    perft_walk(player, opponent, depth, mode, room)
+    perft_walk(player, opponent, depth, mode, memory)
     for k in range(SETS):
-        perft_drain(SETS + 1 - k, mode, room)
+        perft_drain(SETS + 1 - k, mode, memory)
     lines = 0
-    part = room + U(LINES)
-    while part < room + U(ROOM):
+    part = memory + U(LINES)
+    while part < memory + U(MEMORY_BYTES):
         lines += lds64(part)
         part += U(8)
     return lines

@@ -33,8 +33,8 @@ from .layout import (
 from .stoner import F5
 
 _LEAST_LINE = 3
-_SHAPES_ROOM = 1 << 20
-_GAMES_ROOM = 1 << 12
+_MOST_SHAPES = 1 << 20
+_GAMES_CAPACITY = 1 << 12
 _TABLE_SLOTS = 1 << 16
 _SHAPES_AT_ONCE = 64
 
@@ -112,15 +112,19 @@ def final_shapes(discs: int, progress: Progress = silent) -> list[int]:
         words[SHAPE_SQUARES // WORD], words[SHAPE_DISCS // WORD] = wanted, discs
         for at, mask in enumerate(joined, SHAPE_JOINED // WORD):
             words[at] = mask
-        room = 1 << 12
+        capacity = 1 << 12
         while True:
-            shapes = Block(8 * room)
-            words[SHAPES // WORD], words[SHAPES_CAPACITY // WORD], words[SHAPES_FOUND // WORD] = shapes.address, room, 0
+            shapes = Block(8 * capacity)
+            words[SHAPES // WORD], words[SHAPES_CAPACITY // WORD], words[SHAPES_FOUND // WORD] = (
+                shapes.address,
+                capacity,
+                0,
+            )
             left = discs - wanted.bit_count()
             number = library.grow_shape(rules.CENTRE, 0, left, memory.address)
-            if number <= room:
+            if number <= capacity:
                 return {canonical(shape) for shape in shapes.words()[:number]}
-            room = min(_SHAPES_ROOM, 2 * number)
+            capacity = min(_MOST_SHAPES, 2 * number)
 
     found: set[int] = set()
     for done, shapes in enumerate(in_parallel(grow, sets, processors()), 1):
@@ -156,10 +160,10 @@ def drawn_games(shapes: list[int], progress: Progress = silent, what: str = "gam
 
     def fill(part: list[int]) -> list[list[int]]:
         memory, table = Block(DRAW_CONTEXT_BYTES), Block(DEAD_SLOT_BYTES * _TABLE_SLOTS)
-        games = Block(LINE_BYTES * _GAMES_ROOM)
+        games = Block(LINE_BYTES * _GAMES_CAPACITY)
         words = memory.words()
         words[DEAD_TABLE // WORD], words[DEAD_TABLE_MASK // WORD] = table.address, _TABLE_SLOTS - 1
-        words[GAMES // WORD], words[GAMES_CAPACITY // WORD] = games.address, _GAMES_ROOM
+        words[GAMES // WORD], words[GAMES_CAPACITY // WORD] = games.address, _GAMES_CAPACITY
         words[GAME_PLAYED // WORD] = 1
         for at, line in enumerate(lines):
             place = BOARD_LINES // WORD + 2 * at

@@ -54,6 +54,7 @@ LIGHT = ("desdaemon.engine.training.labelling.chunks",)
 AT_THE_PROMPT = """
     books
     books.jobs
+    books.running
     books.service
     cli
     command_line

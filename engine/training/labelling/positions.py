@@ -108,9 +108,9 @@ class Visits(NamedTuple):
 
 def visit(games: Arrays) -> Visits:
     """Expand games (arrays of stage `games`); the result of an unfinished game is NaN."""
-    room = int(games["lengths"].astype(np.int64).sum()) * 2 + 2 * len(games["lengths"])
-    players, opponents = np.empty(room, np.uint64), np.empty(room, np.uint64)
-    number, turns = np.empty(room, np.int32), np.empty(room, np.int8)
+    most = int(games["lengths"].astype(np.int64).sum()) * 2 + 2 * len(games["lengths"])
+    players, opponents = np.empty(most, np.uint64), np.empty(most, np.uint64)
+    number, turns = np.empty(most, np.int32), np.empty(most, np.int8)
     count = boards.expand(games["squares"], games["lengths"], 0, 60, players, opponents, number, turns)
     players, opponents, number = players[:count], opponents[:count], number[:count]
     results = games["scores"].astype(np.float32)[number] * turns[:count]
@@ -214,8 +214,8 @@ def _successors(
     players: boards.Boards, opponents: boards.Boards
 ) -> tuple[boards.Boards, boards.Boards, NDArray[np.int64]]:
     """All positions one move on, and for each the number of the board that it comes from."""
-    room = MOST_MOVES * len(players)
-    found = np.empty(room, np.uint64), np.empty(room, np.uint64), np.empty(room, np.int64)
+    most = MOST_MOVES * len(players)
+    found = np.empty(most, np.uint64), np.empty(most, np.uint64), np.empty(most, np.int64)
     count = boards.successors(players, opponents, *found)
     return found[0][:count], found[1][:count], found[2][:count]
 
