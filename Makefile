@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test coverage coverage-kernels acceptance lint bench lock clean FORCE
+.PHONY: docs help run web warmup compiled test test-all dist installs arm64 coverage coverage-kernels acceptance lint bench lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -24,6 +24,10 @@ help:
 	@echo "make docs        the documentation as a site in build/site"
 	@echo "make warmup      compile the search for this machine"
 	@echo "make lock        write requirements.lock anew from the newest releases"
+	@echo "make dist        the source archive, the wheel and an SBOM in dist/, reproducible and checked"
+	@echo "make installs    install those with uv, pipx, pip --user and from the archive, without a network"
+	@echo "make test-all    the small suites with the Pythons that are here, the oldest and the newest libraries"
+	@echo "make arm64       compile, search, grow a book and serve as an emulated ARM64 machine (root, an hour)"
 	@echo "make clean       remove what make has made, compiled code excepted"
 
 run: compiled
@@ -123,6 +127,37 @@ $(VENV)/.created:
 	  fi; \
 	done; \
 	echo "no Python 3.11 or newer among: $(PYTHON) (name one with make PYTHON=...)" >&2; exit 1
+
+# The tools of packaging and of the matrix, in no version of their own: they check what is made, and are not part of it.
+TOOLS := build/tools
+
+$(TOOLS)/.installed: $(VENV)/.created
+	@$(BIN)/python -m venv $(TOOLS)
+	@$(call counted,installing the tools of packaging in $(TOOLS),\
+	  $(TOOLS)/bin/pip install -q --disable-pip-version-check twine check-wheel-contents uv pipx >&2 </dev/null)
+	@touch $@
+
+dist: $(VENV)/.installed $(TOOLS)/.installed
+	@$(BIN)/python .ci/dist.py dist
+	@$(TOOLS)/bin/twine check --strict dist/*.tar.gz dist/*.whl
+	@$(TOOLS)/bin/check-wheel-contents dist/*.whl
+
+# What has to be downloaded is in build/wheels before anything is installed.
+INSTALL_PYTHON ?= $(shell readlink -f $(BIN)/python)
+installs: dist
+	@mkdir -p build/wheels
+	@$(call counted,downloading what desdaemon needs,\
+	  $(INSTALL_PYTHON) -m pip download -q -d build/wheels dist/*.whl 'setuptools>=77' >&2 </dev/null)
+	@$(BIN)/python .ci/installs.py dist build/wheels $(TOOLS) $(INSTALL_PYTHON) $(ARGS)
+
+# ARGS='3.11:oldest' picks a cell; build/matrix has the logs.
+test-all: $(TOOLS)/.installed
+	@$(BIN)/python .ci/matrix.py $(abspath $(TOOLS))/bin/uv $(ARGS)
+
+# Heavy; needs root and Debian's packages: the file says what. docs/platforms.md has the log of a run.
+arm64: dist
+	@mkdir -p build/arm64
+	@bash .ci/arm64.sh build/arm64 dist/*.whl $(BIN)/pip $(ARGS)
 
 lock:
 	@rm -rf build/lock && for python in $(PYTHON); do $$python -m venv build/lock && break; done

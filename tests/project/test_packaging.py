@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -111,3 +113,34 @@ def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
                 assert f"{package.replace('.', '/')}/{path.name}" in names
     for path in (ROOT / "engine/data").glob("*"):
         assert f"desdaemon/engine/data/{path.name}" in names
+
+
+@pytest.mark.slow
+def test_archives_are_the_same_bytes_wherever_and_whenever_they_are_made(tmp_path: Path) -> None:
+    """From a copy with other times and permissions, in another folder."""
+    junk = shutil.ignore_patterns(".git", ".venv", ".*_cache", "build", "dist", "*.egg-info", "__pycache__", "pictures")
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT, copy, ignore=junk, copy_function=shutil.copy)
+    (copy / "daemon/cli.py").chmod(0o600)
+    made = []
+    for number, source in enumerate((ROOT, copy)):
+        folder = tmp_path / str(number)
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "TZ": ("UTC", "Asia/Tokyo")[number]}
+        subprocess.run([sys.executable, source / ".ci/dist.py", folder], check=True, env=environment)
+        made.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert made[0].keys() == made[1].keys()
+    assert len(made[0]) == 3
+    assert made[0] == made[1]
+    [materials] = (json.loads(content) for name, content in made[0].items() if name.endswith(".cdx.json"))
+    assert materials["metadata"]["component"]["version"] == version()
+    libraries = {each["name"]: each for each in materials["components"]}
+    assert {"llvmlite", "msgpack", "numba", "numpy", "pyzmq"} <= libraries.keys()
+    assert all(each["licenses"][0]["license"] for each in libraries.values())
+
+
+def test_the_classifiers_are_those_of_the_forge_and_of_python(project: dict[str, Any]) -> None:
+    classifiers = project["project"]["classifiers"]
+    minors = {text.rpartition(".")[2] for text in classifiers if re.search(r":: 3\.\d+$", text)}
+    assert f">=3.{min(map(int, minors))}" == project["project"]["requires-python"]
+    assert "Operating System :: POSIX :: Linux" in classifiers
+    assert not [text for text in classifiers if "Windows" in text or "MacOS" in text], "it has not run there"

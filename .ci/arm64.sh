@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# ARM64 under emulation: `make arm64`. Needs root, debootstrap, qemu-user-static, binfmt_misc in the kernel, Debian's
+# packages and wheels of PyPI, 3 GB on the disk, and patience: everything takes some ten times as long as natively.
+#
+# bash .ci/arm64.sh FOLDER WHEEL PIP STEP ...; steps are root, compile, hint, ffo, book, serve; without any, all of them.
+set -euo pipefail
+folder=$(realpath "$1") wheel=$(realpath "$2") pip=$3
+shift 3
+root=$folder/root
+
+say() { echo "== $* ($(date -u +%H:%M:%S), ${SECONDS} s)"; }
+
+need() {
+    for program in debootstrap qemu-aarch64-static dpkg-deb chroot; do
+        command -v "$program" >/dev/null || { echo "$program is missing: apt-get install debootstrap qemu-user-static"; exit 1; }
+    done
+    [ "$(id -u)" = 0 ] || { echo "only root may change the root folder of a process"; exit 1; }
+    [ -e /proc/sys/fs/binfmt_misc/register ] || mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+    if [ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]; then
+        # F: the emulator is opened now, so that it need not be inside the new root.
+        printf '%s' ':qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:/usr/bin/qemu-aarch64-static:F' \
+            >/proc/sys/fs/binfmt_misc/register
+    fi
+}
+
+inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 PYTHONPATH=/opt/site \
+    DESDAEMON_CACHE_DIR=/var/cache/desdaemon DESDAEMON_RUNTIME_DIR=/run/desdaemon "$@"; }
+
+desdaemon() { inside /usr/bin/python3 -m desdaemon "$@"; }
+
+step_root() {
+    if [ ! -e "$root/usr/bin/python3" ]; then
+        say "Debian's packages for arm64"
+        debootstrap --foreign --arch=arm64 --variant=minbase --include=python3,libstdc++6 bookworm "$root" >"$folder/debootstrap.log"
+        # Unpacked is enough: nothing here needs what the packages' own programs would set up.
+        for package in "$root"/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
+        [ -e "$root/bin/sh" ] || ln -s dash "$root/bin/sh"
+    fi
+    say "wheels for arm64"
+    "$pip" install -q --disable-pip-version-check --upgrade --target "$root/opt/site" --python-version 3.11 --only-binary :all: \
+        --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64 \
+        --platform manylinux2014_aarch64 "$wheel"
+    for each in dev proc; do mountpoint -q "$root/$each" || { mkdir -p "$root/$each"; mount --rbind "/$each" "$root/$each"; mount --make-rslave "$root/$each"; }; done
+    mkdir -p "$root/var/cache/desdaemon" "$root/run" "$root/tmp"
+    inside /usr/bin/python3 -c 'import platform, sys; print(sys.version); print(platform.platform(), platform.machine())'
+    inside /usr/bin/python3 -c 'import llvmlite.binding as llvm, llvmlite, numpy, zmq, msgpack
+from importlib.metadata import version
+print(*(f"{name} {version(name)}" for name in ("llvmlite", "numba", "numpy", "pyzmq", "msgpack")))'
+}
+
+step_compile() {
+    say "compiling under emulation"
+    desdaemon warmup
+    desdaemon doctor --quick
+}
+
+step_hint() {
+    say "hint"
+    printf 'hint 3\nquit\n' | desdaemon -q -l 8 -n 1
+}
+
+step_ffo() {
+    say "FFO 1-5, exact"
+    desdaemon -n 1 -l 60 -solve /opt/ffo.obf
+}
+
+step_book() {
+    say "a book, grown and opened again"
+    rm -rf "$root/tmp/book" && mkdir -p "$root/tmp/book"
+    printf 'book new\nbook depth 8\nlevel 4\nbook deviate 2 2\nbook save /tmp/book/small.book\nquit\n' | desdaemon -q -n 1
+    printf 'book load /tmp/book/small.book\nbook info\nbook verify\nquit\n' | desdaemon -q -n 1
+}
+
+step_serve() {
+    say "serve, with one client"
+    inside /usr/bin/python3 -m desdaemon serve -n 1 -l 5 --data /tmp/data & server=$!
+    for _ in $(seq 120); do [ -e "$root/run/desdaemon/connection.json" ] && break; sleep 1; done
+    printf 'analyze {"moves": "f5", "level": 5}\nstatus\nquit\n' | desdaemon shell
+    kill "$server"; wait "$server" || true
+}
+
+steps=("$@")
+[ $# -gt 0 ] || steps=(root compile hint ffo book serve)
+need
+for step in "${steps[@]}"; do "step_$step"; done
+say "done"
