@@ -23,7 +23,7 @@ need() {
     fi
 }
 
-inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 PYTHONPATH=/opt/site \
+inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 PYTHONPATH=/var/lib/desdaemon-site \
     DESDAEMON_CACHE_DIR=/var/cache/desdaemon DESDAEMON_RUNTIME_DIR=/run/desdaemon "$@"; }
 
 desdaemon() { inside /usr/bin/python3 -m desdaemon "$@"; }
@@ -37,7 +37,7 @@ step_root() {
         [ -e "$root/bin/sh" ] || ln -s dash "$root/bin/sh"
     fi
     say "wheels for arm64"
-    "$pip" install -q --disable-pip-version-check --upgrade --target "$root/opt/site" --python-version 3.11 --only-binary :all: \
+    "$pip" install -q --disable-pip-version-check --upgrade --target "$root/var/lib/desdaemon-site" --python-version 3.11 --only-binary :all: \
         --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64 \
         --platform manylinux2014_aarch64 "$wheel"
     for each in dev proc; do mountpoint -q "$root/$each" || { mkdir -p "$root/$each"; mount --rbind "/$each" "$root/$each"; mount --make-rslave "$root/$each"; }; done
@@ -61,7 +61,10 @@ step_hint() {
 
 step_ffo() {
     say "FFO 1-5, exact"
-    desdaemon -n 1 -l 60 -solve /opt/ffo.obf
+    problems=${PROBLEMS:-../shared/data/problems}/fforum-1-19.obf
+    [ -r "$problems" ] || { echo "$problems is not there: PROBLEMS names the folder of the fforum problems"; return; }
+    head -5 "$problems" >"$root/var/lib/ffo.obf"
+    desdaemon -n 1 -l 60 -solve /var/lib/ffo.obf
 }
 
 step_book() {
@@ -75,7 +78,7 @@ step_serve() {
     say "serve, with one client"
     inside /usr/bin/python3 -m desdaemon serve -n 1 -l 5 --data /tmp/data & server=$!
     for _ in $(seq 120); do [ -e "$root/run/desdaemon/connection.json" ] && break; sleep 1; done
-    printf 'analyze {"moves": "f5", "level": 5}\nstatus\nquit\n' | desdaemon shell
+    desdaemon shell --timeout 60 --json -c 'analyze {"moves": "f5", "level": 5}'
     kill "$server"; wait "$server" || true
 }
 
