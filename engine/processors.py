@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from pathlib import Path
 
 from desdaemon.protocol.system import platform
@@ -10,9 +12,13 @@ _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
 def processors() -> int:
-    """At least 1. A quota of one and a half processors counts as two."""
-    count = platform.processors()
-    return max(1, min([count, *quotas(_groups(), _CONTROL_GROUPS)]))
+    """At least 1. A quota of one and a half processors counts as two; it is read once in a process."""
+    return max(1, min(platform.processors(), _quota()))
+
+
+@functools.cache
+def _quota() -> int:
+    return min(quotas(_groups(), _CONTROL_GROUPS), default=sys.maxsize)
 
 
 def _groups() -> str:

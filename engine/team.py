@@ -31,6 +31,7 @@ from .layout import (
     NODES,
     SHARE_FROM,
     SPINS,
+    STOP,
     TEAM,
     TEAM_BYTES,
     TEAM_NODE_LIMIT,
@@ -143,6 +144,9 @@ class Team:
         self._engine = engine
         self._own = own
         self._memory = Block(TEAM_BYTES)
+        self._stopped = Block(WORD)
+        """A stop word that is always set, for threads that are dismissed."""
+        self._stopped.words()[0] = 1
         self._words = self._memory.words()
         self._hook = HookFunction(self._wait)
         self._seats = threading.Condition()
@@ -223,6 +227,7 @@ class Team:
             self._taken.add(seat)
             self._came.add(seat)
             self.contexts[seat][LEAVE] = 0
+            self.contexts[seat][STOP] = self.contexts[0][STOP]
             return seat
 
     def help(self, seat: int) -> None:
@@ -239,5 +244,8 @@ class Team:
         """Make the helper in that seat return: within a millisecond or two where a processor is free for it."""
         with self._seats:
             if seat in self._taken:
+                # LEAVE keeps it from entering another iteration. Its search looks at the stop word far more often, in
+                # the last plies too.
                 self.contexts[seat][LEAVE] = 1
+                self.contexts[seat][STOP] = self._stopped.address
         self.waiting.end()

@@ -38,7 +38,7 @@ class Adjudicator:
             args = {"board": board_text(position), "level": 60, "book": "ignore"}
             try:
                 if self._process is None:
-                    self._process = EngineProcess([*OWN_COMMAND, "--protocol", "json"], groups=self._groups)
+                    self._process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-n", "1"], groups=self._groups)
                 self._process.send(json.dumps({"v": 1, "id": self._asked, "op": "analyze", "args": args}))
                 while True:
                     found, _ = self._process.until(_LINE, _PATIENCE_S)

@@ -15,6 +15,7 @@ from desdaemon.operations.analysis_cache import AnalysisCache
 from desdaemon.operations.batches import Batches
 from desdaemon.operations.registry import Operations, ServerLimits
 from desdaemon.protocol.system.logs import Log
+from desdaemon.search.helpers import HelperPool
 from desdaemon.search.loader import EngineConfig, LoadedEngine
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.search.workers import EnginePool, SearchThreads
@@ -38,6 +39,7 @@ class Services(NamedTuple):
     books: Books
     jobs: BookJobs
     cache: AnalysisCache
+    helpers: HelperPool
     texts: TextSessions
     operations: Operations
 
@@ -94,4 +96,4 @@ def build_services(
         batches,
         shut_down,
     )
-    return Services(settings, health, scheduler, books, books.jobs, cache, texts, operations)
+    return Services(settings, health, scheduler, books, books.jobs, cache, analyses.tools.helpers, texts, operations)

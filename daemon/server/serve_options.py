@@ -89,8 +89,7 @@ def read_options(arguments: list[str]) -> tuple[SessionSettings, ServeOptions]:
     if invocation.solve or invocation.protocol != "text":
         raise BadInput("-solve and the protocols of standard input have no place here")
     settings = invocation.settings
-    named = {argument.lstrip("-").partition("=")[0] for argument in rest}
-    slots = settings.n_tasks if named & {"n", "n-tasks"} else processors()
+    slots = settings.n_tasks or processors()
     settings.n_tasks = 1
     return settings, serve_options(given, insecure, slots)
 

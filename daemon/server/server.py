@@ -31,6 +31,7 @@ from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.connection import ConnectionFile, connection_path
 from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.search import loader
+from desdaemon.search.helpers import HelperPool
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.lifeline import ALIVE, READY, Lifeline
@@ -125,6 +126,11 @@ class DaemonServer:
         if complaint:
             self._log.warning("analyses not taken over", reason=complaint)
         return services
+
+    @property
+    def helpers(self) -> HelperPool:
+        """The idle search threads, for a dialogue beside the sockets."""
+        return self._services.helpers
 
     def start(self) -> None:
         """Start to serve, and log the endpoints."""
@@ -274,7 +280,7 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
 
     ``given`` and ``insecure`` come from `serve_options.split_options`.
     """
-    options = serve_options(given, insecure, max(session.settings.n_tasks, processors()))
+    options = serve_options(given, insecure, session.settings.n_tasks or processors())
     log = Log(options.log_level, options.log_format)
     logs.install(log)
     ending = _Signals()
@@ -287,6 +293,7 @@ def beside_dialogue(session: Session, books: Books, given: dict[str, list[str]],
     except OSError as error:
         raise BadInput(str(error)) from None
     session.scheduler = scheduler
+    session.helpers = server.helpers
     ending.server = server
     server.start()
     left = threading.Event()

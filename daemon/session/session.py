@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.limits import Limits
     from desdaemon.engine.result import Line, Result
     from desdaemon.protocol.games.records import GameRecord
+    from desdaemon.search.helpers import HelperPool
     from desdaemon.search.shares import Purpose
 
     from .clock import Clock
@@ -94,6 +95,9 @@ class Session:
         """Whether they sit elsewhere: then the files they name are inside the data folder."""
         self.books = books
         self.scheduler = scheduler
+        self.helpers: HelperPool | None = None
+        """Idle threads of the scheduler that join this session's searches; without it a search has all its threads for
+        itself."""
         self.game = PlayedGame()
         self.interrupt = Interrupt()
         self.engine_ready = False
@@ -214,7 +218,10 @@ class Session:
     @property
     def config(self) -> EngineConfig:
         """The engine that the options ask for."""
-        return EngineConfig(self.settings.threads, self.settings.hash_table_size, self.settings.eval_file)
+        threads, guests = self.settings.threads, 0
+        if self.helpers is not None:
+            threads, guests = 1, self.helpers.most(0)
+        return EngineConfig(threads, self.settings.hash_table_size, self.settings.eval_file, guests)
 
     def prepare(self, on_failure: Callable[[str], None] | None = None) -> None:
         """Begin to load the engine."""
@@ -235,7 +242,7 @@ class Session:
         """A context that holds the scheduler's lease of search threads; raises as `engine` does."""
         with ExitStack() as stack:
             if self.scheduler:
-                wanted = min(self.settings.threads, self.scheduler.slots)
+                wanted = min(self.config.threads, self.scheduler.slots)
                 with _given_up_at(search, until) as given_up:
                     from desdaemon.search.accounts import account_of
                     from desdaemon.search.shares import Purpose
@@ -250,6 +257,23 @@ class Session:
                     )
                     stack.enter_context(lease)
             yield
+
+    @contextmanager
+    def _helped(self, engine: LoadedEngine) -> Iterator[Callable[[], None] | None]:
+        """A context in which idle threads may join a search on that engine; its value is the search's ``welcome``."""
+        team = getattr(engine.searcher, "team", None)
+        most = self.helpers.most(self.settings.threads) if self.helpers is not None else 0
+        if self.helpers is None or team is None or not most:
+            yield None
+            return
+        from desdaemon.search.accounts import account_of
+        from desdaemon.search.helpers import HelpedSearch
+
+        helped = HelpedSearch(self.helpers, team, most, account_of(self.name))
+        try:
+            yield helped.begin
+        finally:
+            helped.end()
 
     def limits(self, position: Position, *, clocks: bool = True) -> Limits:
         """Search limits of the position by the options and, with ``clocks``, by the clock of the side to move."""
@@ -288,7 +312,11 @@ class Session:
             if self.interrupt.expired:
                 raise Abandoned
             engine = self.engine(search, for_engine)
-            with self._slots(search, for_slots), search.control(engine.new_control()) as control:
+            with (
+                self._slots(search, for_slots),
+                search.control(engine.new_control()) as control,
+                self._helped(engine) as welcome,
+            ):
                 if limits.time_ms:
                     waited = int((time.monotonic() - begun) * 1000)
                     limits = limits._replace(time_ms=max(1, limits.time_ms - waited))
@@ -304,6 +332,7 @@ class Session:
                     control=control,
                     progress=entry.progress if entry else progress,
                     attempts=entry.attempt if entry else attempts,
+                    welcome=welcome,
                 )
                 if entry:
                     entry.finish(result)

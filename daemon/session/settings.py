@@ -29,7 +29,7 @@ class SessionSettings:
         self.alpha = -64
         self.beta = 64
         self.mode = 3
-        self.n_tasks = 1
+        self.n_tasks = 0
         self.deterministic = False
         self.hash_table_size = 21
         self.eval_file = ""

@@ -11,11 +11,9 @@ import argparse
 import json
 import os
 import platform
-import random
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,7 +23,7 @@ from desdaemon.engine.compiler.library import OURSELVES
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
 from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.processors import processors
-from desdaemon.engine.search import Control, Searcher
+from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.protocol.othello.obf import Problem
@@ -51,7 +49,7 @@ class Measurement(NamedTuple):
 
 class Plan(NamedTuple):
     """The parameters of `EngineBench.threads`: numbers of real and of virtual threads and a level, or a number of
-    solves to check.
+    solves to check and the seed of their positions.
 
     ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
     """
@@ -61,6 +59,7 @@ class Plan(NamedTuple):
     level: int = 21
     places: tuple[int, ...] = ()
     stress: int = 0
+    seed: int = 1
 
 
 class EngineBench:
@@ -176,10 +175,11 @@ class EngineBench:
 
         plan = self.plan
         if plan.stress:
-            found = threads.stress(self.weights, plan.stress)
+            found = threads.stress(self.weights, plan.stress, plan.seed)
             note = (
                 f"{found.wrong} of {found.solved} scores WRONG, {found.stopped} stopped before; "
-                f"{found.wrong_entries} of {found.entries} entries WRONG"
+                f"{found.wrong_entries} of {found.entries} entries WRONG; "
+                f"{found.wrong_full_width} of {found.full_width} full-width scores WRONG"
             )
             return [Measurement("exact solves by 2 to 32 threads", found.seconds, found.nodes, note)]
         rows = []
@@ -243,31 +243,16 @@ class EngineBench:
         return statistics.median(seconds)
 
     def stop(self) -> list[Measurement]:
-        """From a stop to the end of the search, wall time, over searches stopped at random moments."""
-        dice = random.Random(1)
-        positions = random_problems(6, 30, 7) + random_problems(6, 40, 8)
+        """From a stop to the end of the search, wall time, over searches of every kind stopped at random moments; and
+        until a thread that joined a search has left it.
+        """
+        from . import stops
+
         rows = []
         for threads in sorted({1, processors(), 32}):
-            searcher = Searcher(threads=threads, weights=self.weights)
-            delays: list[float] = []
-            for problem in positions * 3:
-                searcher.clear()
-                control = Control()
-                search = threading.Thread(
-                    target=searcher.search,
-                    args=(*problem.position[:2], Limits(60)),
-                    kwargs={"control": control},
-                )
-                search.start()
-                time.sleep(0.05 + 0.3 * dice.random())
-                if not search.is_alive():
-                    continue
-                begun = time.perf_counter()
-                control.stop()
-                search.join()
-                delays.append(time.perf_counter() - begun)
-            note = f"median of {len(delays)} stops; greatest {1e3 * max(delays):.1f} ms"
-            rows.append(Measurement(f"stop, {threads} thread{'s' * (threads > 1)}", statistics.median(delays), 0, note))
+            for name, delays in stops.measure(self.weights, threads):
+                rows.append(_delays_row(f"stop, {name}, {threads} thread{'s' * (threads > 1)}", delays))
+        rows.append(_delays_row("a thread that joined a search leaves it", stops.measure_leaving(self.weights)))
         return rows
 
     def signature(self) -> tuple[int, list[int]]:
@@ -314,6 +299,11 @@ sys.argv[0] = "desdaemon"
 from desdaemon.cli import main
 sys.exit(main())
 """
+
+
+def _delays_row(name: str, delays: list[float]) -> Measurement:
+    note = f"median of {len(delays)}; greatest {1e3 * max(delays):.1f} ms"
+    return Measurement(name, statistics.median(delays), 0, note)
 
 
 def _spread_row(name: str, spread: Spread, *, virtual: bool) -> Measurement:
@@ -378,6 +368,9 @@ def command_line() -> Parser:
     parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
     parser.add_argument("--places", type=_places, default=(), metavar="N,N", help="threads: places of their positions")
     parser.add_argument("--stress", type=int, default=0, metavar="N", help="threads: check N exact solves instead")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress (1)"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
 
@@ -401,7 +394,14 @@ def main(argv: Sequence[str]) -> int:
     if arguments.problems is not None and not arguments.problems.is_dir():
         parser.error(f"--problems {arguments.problems}: expected a folder")
     bench = EngineBench(weights, arguments.problems, arguments.repeat)
-    bench.plan = Plan(arguments.threads, arguments.virtual, arguments.level, arguments.places, arguments.stress)
+    bench.plan = Plan(
+        arguments.threads,
+        arguments.virtual,
+        arguments.level,
+        arguments.places,
+        arguments.stress,
+        arguments.seed,
+    )
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not arguments.json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))

@@ -97,6 +97,7 @@ def _search(
 
 
 _MOST_THREADS = 32
+_FULL_WIDTH = Limits(10)
 _STRESS_EMPTIES = (10, 11, 12, 13, 13, 14, 14, 14, 15, 15, 15, 16, 16, 17, 18, 19, 20)
 """Of positions for `stress`; those with 13 and more have nodes that are shared."""
 
@@ -112,6 +113,9 @@ class Stress(NamedTuple):
     entries: int
     """Proved entries of tables that were compared with solves."""
     wrong_entries: int
+    full_width: int
+    """Searches to a fixed depth without ProbCut that were compared with one thread's."""
+    wrong_full_width: int
     nodes: int
     seconds: float
 
@@ -120,13 +124,13 @@ def stress(weights: Weights, number: int, seed: int = 1) -> Stress:
     """Solve ``number`` random positions by 2 to `_MOST_THREADS` threads with small tables, some of them stopped early.
 
     Every score is compared with that of one thread, and the exact entries of the table for positions of the next plies
-    with solves of those.
+    with solves of those. Now and then searches of a fixed depth without ProbCut are compared, too.
     """
     dice = random.Random(seed)
     alone = Searcher(hash_bits=18, weights=weights)
     judge = Searcher(hash_bits=18, weights=weights)
     searchers: dict[tuple[int, int], Searcher] = {}
-    found = Stress(0, 0, 0, 0, 0, 0, 0.0)
+    found = Stress(0, 0, 0, 0, 0, 0, 0, 0, 0.0)
     begun = time.perf_counter()
     while found.solved < number:
         empties = dice.choice(_STRESS_EMPTIES)
@@ -150,16 +154,33 @@ def stress(weights: Weights, number: int, seed: int = 1) -> Stress:
             truth = alone.search(*board, limits).lines[0].score
             result = searcher.search(*board, limits)
             looked_up = _check_table(searcher, judge, problem, dice) if dice.random() < 0.1 else (0, 0)
+            compared = _check_full_width(searcher, alone, dice) if dice.random() < 0.05 else None
             found = Stress(
                 found.solved + 1,
                 found.wrong + (result.lines[0].score != truth or not result.lines[0].exact),
                 found.stopped + stopped,
                 found.entries + looked_up[0],
                 found.wrong_entries + looked_up[1],
+                found.full_width + (compared is not None),
+                found.wrong_full_width + (compared is False),
                 found.nodes + result.nodes,
                 time.perf_counter() - begun,
             )
     return found
+
+
+def _check_full_width(searcher: Searcher, alone: Searcher, dice: random.Random) -> bool:
+    """Whether both give a random position the same score at `_FULL_WIDTH` plies.
+
+    A position has the same number of plies left wherever a search meets it, so that the score is one number. It is none
+    with a table that knows deeper searches.
+    """
+    [problem] = random_problems(1, dice.randint(22, 36), dice.getrandbits(30))
+    searcher.clear()
+    alone.clear()
+    board = problem.position[:2]
+    scores = [each.search(*board, _FULL_WIDTH).lines[0].score for each in (searcher, alone)]
+    return scores[0] == scores[1]
 
 
 def _check_table(searcher: Searcher, judge: Searcher, problem: Problem, dice: random.Random) -> tuple[int, int]:

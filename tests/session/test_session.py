@@ -15,8 +15,11 @@ from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.othello.notation import START
+from desdaemon.search.helpers import HelperPool
 from desdaemon.search.loader import Abandoned, EngineConfig, EngineSource, LoadedEngine, TooLate
+from desdaemon.search.scheduler import Scheduler
 from desdaemon.search.shares import Purpose
+from desdaemon.search.workers import EnginePool, SearchThreads
 from desdaemon.session.clock import Clock
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
@@ -74,6 +77,21 @@ def test_a_search_takes_a_slot_for_each_thread_and_gives_them_back(
     asking.choose()
     assert turnstile.leases == [(Purpose.INTERACTIVE, asking.name, slots)]
     assert turnstile.inside == 0
+
+
+@pytest.mark.parametrize(("tasks", "joined"), [("0", True), ("2", True), ("1", False)])
+def test_with_helpers_a_search_takes_one_slot_and_idle_threads_join_it(tasks: str, joined: bool) -> None:
+    turnstile = Turnstile()
+    scheduler = Scheduler(3)
+    asking = session(turnstile, n_tasks=tasks)
+    asking.helpers = HelperPool(scheduler, SearchThreads(EnginePool(build_fake, 3, 10)))
+    assert (asking.config.threads, asking.config.guests) == (1, 2)
+    searcher = asking.engine().searcher
+    assert isinstance(searcher, FakeSearcher)
+    searcher.team = object()  # type: ignore[attr-defined]
+    asking.choose()
+    assert turnstile.leases == [(Purpose.INTERACTIVE, asking.name, 1)]
+    assert (searcher.calls[0][3]["welcome"] is not None) is joined
 
 
 def test_moves_that_need_no_search_take_no_slot() -> None:
