@@ -50,7 +50,7 @@ F = TypeVar("F")
 
 _NOT_GREETED = Hello("", "", 0, "", (), (), {})
 _CHECK_S = 0.25
-_WINDOW_UNTIL_TOLD = 8
+_WINDOW_BEFORE_HELLO = 8
 # Of what the daemon lets one client have open, these are kept for `ping` and `cancel`, which never wait here.
 _RESERVED = 2
 _MOST_PROMPT = 64
@@ -90,7 +90,7 @@ class AsyncClient:
         self._waiting: deque[AsyncHandle[Any, Any]] = deque()
         self._prompt_waiting: deque[AsyncHandle[Any, Any]] = deque()
         self._prompt_open = 0
-        self._window = _WINDOW_UNTIL_TOLD
+        self._window = _WINDOW_BEFORE_HELLO
         self._ready = False
         self._closed = False
         self._greeted: asyncio.Future[None] = self._loop.create_future()
@@ -404,7 +404,7 @@ class AsyncClient:
             self._fail_all(error)
             return
         self.connections += 1
-        self._window = max(1, self.hello.limits.get("in_flight", _WINDOW_UNTIL_TOLD) - _RESERVED)
+        self._window = max(1, self.hello.limits.get("in_flight", _WINDOW_BEFORE_HELLO) - _RESERVED)
         self._ready = True
         if not self._greeted.done():
             self._greeted.set_result(None)

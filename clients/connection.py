@@ -153,18 +153,18 @@ class DaemonLink:
 
     def news(self) -> list[str]:
         """The events of the connection, `CONNECTED` or `LOST` each; ``refusal`` is set when reconnecting is useless."""
-        told: list[str] = []
+        events: list[str] = []
         while True:
             try:
-                told_of = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))
-                event, value = told_of["event"], told_of["value"]
+                message = parse_monitor_message(self.monitor.recv_multipart(zmq.DONTWAIT))
+                event, value = message["event"], message["value"]
             except zmq.Again:
-                return told
+                return events
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self._failures = 0
-                told.append(CONNECTED)
+                events.append(CONNECTED)
             elif event == zmq.EVENT_DISCONNECTED:
-                told.append(LOST)
+                events.append(LOST)
             else:
                 self._failures += 1
                 mismatch = (

@@ -255,7 +255,7 @@ class BookPosition(NamedTuple):
     """Games through the position."""
 
     grade: str = ""
-    """How well the score is founded: ``A`` to ``F``, ``AA`` to ``AF``; empty while the book changes."""
+    """Grade of the score: ``A`` to ``F``, ``AA`` to ``AF``; empty while the book changes."""
 
     links: tuple[BookLink, ...] = ()
     """Moves to positions of the book, best first."""

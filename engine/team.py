@@ -80,7 +80,9 @@ class Context:
 
 
 class Waiting(Protocol):
-    """How the threads of a team wait (the reasons are ``HOOK_...``); called from any of them, without exceptions."""
+    """The way in which the threads of a team wait (for the reasons ``HOOK_...``); called from any of them, without
+    exceptions.
+    """
 
     spins: int
     """How often a thread looks again before it waits."""

@@ -17,23 +17,25 @@ _ALL = (1 << 64) - 1
 HASH_BITS = 18
 """A search's table has at most 2 to the power of so many entries: its size is part of what decides the answer."""
 
-Told = Callable[[int, int, Result], None]
+OnSearch = Callable[[int, int, Result], None]
 """Hears of a search: the discs of the side to move and of the other one, and what came out."""
 
 
 class Searches:
     """A `book.Evaluate` for `jobs.Worker`: call it from any number of threads."""
 
-    def __init__(self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, told: Told | None = None) -> None:
+    def __init__(
+        self, *, hash_bits: int = HASH_BITS, weights: Weights | None = None, on_search: OnSearch | None = None
+    ) -> None:
         """``weights`` None: the shipped ones. Each thread has a table of at most 2**``hash_bits`` entries, smaller for
-        low levels, where clearing it would take longer than the search. ``told`` is called with every search that was
-        not stopped.
+        low levels, where clearing it would take longer than the search. ``on_search`` is called with every search that
+        was not stopped.
 
         Exceptions of `Searcher` are raised at the first search in a thread.
         """
         self._hash_bits = hash_bits
         self._weights = weights
-        self._told = told
+        self._on_search = on_search
         self._local = threading.local()
         self._lock = threading.Lock()
         self._running: set[Control] = set()
@@ -87,6 +89,6 @@ class Searches:
                 self._running.discard(control)
         if not result.complete or control.stopped:
             return None
-        if self._told is not None:
-            self._told(player, opponent, result)
+        if self._on_search is not None:
+            self._on_search(player, opponent, result)
         return result.lines[0].move, result.lines[0].score

@@ -268,7 +268,7 @@ class Store:
         snapshot.check(self.path, progress)
 
     def close(self) -> None:
-        """Commit and let go of the files. Nothing is saved: the journal holds what the file does not.
+        """Commit and close the files. Nothing is saved: the journal holds what the file does not.
 
         Raises WriteFailed where changes were written nowhere.
         """

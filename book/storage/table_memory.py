@@ -288,7 +288,7 @@ class TableMemory:
         self._context[COUNT] = count
 
     def become(self, other: TableMemory) -> None:
-        """Take over everything that is in ``other``, which is of no use afterwards. Renumbers rows."""
+        """Take over everything that is in ``other``, which must not be used afterwards. Renumbers rows."""
         self.removals += 1
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):

@@ -196,7 +196,7 @@ class EngineProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End it and what it has started now, and let go of it."""
+        """End it and its own children now, and close its pipes."""
         self._groups.end(self._process)
         self._process.wait()
         for thread in (self._reader, self._error_reader):

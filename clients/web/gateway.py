@@ -268,16 +268,16 @@ class _Socket(_Guarded, WebSocketHandler):
     async def _begin(self) -> None:
         """Reach the daemon, however long that takes, then read."""
         settings = self.gateway.settings
-        told = False
+        sent = False
         while True:
             try:
                 client = await settings.connect(_CONNECT_S)
                 break
             except DaemonError as error:
-                if not told:
+                if not sent:
                     self._outbox.put(f'{{"event":"daemon","data":{{"connected":false,"code":"{error.code}"}}}}')
                     self._filled.set()
-                    told = True
+                    sent = True
             await asyncio.sleep(_RETRY_S)
         self.tab = Tab(client, settings.role, self._outbox, self._woken, self.gateway.pool)
         self.tab.tell("daemon", {"connected": True})
@@ -300,7 +300,7 @@ class _Socket(_Guarded, WebSocketHandler):
 
     def on_message(self, message: str | bytes) -> None:
         if self.tab is None:
-            # The page waits until it is told that the daemon is there.
+            # The page waits until the message that the daemon is there.
             self.close(_POLICY, "expected to be told of the daemon first")
             return
         try:

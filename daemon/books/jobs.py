@@ -63,7 +63,7 @@ class BookJob:
         self.state = QUEUED
         self.started = time.time()
         self.progress = JobState(number, "", 0, 0, None, 0)
-        self.told = self.progress
+        self.reported = self.progress
         """The progress of the latest notice."""
         self.result: Result = {}
         self.failure: Exception | None = None
@@ -75,10 +75,10 @@ class BookJob:
         """What there is to remark when it is over, beside the result's."""
         self.on_book = True
         self.before_notice: Callable[[], None] = lambda: None
-        """Called before every notice: what is told has to last."""
+        """Called before every report: results have to be on the disk by then."""
         self._work = work
         self._over = False
-        self._all_told = threading.Event()
+        self._watchers_called = threading.Event()
         self._lock = threading.Lock()
         self._watchers: list[Callable[[BookJob], None]] = []
         self._cancellers: list[Callable[[], None]] = []
@@ -95,7 +95,7 @@ class BookJob:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait up to ``timeout`` seconds for its end and the calls of all watchers. Returns whether that has come."""
-        return self._all_told.wait(timeout)
+        return self._watchers_called.wait(timeout)
 
     def cancel(self) -> None:
         """End it soon, at a point where the book is consistent; returns at once."""
@@ -179,7 +179,7 @@ class BookJob:
         try:
             self._notify()
         finally:
-            self._all_told.set()
+            self._watchers_called.set()
 
     def _notify(self) -> None:
         with self._lock:
@@ -187,7 +187,7 @@ class BookJob:
         found = self.progress
         if not self._over:
             self.before_notice()
-        self.told = found
+        self.reported = found
         for tell in watchers:
             tell(self)
 

@@ -98,7 +98,7 @@ class Looks:
 
         for _ in range(_ATTEMPTS):
             try:
-                return Prepared(self._told(look, player, opponent, children, most))
+                return Prepared(self._data_of(look, player, opponent, children, most))
             except TooMany:
                 return None
             except (Stale, IndexError):
@@ -106,7 +106,7 @@ class Looks:
                 self._grades = None
         return Prepared(look_data(look, ""))
 
-    def _told(self, look: BookView, player: int, opponent: int, children: bool, most: int | None) -> Data:
+    def _data_of(self, look: BookView, player: int, opponent: int, children: bool, most: int | None) -> Data:
         from desdaemon.book.reports.children import children as children_of
         from desdaemon.book.reports.grade import Grades
 

@@ -46,13 +46,13 @@ def begin_opening(books: Books, path: str, settings: SessionSettings, on_note: C
     job = run_command(books, BY_NAME["load"], {"file": path, "level": 1}, Caller("options", settings))
     books.opening_job, books.opening_file = job, path
 
-    def told(job: BookJob) -> None:
+    def report(job: BookJob) -> None:
         if job.over:
             # A job that was cancelled before it began has nothing to remark.
             for note in [job.error] if job.failure else job.result.get("notes", ()):
                 on_note(f"book-file = {note}")
 
-    job.watch(told)
+    job.watch(report)
 
 
 def open_book(session: Session, on_note: Callable[[str], None]) -> None:
@@ -104,7 +104,7 @@ def _worked(run: BookCommandRun) -> Result:
             if book is not None and book.stale and not command.places:
                 book.settle(threads, SETTLE_S)
                 books.commit()
-    # Who asks for many places in a row is not told each time.
+    # A client with many positions in a row gets no report for each.
     tells = not command.places or command.name == "show"
     if books.book is not None and books.book.stale and tells:
         result.setdefault("text", []).append(DUE)

@@ -30,11 +30,11 @@ SEARCHES_SHOWN = 2
 def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     """A pool of parallel searches, one thread each, under the scheduler if there is one."""
     settings, show = caller.settings, caller.show
-    told = None
+    on_search = None
     if show is not None and books.book is not None and books.book.options.verbosity >= SEARCHES_SHOWN:
-        told = shown_search(show, settings.width)
+        on_search = shown_search(show, settings.width)
     weights = books.weights_of(settings.eval_file)
-    searches = Searches(weights=weights, told=told)
+    searches = Searches(weights=weights, on_search=on_search)
     job.on_cancel(searches.stop)
 
     def tell(report: CommandProgress) -> bool:
@@ -77,11 +77,11 @@ def shown_search(show: Callable[[str], None], width: int) -> Callable[[int, int,
     """A callback for finished searches that shows each as `go` does, with its board; the colours follow from the empty
     squares."""
 
-    def told(player: int, opponent: int, result: SearchResult) -> None:
+    def show_search(player: int, opponent: int, result: SearchResult) -> None:
         empties = 64 - (player | opponent).bit_count()
         position = Position(player, opponent, empties % 2 == 0)
         line = result.lines[0]._replace(nodes=result.nodes, time_ms=result.time_ms)
         row = edax.table_line(search_row(line, position.black_to_move), width)
         show(f"{edax.compact_board(position)}\n\n{edax.TABLE_HEADER}\n{edax.TABLE_RULE}\n{row}\n{edax.TABLE_RULE}\n")
 
-    return told
+    return show_search

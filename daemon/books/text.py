@@ -144,7 +144,7 @@ class _Watch:
             if not self._line.live:
                 self._text.say(line)
                 continue
-            found = self._job.told
+            found = self._job.reported
             filled = _BAR * found.done // found.total if found.total else 0
             self._line.show(f"[{'#' * filled}{'.' * (_BAR - filled)}] {line}")
         self._line.clear()
@@ -153,7 +153,7 @@ class _Watch:
 def progress_line(job: BookJob) -> str:
     """The progress of a job, in a line: ``Book deviate...search 12/57 done: 183 positions, 4.1/s, 0:11 left``."""
     name = job.op.replace(".", " ", 1).capitalize()
-    found: JobState = job.told
+    found: JobState = job.reported
     if not found.phase:
         return f"{name}...{job.state}"
     total = f"/{found.total}" if found.total > found.done else ""

@@ -1,7 +1,8 @@
-"""What decides the answers of a search, as one short text: two machines with the same text give the same answers.
+"""The identity of a search: a short text, equal on two machines whose searches give the same results.
 
-It is made of the sources of the search and its kernels, of the weights, and of the answers to fixed searches: those
-tell of a compiler or a processor that gets something else out of the same sources. The processor's kind is not in it.
+It is made of the sources of the search and its kernels, of the weights, and of the results of fixed searches, which
+differ where a compiler or a processor makes something else of the same sources. The processor's model is not part of
+it.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ def identity(weights: Weights) -> Identity:
 def _proof(weights: Weights) -> str:
     proof = hashlib.blake2b(digest_size=6)
 
-    def told(player: int, opponent: int, result: Result) -> None:
+    def add_result(player: int, opponent: int, result: Result) -> None:
         proof.update(f"{result.lines[0].move} {result.lines[0].score} {result.nodes}\n".encode())
 
-    search = Searches(weights=weights, told=told)
+    search = Searches(weights=weights, on_search=add_result)
     for player, opponent, level in _FIXED:
         search(player, opponent, level, 0)
     return proof.hexdigest()

@@ -29,7 +29,9 @@ SILENT_S = 30
 
 
 class SchedulerOptions(NamedTuple):
-    """Where a scheduler listens, the folder of its certificates or "", and the file that tells where it is or ""."""
+    """The options of a scheduler: its endpoint, the folder of its certificates or "", and the scheduler file to write
+    or "".
+    """
 
     listen: str
     tls: str

@@ -2,7 +2,7 @@
 
 What a search is, and how it travels, says a `SearchKind`: `POSITIONS` here, chunks of labels in `labels.py`.
 
-The caller's thread owns the window of searches under way (`window.py`); dask's client has a thread of its own and tells
+The caller's thread owns the window of searches in flight (`window.py`); dask's client has a thread of its own and tells
 of finished batches by a queue. Answers are handed out in the order of the searches, so that a book is byte for byte
 what one thread makes.
 """
@@ -111,7 +111,7 @@ class ClusterSearches(Generic[S, A]):
         self._busy_ms = self._slot_ms = 0.0
 
     def stop(self) -> None:
-        """End the searches under way; `answers` gives None from now on."""
+        """End the searches in flight; `answers` gives None from now on."""
         self._stopped.set()
 
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
@@ -302,7 +302,7 @@ class ClusterSearches(Generic[S, A]):
 
 
 def _came_back(number: int, future: Future[Any]) -> _Done:
-    """What has become of a batch; for dask's thread, which fetches the answers."""
+    """Read the outcome of a batch. Called by dask's thread, which fetches the results."""
     try:
         worker, answers = future.result(timeout=_FETCH_S)
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""What `desdaemon cluster status` and ``check`` find out about the workers."""
+"""The state of the workers, for `desdaemon cluster status` and ``check``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
     try:
         found = workers_of(client)
         ours = [address for address, worker in found.items() if of_resources(worker["resources"])]
-        told = client.run(tasks.figures, workers=ours, on_error="ignore") if ours else {}
+        figures = client.run(tasks.figures, workers=ours, on_error="ignore") if ours else {}
         now = time.time()
         return sorted(
             WorkerRow(
@@ -51,7 +51,7 @@ def status(cluster: str, tls: str, eval_file: str) -> list[WorkerRow]:
                 worker["nthreads"],
                 of_resources(worker["resources"]) == own,
                 int(worker.get("metrics", {}).get("executing", 0)),
-                int(told.get(address, {}).get("done", 0)),
+                int(figures.get(address, {}).get("done", 0)),
                 max(0.0, now - worker["last_seen"]),
             )
             for address, worker in found.items()

@@ -1,7 +1,7 @@
-"""What a worker of the cluster does: functions that dask.distributed calls by name, from the worker's threads.
+"""The tasks of a worker: functions that dask.distributed calls by name, on the worker's threads.
 
-They get and return numbers and texts alone. A process has one `Searches`, set by `prepare` before it joins; what
-arrives for another identity is refused.
+Their arguments and results are numbers and texts alone. A process has one `Searches`, set by `prepare` before it joins;
+tasks for another identity are refused.
 """
 
 from __future__ import annotations
@@ -91,10 +91,12 @@ class WorkerState:
     def _searches_of(self, hash_bits: int) -> Searches:
         with self._lock:
             if hash_bits not in self._searches:
-                self._searches[hash_bits] = Searches(hash_bits=hash_bits, weights=self.weights, told=self._told)
+                self._searches[hash_bits] = Searches(
+                    hash_bits=hash_bits, weights=self.weights, on_search=self._count_nodes
+                )
             return self._searches[hash_bits]
 
-    def _told(self, player: int, opponent: int, result: Result) -> None:
+    def _count_nodes(self, player: int, opponent: int, result: Result) -> None:
         self._local.result = result
 
     def search(self, job: str, hash_bits: int, searches: tuple[Wanted, ...]) -> list[Answer | None]:
@@ -119,7 +121,7 @@ class WorkerState:
         return [(scores, ms) if scores is not None else None for scores, ms in found]
 
     def _run(self, job: str, search: Callable[[T, Control], R | None], wanted: T) -> tuple[R | None, float]:
-        """What ``search`` makes of ``wanted``, and the ms that it took; None where the job was stopped."""
+        """The result of ``search`` for ``wanted``, and its ms; None where the job was stopped."""
         control = Control()
         with self._lock:
             if job in self._stopped:

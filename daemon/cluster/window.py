@@ -1,12 +1,10 @@
-"""Which searches are at the workers, in what batches, and in what order their answers are handed out.
+"""The window of searches in flight at the workers: their batches, and the order in which results are returned.
 
-A state machine without I/O or clock for one thread, that of `pool.ClusterSearches`: searches and answers in, batches
-out. It works alike for searches of one position (`Search`, `WorkerAnswer`) and for chunks of positions that are
-labelled (`engine.training.labelling.chunks.BoardChunk`, `ChunkAnswer`).
-The answers come out in the order in which the searches went in, whatever machine was quicker: a book grows by that
-order, and so is the same as with one thread.
+A state machine without I/O or clock for one thread, that of `pool.ClusterPool`: searches and results in, batches out.
+Results are returned in the order of the searches, whichever machine was quicker: a book grows by that order, and so
+equals one made by one thread.
 
-A batch is as many searches as should take `BATCH_MS`, by what such searches have taken so far: one message costs the
+A batch is as many searches as should take `BATCH_MS`, by the times of such searches so far: one message costs the
 scheduler and the owner a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits
 for another's.
 """
@@ -28,7 +26,7 @@ UNMEASURED_BATCH = 32
 """The most searches in a batch as long as none of their level and phase has been timed."""
 
 BATCHES_A_SLOT = 3
-"""Batches under way for each slot: one is searched, the others are at hand when it is done."""
+"""Batches in flight for each slot: one is searched, the others are at hand when it is done."""
 
 HELD_BATCHES = 16
 """Answers that wait for an earlier one, in batches a slot; beyond this nothing new is given out."""
@@ -38,10 +36,10 @@ CHECK_EVERY = 200
 
 
 class Search(NamedTuple):
-    """A board (discs of the side to move and of the other side), a level, and the moves that are left out.
+    """A board (discs of the side to move and of the other side), a level, and the moves excluded.
 
     Where ``depth`` (plies) is not -1, the search goes so deep, with ``selectivity`` in percent, and has a table of the
-    full size: that is how problems are solved. Else it is a book's.
+    full size: that is how problems are solved. Otherwise it is a book's.
     """
 
     player: int
@@ -71,7 +69,7 @@ class WorkerAnswer(NamedTuple):
 
     @property
     def compared(self) -> tuple[int, int]:
-        """What two workers must agree about: move and score."""
+        """The part on which two workers must agree: move and score."""
         return self.move, self.score
 
 
@@ -83,7 +81,7 @@ class ChunkAnswer(NamedTuple):
 
     @property
     def compared(self) -> bytes:
-        """What two workers must agree about."""
+        """The part on which two workers must agree."""
         return self.scores
 
 
@@ -98,7 +96,7 @@ class AnySearch(Protocol):
 
 
 class AnyAnswer(Protocol):
-    """What the window has to know of an answer."""
+    """The part of an answer that the window reads."""
 
     @property
     def ms(self) -> float: ...
@@ -131,7 +129,7 @@ class SearchBatch(NamedTuple, Generic[S]):
 
 
 class Disagreement(NamedTuple, Generic[S, A]):
-    """Two workers that answered otherwise to the same search."""
+    """Two workers with different results of the same search."""
 
     search: S
     workers: tuple[str, str]
@@ -139,7 +137,7 @@ class Disagreement(NamedTuple, Generic[S, A]):
 
 
 class Costs:
-    """What searches take, by level and phase: a guess until some were timed."""
+    """The times of searches, by level and phase: estimates until some were timed."""
 
     def __init__(self) -> None:
         self._means: dict[tuple[int, int], float] = {}
@@ -149,11 +147,11 @@ class Costs:
         return self._key(search) in self._means
 
     def ms(self, search: AnySearch) -> float:
-        """What this one should take."""
+        """The expected time of a search, ms."""
         return self._means.get(self._key(search)) or 0.3 * 1.32**search.level
 
     def timed(self, search: AnySearch, ms: float) -> None:
-        """One has taken so long."""
+        """Record the time of a search, ms."""
         key = self._key(search)
         mean = self._means.get(key)
         self._means[key] = ms if mean is None else mean + (ms - mean) / 16
@@ -164,10 +162,10 @@ class Costs:
 
 
 class SearchWindow(Generic[S, A]):
-    """See the module."""
+    """The window of one run of searches; see the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is how many searches came before, in other windows; the checks go on from there."""
+        """``first`` is the number of searches in earlier windows; the checks continue from there."""
         self.slots = 0
         """Searches that the workers do at a time; set by the owner as workers come and go."""
         self._costs = costs
@@ -187,7 +185,7 @@ class SearchWindow(Generic[S, A]):
     # In
 
     def wants(self) -> bool:
-        """Whether more searches should be offered now."""
+        """Whether more searches should be offered."""
         if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
             return False
         return (
@@ -195,19 +193,19 @@ class SearchWindow(Generic[S, A]):
         )
 
     def offer(self, search: S) -> None:
-        """The next search."""
+        """Add the next search."""
         self._waiting.append((self._offered, search))
         self._waiting_ms += self._costs.ms(search)
         self._offered += 1
 
     def close(self) -> None:
-        """There are no more."""
+        """Called when there are no more searches."""
         self._complete = True
 
     def answered(self, number: int, worker: str, answers: Iterable[A | None]) -> Disagreement[S, A] | None:
         """The answers to a batch, from a worker; None is a search that was stopped.
 
-        Answers to a batch that is not under way any more are dropped. Returns what two workers do not agree about.
+        Answers to a batch that is no longer in flight are dropped. Returns what two workers do not agree about.
         """
         batch = self._running.pop(number, None)
         if batch is None:
@@ -250,7 +248,7 @@ class SearchWindow(Generic[S, A]):
     # Out
 
     def batches(self) -> Iterator[SearchBatch[S]]:
-        """What is to be sent to the workers now."""
+        """The batches to send to workers now."""
         while len(self._running) < BATCHES_A_SLOT * self.slots:
             if self._again:
                 yield self._started(self._again.popleft())
@@ -260,13 +258,13 @@ class SearchWindow(Generic[S, A]):
                 return
 
     def local(self) -> SearchBatch[S] | None:
-        """A batch for a thread of the owner's, if there is one to be had."""
+        """A batch for a thread of the owner's process; None without one."""
         if self._again and not self._again[0].check:
             return self._started(self._again.popleft())
         return self._started(self._next()) if self._waiting else None
 
     def answers(self) -> Iterator[A | None]:
-        """The answers that are due, in the order of the searches."""
+        """The results that can be returned by now, in the order of the searches."""
         while self._given in self._answers:
             self._given += 1
             yield self._answers.pop(self._given - 1)
@@ -278,7 +276,7 @@ class SearchWindow(Generic[S, A]):
 
     @property
     def offered(self) -> int:
-        """Searches so far."""
+        """The number of searches so far."""
         return self._offered
 
     def _next(self) -> SearchBatch[S]:

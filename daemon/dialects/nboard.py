@@ -287,7 +287,7 @@ class NBoardDialect(LineDialect):
             return
         first = game.initial.after(game.moves[0])
 
-        def told(job: BookJob) -> None:
+        def report(job: BookJob) -> None:
             if not job.over:
                 return
             if job.failure is not None:
@@ -304,7 +304,7 @@ class NBoardDialect(LineDialect):
         self.say(f"status {NAME} is learning")
         # A job of its own: the `ping` that comes before the next command must not end it.
         self._learning = run_command(books, *parse_line("store"), caller_of(self.session))
-        self._learning.watch(told)
+        self._learning.watch(report)
 
 
 class _HintStream:
@@ -317,7 +317,7 @@ class _HintStream:
         self._known: dict[int, Line] = {}
         self._outcome = self._again = False
         self._before = self._nodes = 0
-        self._told = 0
+        self._reported_nodes = 0
         self._begun = time.monotonic()
 
     def begin(self, *, outcome: bool) -> None:
@@ -338,7 +338,7 @@ class _HintStream:
             if line.depth or result.complete:
                 self._show(index, line, finished=result.complete)
         self._nodes = self._before + result.nodes
-        if self._told != self._nodes:
+        if self._reported_nodes != self._nodes:
             self._stats(self._nodes)
 
     def _show(self, index: int, line: Line, *, finished: bool) -> None:
@@ -366,7 +366,7 @@ class _HintStream:
         return nboard.search_line(line.pv or (line.move,), score, depth)
 
     def _stats(self, nodes: int) -> None:
-        self._told = nodes
+        self._reported_nodes = nodes
         self._say(f"nodestats {nodes} {time.monotonic() - self._begun:.3f}")
 
 

@@ -1,4 +1,4 @@
-"""Where a daemon would listen, whether one does, and whether clients may have keys."""
+"""Checks of the endpoints: where a daemon would listen, whether one does, and whether clients may have keys."""
 
 from __future__ import annotations
 

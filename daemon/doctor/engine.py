@@ -19,7 +19,7 @@ from desdaemon.protocol.system import logs
 
 from .finding import FAULT, OK, WARNING, Finding
 
-ROOM = 160 << 20
+FREE_BYTES = 160 << 20
 """Bytes that compiled code, expanded weights and the compiler's temporary files take, with some to spare."""
 
 _CHILD_S = 300.0
@@ -58,15 +58,15 @@ def cache() -> Iterator[Finding]:
         yield Finding("cache", WARNING, f"{folder}: {reason}: everything is compiled at each start", mend)
         return
     free = shutil.disk_usage(folder).free
-    if free < ROOM and library.read_cached(ENGINE) is None:
-        text = f"{folder}: {free >> 20} MiB free, expected {ROOM >> 20}: what is compiled may not be kept"
+    if free < FREE_BYTES and library.read_cached(ENGINE) is None:
+        text = f"{folder}: {free >> 20} MiB free, expected {FREE_BYTES >> 20}: what is compiled may not be kept"
         yield Finding("cache", WARNING, text, f"make room, or {mend}")
         return
     yield Finding("cache", OK, f"{folder}, {free >> 20} MiB free{'; ' if said else ''}{'; '.join(said)}")
 
 
 def _refusal(folder: Path) -> str:
-    """Why nothing can be kept in a folder; empty where it can."""
+    """The reason why nothing can be kept in a folder; empty where it can."""
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".doctor-") as file:
             file.write(bytes(1 << 16))
@@ -92,7 +92,7 @@ def compiler() -> Finding:
 
 
 def _child(program: str, text: str, *arguments: str) -> tuple[str, str]:
-    """What a child wrote to its output, and why it failed; empty where it did not."""
+    """The output of a child process, and the reason of its failure; empty without one."""
     command = [sys.executable, "-P", "-c", program, str(library.ROOT), *arguments]
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a check of `desdaemon doctor` has found."""
+"""The finding of a check of `desdaemon doctor`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def program() -> Iterator[Finding]:
 
 
 def libraries() -> Iterator[Finding]:
-    """What has to be installed besides, and what may be."""
+    """The libraries that are required, and the optional ones."""
     try:
         required = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
@@ -89,7 +89,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def processor() -> Iterator[Finding]:
-    """What code is compiled for, how many threads there may be, and the memory."""
+    """The processor that code is compiled for, the number of threads allowed, and the memory."""
     from desdaemon.engine.compiler.target import host_target
     from desdaemon.engine.processors import processors
 

@@ -260,7 +260,7 @@ class ResumableSearch:
         return False
 
     def _helped(self, engine: LoadedEngine) -> HelpedSearch | None:
-        """What lets idle threads join the search on that engine; None where they may not."""
+        """The context in which idle threads may join the search on that engine; None where they may not."""
         most = self._tools.helpers.most(self._threads)
         team = getattr(engine.searcher, "team", None)
         return HelpedSearch(self._tools.helpers, team, most, self._item.key) if most and team is not None else None

@@ -40,7 +40,7 @@ class HelperPool:
         """Helpers that neither wait for a thread nor have one."""
 
     def most(self, threads: int) -> int:
-        """How many helpers a search by at most ``threads`` threads (0: all) can have."""
+        """The number of helpers that a search by at most ``threads`` threads (0: all) can have."""
         return min(threads or self.scheduler.slots, self.scheduler.slots) - 1
 
     def open(self, search: HelpedSearch) -> None:

@@ -398,7 +398,7 @@ class RunQueue:
         return self._idle_coming > 0
 
     def _usable(self) -> int:
-        """How many more threads the waiting tasks could use, as far as quotas go."""
+        """The number of further threads that the waiting tasks could use within their quotas."""
         if self._most == self.slots:
             return self._wanted
         return sum(min(key.wanted, max(0, self._most - key.threads)) for key in self._root.children.values())
@@ -547,7 +547,7 @@ class RunQueue:
         return soonest
 
     def _turn_ends(self, task: QueuedTask, running: QueuedTask, now: float) -> tuple[float, float]:
-        """When the turn of a running task ends as compared with a waiting one, and by how many seconds it is ahead in
+        """The end of a running task's turn as compared with a waiting one, and by how many seconds it is ahead in
         charged time.
         """
         slice_s = running.slice_s()

@@ -105,7 +105,7 @@ class DaemonServer:
         encrypting = keys or local
         self._public_key = encrypting.server()[0] if encrypting is not None else None
         self._began = time.monotonic()
-        self._saved = self._told = self._returned = self._began
+        self._saved = self._status_sent = self._returned = self._began
         self._watched = self._alive = 0.0
         self._saving: threading.Thread | None = None
 
@@ -179,8 +179,8 @@ class DaemonServer:
             if not self._lifeline.tell(ALIVE):
                 self._log.warning("the supervisor is gone")
                 self.end()
-        if now - self._told >= STATUS_S:
-            self._told = now
+        if now - self._status_sent >= STATUS_S:
+            self._status_sent = now
             self._sockets.publish("status", self._services.operations.status())
         if now - self._returned >= RETURN_S:
             self._returned = now

@@ -47,7 +47,7 @@ class Policy:
         self._failures = 0
 
     def ended(self, status: int, *, ready: bool, asked: bool) -> RestartDecision:
-        """A daemon ended with a status, negative for a signal; ``asked``: it was told to.
+        """A daemon ended with a status, negative for a signal; ``asked``: it was asked to end.
 
         The first restart after a daemon that was ready comes at once; those that fail to become ready come ever later.
         """
@@ -146,11 +146,11 @@ class _Supervisor:
 
     def _watch(self, child: _DaemonProcess) -> int:
         """Wait for the exit of a daemon; returns its status."""
-        told = False
+        reported = False
         while (status := child.process.poll()) is None:
             said = child.listen(_TICK_S)
-            if READY in said and not told:
-                told = True
+            if READY in said and not reported:
+                reported = True
                 notify(f"READY=1\nMAINPID={os.getpid()}")
             if ALIVE in said:
                 notify("WATCHDOG=1", patience_s=0)

@@ -229,8 +229,8 @@ def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
     when the compiler fails.
     """
     if tell is None:
-        with notice.Compiling(spec.name) as told:
-            return _compile(spec, told)
+        with notice.Compiling(spec.name) as progress:
+            return _compile(spec, progress)
     return _compile(spec, tell)
 
 

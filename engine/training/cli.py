@@ -263,8 +263,8 @@ def _import(options: argparse.Namespace, command: str) -> None:
     from desdaemon.engine.evaluation.weights_metadata import of_record, to_record
 
     packed, record = read_packed(options.weights)
-    told = {"name": options.name, "command": command, "imported": record}
-    write_shipped(options.out, packed, {**to_record(of_record(record)), **told})
+    entries = {"name": options.name, "command": command, "imported": record}
+    write_shipped(options.out, packed, {**to_record(of_record(record)), **entries})
 
 
 def command_line(*, cluster: bool = False) -> Parser:

@@ -31,6 +31,18 @@ _CLUSTER = (
     Field("busy", "float", "Part of their time spent in searches.", "0 to 1", absent="there is none", since="cluster"),
 )
 
+_PROGRESS: Shape = (
+    _JOB,
+    Field("phase", "str", "Name of the phase."),
+    _DONE,
+    _TOTAL,
+    Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
+    Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
+    Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
+    *_CLUSTER,
+)
+"""A partial of a job on the book; an event of a job has these too."""
+
 SHAPES: dict[str, Shape] = {
     "nothing": (),
     "hello": (
@@ -222,7 +234,7 @@ SHAPES: dict[str, Shape] = {
         Field(
             "grade",
             "str",
-            "How well the score is founded: `A` to `F`, `AA` to `AF`; empty while the book changes.",
+            "Grade of the score: `A` to `F`, `AA` to `AF`; empty while the book changes.",
             absent="not `found`",
         ),
         Field("links", "[link]", "Moves to positions of the book, best first.", absent="not `found`"),
@@ -285,7 +297,7 @@ SHAPES: dict[str, Shape] = {
         Field("item", "int", "Place in `items`, or among the positions of the file, from 0."),
         Field("id", "id", "The item's `id`; without one its place, or its line number in the file."),
         Field("data", "analysis or game", "The final data of `analyze`.", absent="there is an `error`"),
-        Field("error", "error", "Why there is no data.", absent="there is `data`"),
+        Field("error", "error", "Reason why there is no data.", absent="there is `data`"),
     ),
     "error": (
         Field("code", "str", "One of [the codes](#errors)."),
@@ -298,7 +310,7 @@ SHAPES: dict[str, Shape] = {
     "job": (
         _JOB,
         Field("op", "str", "Operation."),
-        Field("client", "str", "Who asked for it: a key's name, or how the client came."),
+        Field("client", "str", "Client that asked for it: a key's name, or the transport."),
         Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
         Field("phase", "str", "Name of the phase; empty before the first one.", since="1.1"),
         _DONE,
@@ -317,28 +329,12 @@ SHAPES: dict[str, Shape] = {
             since="cancel.all",
         ),
     ),
-    "progress": (
-        _JOB,
-        Field("phase", "str", "Name of the phase."),
-        _DONE,
-        _TOTAL,
-        Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
-        Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
-        Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
-        *_CLUSTER,
-    ),
+    "progress": _PROGRESS,
     "job_result": JOB_RESULT,
     "job_event": (
-        _JOB,
-        Field("phase", "str", "Name of the phase."),
-        _DONE,
-        _TOTAL,
-        Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
-        Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
-        Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
-        *_CLUSTER,
+        *_PROGRESS,
         Field("op", "str", "Operation."),
-        Field("client", "str", "Who asked for it."),
+        Field("client", "str", "Client that asked for it."),
         Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
         Field("added", "int", "As in [job_result](#shape-job_result).", "positions", absent="the job is not over"),
         Field("changed", "int", "As in [job_result](#shape-job_result).", "positions", absent="the job is not over"),
@@ -432,7 +428,7 @@ ENVELOPE = (
     Field("id", "id", "The id of the request.", nil="the request's id could not be read, or there is no request"),
     Field("type", "str", "`partial`, `final` or `error`."),
     Field("seq", "int", "0, 1, 2 … within the request."),
-    Field("error", "error", "Why the request failed.", absent="`type` is not `error`"),
+    Field("error", "error", "Reason of the failure.", absent="`type` is not `error`"),
     Field("warnings", "[str]", "Unknown arguments and keys, at most 20 of each.", absent="there are none"),
 )
 """The keys of a reply beside `data`."""

@@ -6,6 +6,7 @@ the documents. Each names what is said instead.
 
 from __future__ import annotations
 
+import ast
 import functools
 import io
 import re
@@ -21,6 +22,7 @@ NAMES = {
     "LentEngines": "EngineLeases",
     "Porter": "ZapAuthenticator",
     "cushion": "reserve",
+    "anew": "again, new",
     "dear": "costly",
     "doors": "endpoints",
     "furnish": "build_services",
@@ -28,9 +30,14 @@ NAMES = {
     "honesty": "selectivity_check",
     "lateness": "overhead",
     "lent": "leased",
+    "nobody": "no client, none",
     "porter": "authenticator",
+    "room": "capacity, buffer, session",
     "rooms": "sessions, services",
+    "somebody": "a client, a user",
+    "told": "reported, sent, result",
     "traits": "metadata",
+    "whoever": "the client, the caller",
     "withdraw": "cancel, remove",
 }
 """Whole identifiers, or parts of them between underscores; leading underscores do not count."""
@@ -51,7 +58,16 @@ PHRASES = {
     "porter": "authenticator",
     "stand-ins?": "reduced search",
     "stands? in for": "replaces",
+    "anew": "again",
+    "answerable for": "charged for",
+    "as it goes on": "in progress",
+    "come about": "arise, be reached",
+    "how far it is": "progress",
+    "how it is going": "progress",
+    "is of no use": "cannot be used",
+    "let go of": "release, close",
     "their like": "the same kind",
+    "under way": "in flight, in progress",
     "what is due": "stale scores",
     "withdraw": "cancel, remove",
 }
@@ -85,6 +101,20 @@ def retired_names(identifier: str) -> Iterator[str]:
             return
 
 
+OPENINGS = {"How", "What", "When", "Where", "Which", "Who", "Whom", "Whose", "Why"}
+"""First words of a docstring that name no thing: it has to be read to its end to learn what it is about."""
+
+
+def riddles(path: Path) -> Iterator[str]:
+    """``line: name: docstring`` of every module, class and function whose docstring begins with one of `OPENINGS`."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node) or ""
+            if re.split(r"\W", text, maxsplit=1)[0] in OPENINGS:
+                name = getattr(node, "name", "the module")
+                yield f"{getattr(node, 'lineno', 1)}: {name}: {text.splitlines()[0]}"
+
+
 def label(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -101,6 +131,13 @@ def test_code_uses_no_retired_word(package: str) -> None:
             elif token.type in (tokenize.STRING, tokenize.COMMENT):
                 found += [f"{label(path)}:{hit}" for hit in retired_phrases(token.string, token.start[0])]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_docstrings_name_the_thing_first(package: str) -> None:
+    """`The reason why ...`, `Whether ...`, `Return ...`: what it is, or what it does."""
+    paths = [path for path in SOURCES if path.is_relative_to(ROOT / package)]
+    assert not [f"{label(path)}:{riddle}" for path in paths for riddle in riddles(path)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=label)

@@ -1,7 +1,7 @@
 """The games of a match in a book: `desdaemon match --book-results FILE`.
 
 A daemon that is started for it opens the book, adds the games as `book add --unsearched` does, and ends. Used by the
-main thread of a match alone: once before the first game, so that a file that is of no use is reported at once, and once
+main thread of a match alone: once before the first game, so that an unusable file is reported at once, and once
 after the last.
 """
 

@@ -84,7 +84,7 @@ def run(
         scores.mean(axis=0, dtype=np.float64),
     ).where((scores != NO_LABEL).all(axis=0))
     fitted = calibration.fit(samples, first, last)
-    told: dict[str, Any] = {
+    content: dict[str, Any] = {
         "coefficients": {str(ply): fields._asdict() for ply, fields in fitted.items()},
         "errors": calibration.errors(samples, fitted),
         "errors_are": "root mean square and mean of label less better score, in discs",
@@ -94,10 +94,10 @@ def run(
         "selectivity": selectivity,
         "samples": {name: column.tolist() for name, column in samples._asdict().items()},
     }
-    save_json(out, told)
+    save_json(out, content)
     for ply in range(first, last + 1):
         progress.say(f"ply {ply}: {fitted[ply]}")
-    for row in told["errors"]:
+    for row in content["errors"]:
         progress.say(
             f"ply {row['ply']} depth {row['depth']}: {row['samples']} labels, error (RMS, mean) "
             f"{row['before'][0]}, {row['before'][1]:+} before, {row['after'][0]}, {row['after'][1]:+} after"

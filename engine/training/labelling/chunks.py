@@ -32,7 +32,7 @@ class BoardChunk(NamedTuple):
 
     @property
     def level(self) -> int:
-        """What its cost is estimated by."""
+        """The level by which its cost is estimated."""
         return self.depth
 
     @property

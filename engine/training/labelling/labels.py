@@ -74,7 +74,7 @@ def score_here(weights: Path, workers: int, hash_bits: int) -> ScoreChunks:
                 while under_way:
                     yield under_way.popleft().result()
             finally:
-                # Where the caller leaves early, nobody waits for what is under way.
+                # Where the caller leaves early, no thread waits for the work in progress.
                 control.stop()
 
     return score

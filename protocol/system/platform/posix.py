@@ -131,7 +131,7 @@ CACHE = "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
 
 
 def user() -> str:
-    """What tells the users of a machine apart in names of files."""
+    """The user's id, for file names that users of a machine do not share."""
     return str(os.getuid())
 
 
@@ -167,7 +167,7 @@ def own_bytes(process: int | str = "self", *, swapped: bool = False) -> int:
 
 
 def open_files(process: int) -> int:
-    """How many files and sockets a process has open; 0 where that is not known."""
+    """The number of files and sockets that a process has open; 0 where that is not known."""
     try:
         return len(os.listdir(f"/proc/{process}/fd"))  # noqa: PTH208
     except OSError:
@@ -225,7 +225,7 @@ def drop_pages(mapping: mmap.mmap) -> bool:
 
 
 def processors() -> int:
-    """How many processors this process may run on, 1 at least."""
+    """The number of processors that this process may run on, 1 at least."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -282,7 +282,8 @@ Empty where the system does so by itself, see `contain`.
 
 
 def own_group(*, session: bool = True) -> dict[str, Any]:
-    """What `subprocess.Popen` is told for a process in a group of its own, which the keyboard's Ctrl-C does not reach.
+    """The arguments of `subprocess.Popen` for a process in a group of its own, which the keyboard's Ctrl-C does not
+    reach.
 
     ``session``: away from the terminal altogether, where the system has sessions.
     """
@@ -423,7 +424,7 @@ def complete_with_tab(readline: Any) -> None:
 
 
 def terminal_state(descriptor: int) -> Any:
-    """How a terminal is set, for `restore_terminal`; raises `ImportError` or an error where it is none."""
+    """The settings of a terminal, for `restore_terminal`; raises `ImportError` or an error where it is none."""
     import termios
 
     return termios.tcgetattr(descriptor)
