@@ -63,11 +63,16 @@ coverage: $(VENV)/.installed-dev compiled
 	$(BIN)/coverage run -m pytest -m 'not slow' $(ARGS)
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
-# Kernels run as Python can be traced; the thousandfold slower search decides how long it takes.
+# Kernels run as Python can be traced; the thousandfold slower search decides how long it takes. Runs with ARGS add up:
+# build/coverage/kernels keeps their lines until it is removed.
+KERNEL_TESTS := tests/engine tests/commands/test_counting.py tests/book/storage/test_book_table.py \
+  tests/book/growth/test_book_grow.py tests/book/formats/test_book_imports.py tests/book/reports
+
 coverage-kernels: $(VENV)/.installed-dev compiled
 	@mkdir -p build/coverage
-	DESDAEMON_KERNELS=python COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage run --rcfile=/dev/null \
-	  --include='*/engine/kernels/*' -m pytest -q --timeout=3600 -m 'not slow' $(or $(ARGS),tests/engine)
+	-DESDAEMON_KERNELS=python COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage run -a --rcfile=/dev/null \
+	  --include='*/engine/kernels/*,*/book/kernels/*' -m pytest -q --timeout=3600 -m 'not slow and not compiled' \
+	  $(or $(ARGS),$(KERNEL_TESTS))
 	@COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage report --rcfile=/dev/null --skip-empty -m
 
 # The log is kept, and says at its beginning and its end what could not be tried for want of a program.

@@ -183,6 +183,7 @@ def test_the_score_of_some_moves_is_not_that_of_the_position(searcher: Searcher)
     assert searches > 20
 
 
+@pytest.mark.compiled
 def test_selective_results_are_not_taken_for_exact_ones(
     searcher: Searcher, packed_by_lot: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

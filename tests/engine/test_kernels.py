@@ -11,6 +11,7 @@ import judge
 import pytest
 import referee
 
+from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.compiler.library import Library
 from desdaemon.engine.evaluation import patterns
 from desdaemon.engine.memory import Block
@@ -100,7 +101,7 @@ def test_stable_discs_stay(inner: Library, edges: Block) -> None:
                 mine = (stable[0] & ~board[0], stable[1] & ~board[1])
                 theirs = (stable[0] & ~board[1], stable[1] & ~board[0])
                 assert (0, 0) in (mine, theirs)
-    assert some > 300
+    assert some > (100 if INTERPRETED else 300)
 
 
 def test_stable_discs_of_known_boards(inner: Library, edges: Block) -> None:
@@ -148,7 +149,7 @@ def test_stability_bound_holds(inner: Library, searcher: Searcher) -> None:
         bound = inner.probe_bound(context, player, opponent)
         assert judge.solve(player, opponent) <= bound
         useful += bound < 64
-    assert useful > 200
+    assert useful > (10 if INTERPRETED else 200)
 
 
 def test_null_windows_to_the_end(inner: Library, searcher: Searcher) -> None:

@@ -32,6 +32,7 @@ def negamax(searcher: Searcher, board: judge.Board, depth: int) -> int:
     return max(-negamax(searcher, judge.play(board, square), depth - 1) for square in legal)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("depth", "number"), [(1, 120), (2, 60), (3, 20), (4, 6)])
 def test_full_width_is_negamax(searcher_by_lot: Searcher, depth: int, number: int) -> None:
     compared = 0

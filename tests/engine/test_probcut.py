@@ -101,6 +101,7 @@ def test_a_model_comes_back_from_its_fields() -> None:
     assert model_of({}) == DEFAULT
 
 
+@pytest.mark.compiled
 def test_errors_beyond_all_scores_leave_no_cut(weights_by_lot: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search reads the model of its weights: where nothing is ever certain, selectivity changes nothing."""
     player, opponent = 0x00003C7830000000, 0x0008000408040000

@@ -28,6 +28,7 @@ def longer(seed: int, number: int, empties: int) -> list[judge.Board]:
     return [board for board in judge.positions(seed, number, [empties]) if judge.moves(*board)]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("limits", [Limits(4), Limits(6, Selectivity(73)), TO_THE_END], ids=["d4", "d6@73", "exact"])
 def test_mirror_images_have_the_same_answers(searcher: Searcher, limits: Limits) -> None:
     left = range(8, 11) if limits is TO_THE_END else range(20, 50)

@@ -43,6 +43,7 @@ def egbk3(path: Path, *records: bytes) -> Path:
 # ------------------------------------------------------------------------------------------------ level and depth
 
 
+@pytest.mark.compiled
 def test_the_level_is_what_most_unfinished_positions_have(tmp_path: Path) -> None:
     """A finished game has level 60 in Egaroucid's files: it says nothing of the book."""
     book = with_games(2, level=3)
@@ -67,6 +68,7 @@ def test_of_several_levels_the_most_frequent_counts_and_of_two_the_higher(tmp_pa
     assert read([HUMAN_LEVEL, -1]) == BookOptions().level
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["b.egbk3", "b.txt", "b.dat", "b.book"])
 @pytest.mark.parametrize("depth", [4, 9])
 def test_a_book_comes_back_as_deep_as_it_was(name: str, depth: int, tmp_path: Path) -> None:

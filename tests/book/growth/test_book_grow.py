@@ -124,6 +124,7 @@ def test_bounds_by_parity() -> None:
     assert leaf_bound(12, 21, 2, 1) == (0, 0, True)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(4))
 def test_negamax_is_the_recursion_over_paths(seed: int) -> None:
     book = game_book(seed)

@@ -44,6 +44,7 @@ def grown() -> Book:
     return book
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(2))
 def test_counts_follow_whatever_is_done(seed: int) -> None:
     rng = random.Random(seed)
@@ -94,6 +95,7 @@ def test_large_changes_are_counted_by_the_next_walk(monkeypatch: pytest.MonkeyPa
     same(book)
 
 
+@pytest.mark.compiled
 def test_negamax_counts_on_its_way_with_wide_counts_too() -> None:
     book = enumerate_book(6, BookOptions(min_empties=54))
     for row in range(len(book)):

@@ -25,6 +25,7 @@ def board(seed: int, ply: int) -> tuple[int, int]:
     return referee.to_bits(referee.random_position(seed, ply))
 
 
+@pytest.mark.compiled
 @given(seeds, plies)
 @settings(max_examples=100, deadline=None)
 def test_canonical_form_is_the_referees_for_all_images(seed: int, ply: int) -> None:
@@ -77,6 +78,7 @@ def some_keys(count: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 1 << 63, (count, 2), dtype=np.uint64)
 
 
+@pytest.mark.compiled
 def test_growth_keeps_everything_and_costs_at_most_48_bytes_a_position() -> None:
     table = BookTable()
     keys = some_keys(400_000, 1)
@@ -93,6 +95,7 @@ def test_growth_keeps_everything_and_costs_at_most_48_bytes_a_position() -> None
     assert table.memory - 16384 * 40 <= 48 * len(table)
 
 
+@pytest.mark.compiled
 def test_reserved_room_is_enough() -> None:
     table = BookTable()
     table.reserve(100_000)
@@ -200,6 +203,7 @@ def test_every_position_of_the_first_plies() -> None:
         enumerate_book(13, BookOptions())
 
 
+@pytest.mark.compiled
 def test_parents_are_the_inverse_of_links() -> None:
     table = BookTable()
     rng = random.Random(11)
