@@ -63,6 +63,14 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
+def leave(data: npt.NDArray[np.uint8], end: int) -> None:
+    """Let go of the memory of a file's bytes before ``end`` where `content` mapped it; they can still be read."""
+    source = data.base.obj if isinstance(data.base, memoryview) else None
+    whole = end // mmap.PAGESIZE * mmap.PAGESIZE
+    if isinstance(source, mmap.mmap) and whole and hasattr(mmap, "MADV_DONTNEED"):
+        source.madvise(mmap.MADV_DONTNEED, 0, whole)
+
+
 def keep_backups(path: Path, count: int = BACKUPS) -> None:
     """Give the file at ``path`` the name ``path.1`` too, after moving ``path.1`` to ``path.2`` and so on."""
     if not count or not path.exists():
