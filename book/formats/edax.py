@@ -23,7 +23,7 @@ from desdaemon.book.exports import kernels
 from desdaemon.book.layout import MAX_LEVEL
 from desdaemon.book.options import BookOptions
 from desdaemon.book.progress import ProgressCallback, no_progress
-from desdaemon.book.storage.files import content, leave, replacing
+from desdaemon.book.storage.files import content, release, replacing
 from desdaemon.book.table import BookTable
 
 MAGIC = b"XADEKOOB"
@@ -125,7 +125,7 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
             )
         )
         found.append(notes[: int(stats[0])].copy())
-        leave(data, at)
+        release(data, at)
         progress("links", at, len(data))
     noted = np.concatenate(found) if found else notes[:0]
     # A repeated record is dropped, so only the first one of a row counts.
@@ -155,7 +155,7 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
             raise Unreadable(path, at + int(out[layout.IMPORT_BYTE]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:
             table.grow(reason)
-        leave(data, at)
+        release(data, at)
         progress("load", at, size)
     records = len(table) + int(out[layout.IMPORT_REPEATED])
     if records != count:

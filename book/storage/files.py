@@ -63,8 +63,8 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
-def leave(data: npt.NDArray[np.uint8], end: int) -> None:
-    """Let go of the memory of a file's bytes before ``end`` where `content` mapped it; they can still be read."""
+def release(data: npt.NDArray[np.uint8], end: int) -> None:
+    """Release the memory of a file's bytes before ``end`` where `content` mapped it; they can still be read."""
     source = data.base.obj if isinstance(data.base, memoryview) else None
     whole = end // mmap.PAGESIZE * mmap.PAGESIZE
     if isinstance(source, mmap.mmap) and whole and hasattr(mmap, "MADV_DONTNEED"):

@@ -67,7 +67,7 @@ def resident(path: Path) -> int:
 
 
 @pytest.mark.skipif(not SMAPS.exists(), reason="the system does not say what is in memory")
-def test_a_mapped_file_is_let_go_of_as_it_is_read(tmp_path: Path, no_memory: None) -> None:
+def test_a_mapped_file_is_released_as_it_is_read(tmp_path: Path, no_memory: None) -> None:
     # The system brings up to a mebibyte with a page.
     book = synthetic_book(4 * ROWS, 1)
     dat = tmp_path / "b.dat"
