@@ -234,8 +234,8 @@ def test_hints_are_a_stream() -> None:
     answers = Talk().say("hint 2")
     assert [answer for answer in answers if answer.startswith("search")] == [
         "search D3 10.00 0 2",
-        "search D3 10.00 0 4",
         "search C4 8.00 0 2",
+        "search D3 10.00 0 4",
         "search C4 8.00 0 4",
     ]
     assert (answers[0], answers[-1]) == ("status desdaemon is analysing", "status")
