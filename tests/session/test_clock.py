@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from desdaemon.engine.limits import Limits
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.session.clock import RESERVE_MS, Clock, is_bounded, move_limits
+from desdaemon.session.clock import RESERVE_MS, Clock, is_bounded, move_limits, speedup
 from desdaemon.session.move_overhead import LATE_RESERVE_MS, MOST_LATE_MS, MoveOverhead
 from desdaemon.session.settings import SessionSettings
 
@@ -23,6 +23,14 @@ def settings(**values: int) -> SessionSettings:
     for name, value in values.items():
         setattr(made, name, value)
     return made
+
+
+def test_more_threads_count_for_more_but_for_less_each() -> None:
+    speeds = [speedup(threads) for threads in range(1, 257)]
+    assert speeds[0] == 1
+    assert speeds == sorted(speeds)
+    assert all(speed <= threads for threads, speed in enumerate(speeds, 1))
+    assert speedup(256) == speedup(64)
 
 
 @given(st.integers(10, 10**7), st.integers(0, 60))
