@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from desdaemon.system.threads import begin
+
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 NOTICE_S = 0.2
@@ -210,7 +212,8 @@ class BookJobs:
         self._jobs: dict[int, BookJob] = {}
         self._number = 0
         self._queue: deque[BookJob] = deque()
-        self._turn: threading.Thread | None = None
+        self._taking_turns = False
+        """Whether the thread of `_take_turns` was begun."""
         self._closed = False
 
     def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
@@ -224,16 +227,13 @@ class BookJobs:
         elif writes:
             with self._lock:
                 self._queue.append(job)
-                if self._turn is None:
-                    self._turn = threading.Thread(target=self._take_turns, name="book-jobs", daemon=True)
-                    self._turn.start()
+                if not self._taking_turns:
+                    self._taking_turns = True
+                    begin(self._take_turns, "book-jobs")
                 self._lock.notify_all()
         else:
-            self._thread(job).start()
+            begin(job.run, f"job-{job.id}")
         return job
-
-    def _thread(self, job: BookJob) -> threading.Thread:
-        return threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True)
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
         """Run short work on this thread; the job is over when this returns, and is not listed."""
@@ -289,7 +289,7 @@ class BookJobs:
                     self._lock.wait()
                 job = self._queue.popleft()
             # On a thread of its own: an error in a watcher must not end the queue.
-            thread = self._thread(job)
+            thread = threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True)
             thread.start()
             thread.join()
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.othello.notation import move_text
 from desdaemon.protocol.wire.codec import Prepared
+from desdaemon.system.threads import begin
 
 if TYPE_CHECKING:
     from desdaemon.book.book import Book
@@ -54,7 +55,8 @@ class Looks:
         """Whether what grades positions is imported, which takes longer than the loop of the sockets may be held."""
         self._waiting: deque[tuple[Callable[[], None], Callable[[], object]]] = deque()
         self._lock = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._begun = False
+        """Whether the other thread was begun."""
 
     def get(self, player: int, opponent: int, *, children: bool = False) -> Prepared | None:
         """The reply about a position; None when computing it takes longer, see `later`.
@@ -148,9 +150,9 @@ class Looks:
         with self._lock:
             self._waiting.append((work, failed))
             self._lock.notify()
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="looks", daemon=True)
-                self._thread.start()
+            begun, self._begun = self._begun, True
+        if not begun:
+            begin(self._run, "looks")
 
     def _run(self) -> None:
         while True:

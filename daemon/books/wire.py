@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -70,6 +71,10 @@ class BookOperations:
         self._known_lines = KnownLines(_LINES_KEPT)
         self._looks = Looks(books, jobs, health.mistake)
         self._hidden = hidden
+        self._commands_deferred = 0
+        """Counted by the thread that calls `command`."""
+        self._commands_done = 0
+        """How many of these are over, counted by the thread of deferred work; no later command overtakes them."""
 
     @property
     def waiting(self) -> int:
@@ -182,13 +187,27 @@ class BookOperations:
 
     def command(self, request: PendingRequest, operation: Operation) -> None:
         """Any other operation on the book; its job outlives the client."""
-        if self.books.opening or operation.name in _OF_A_MOMENT:
+        # The modules that carry commands out are imported with the first; that takes longer than the loop may be held.
+        if self.books.opening or not self._commands_done or self._commands_done < self._commands_deferred:
+            self._commands_deferred += 1
+            self._looks.defer(
+                lambda: self._command_in_order(request, operation),
+                lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
+            )
+        elif operation.name in _OF_A_MOMENT:
             self._looks.defer(
                 lambda: self._command_later(request, operation),
                 lambda: request.fail(RequestError("internal", "a mistake in the daemon; its log has more")),
             )
         else:
             self._command(request, operation)
+
+    def _command_in_order(self, request: PendingRequest, operation: Operation) -> None:
+        try:
+            importlib.import_module("desdaemon.books.commands.registry")
+            self._command_later(request, operation)
+        finally:
+            self._commands_done += 1
 
     def _command_later(self, request: PendingRequest, operation: Operation) -> None:
         try:

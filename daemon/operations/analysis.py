@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.othello import rules
@@ -21,6 +21,7 @@ from desdaemon.search.short_questions import QuestionTurns, TurnOwner
 from desdaemon.search.workers import SearchThreads
 from desdaemon.server.metrics import ServerMetrics
 from desdaemon.session.clock import is_bounded
+from desdaemon.system.threads import ThreadPool, begin
 
 from .analysis_cache import AnalysisCache
 from .answers import answer, line_data
@@ -83,7 +84,7 @@ class AnalysisService:
         self.tools = SearchServices(scheduler, workers, cache, health, turns, HelperPool(scheduler, workers))
         self.level = level
         self.deterministic = deterministic
-        self._preparer = ThreadPoolExecutor(1, "questions")
+        self._preparer = ThreadPool(1, "questions")
         self._follower: LineFollower | None = None
         self._asking_thread = 0
         """The one that calls `ask`."""
@@ -99,7 +100,7 @@ class AnalysisService:
             self._begin(request, admit)
             return
         admit()
-        self._preparer.submit(self._prepare, request)
+        self._preparer.submit(partial(self._prepare, request))
 
     def _prepare(self, request: PendingRequest) -> None:
         """Read the questions of a request that takes milliseconds to parse, and start it. Runs beside the loop."""
@@ -151,7 +152,7 @@ class AnalysisService:
             if self._pulsing:
                 return
             self._pulsing = True
-        threading.Thread(target=self._send_partials, name="partials", daemon=True).start()
+        begin(self._send_partials, "partials")
 
     def _send_partials(self) -> None:
         while True:

@@ -22,6 +22,7 @@ from desdaemon.protocol.wire.constants import MOST_RESULTS
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search.scheduler import Purpose
 from desdaemon.search.short_questions import TurnOwner
+from desdaemon.system.threads import begin
 
 from .analysis import AnalysisService, QuestionSet
 from .batch_files import SUFFIX, BatchFile
@@ -126,7 +127,10 @@ class Batches:
         self._closing = False
         self._submitted = 0
         self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._begun = False
+        self._ended = threading.Event()
+        """The thread has put everything on the disk and let go, or was never begun."""
+        self._ended.set()
 
     @property
     def available(self) -> bool:
@@ -162,18 +166,19 @@ class Batches:
     def close(self, timeout_s: float = 1.0) -> None:
         """Write the results found so far and release the folder; unfinished batches go on in the next process."""
         self._closing = True
-        if self._thread is not None:
+        if self._begun:
             self._put(lambda: None)
-            self._thread.join(timeout_s)
+        self._ended.wait(timeout_s)
 
     # The thread
 
     def _put(self, call: Callable[[], None]) -> None:
         self._calls.put(call)
         with self._starting:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="batches", daemon=True)
-                self._thread.start()
+            begun, self._begun = self._begun, True
+        if not begun:
+            self._ended.clear()
+            begin(self._run, "batches")
 
     def _answer(
         self, request: PendingRequest, work: Callable[[PendingRequest], Data], *, submits: bool = False
@@ -218,6 +223,7 @@ class Batches:
             batch.file.close()
         if self._lock is not None:
             self._lock.release()
+        self._ended.set()
 
     def _guarded(self, call: Callable[[], None]) -> None:
         try:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
+from desdaemon.system.threads import begin
+
 from .accounts import Accounts
 from .loader import Abandoned
 from .run_queue import Decision, RunQueue
@@ -69,7 +71,8 @@ class Scheduler:
         self._lock = threading.Lock()
         self._news = threading.Condition(self._lock)
         self._again = math.inf
-        self._clock: threading.Thread | None = None
+        self._clocked = False
+        """Whether the thread that waits for ``_again`` was begun."""
 
     @property
     def queued(self) -> int:
@@ -116,9 +119,9 @@ class Scheduler:
         decision = self._queue.decide(now)
         if decision.again < self._again:
             self._again = decision.again
-            if self._clock is None:
-                self._clock = threading.Thread(target=self._look_again, name="scheduler", daemon=True)
-                self._clock.start()
+            if not self._clocked:
+                self._clocked = True
+                begin(self._look_again, "scheduler")
             else:
                 self._news.notify()
         return decision

@@ -38,6 +38,7 @@ from desdaemon.system.lifeline import ALIVE, READY, Lifeline
 from desdaemon.system.memory import return_memory, spare_memory
 from desdaemon.system.paths import made_folder, private_folder
 from desdaemon.system.service_manager import notify, watchdog_s
+from desdaemon.system.threads import begin
 
 from .composition import ANALYSES_FILE, Services, build_services
 from .endpoints import open_acceptors
@@ -107,7 +108,6 @@ class DaemonServer:
         self._began = time.monotonic()
         self._saved = self._status_sent = self._returned = self._began
         self._watched = self._alive = 0.0
-        self._saving: threading.Thread | None = None
 
     def _build_services(self, settings: SessionSettings, options: ServeOptions, scheduler: Scheduler) -> Services:
         services = build_services(
@@ -184,11 +184,10 @@ class DaemonServer:
             self._sockets.publish("status", self._services.operations.status())
         if now - self._returned >= RETURN_S:
             self._returned = now
-            threading.Thread(target=return_memory, name="memory", daemon=True).start()
+            begin(return_memory, "memory")
         if now - self._saved >= SAVE_S and self._services.cache.changed:
             self._saved = now
-            self._saving = threading.Thread(target=self._save_cache, name="saver", daemon=True)
-            self._saving.start()
+            begin(self._save_cache, "saver")
 
     def _save_cache(self) -> None:
         try:
@@ -202,7 +201,7 @@ class DaemonServer:
         """Start the shutdown, from any thread; ``done`` is set at its end."""
         self._services.operations.closing = True
         if self._ending.acquire(blocking=False):
-            threading.Thread(target=self._end, name="end", daemon=True).start()
+            begin(self._end, "end")
 
     def _end(self) -> None:
         self._log.info("ending")

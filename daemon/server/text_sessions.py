@@ -5,15 +5,14 @@ The lines of one client run one after the other, those of different clients in p
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import re
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.dialects.text import TextDialect
 from desdaemon.protocol.commands.book import find_book_command
@@ -26,6 +25,7 @@ from desdaemon.search.workers import EnginePool, step_back
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden, confined
+from desdaemon.system.threads import ThreadPool
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
@@ -163,9 +163,9 @@ class TextSessions:
         self._data_folder = data_folder
         self._hidden = hidden
         self._lock = threading.Lock()
-        self._searching = ThreadPoolExecutor(MOST_THREADS, "text", initializer=step_back)
-        self._long = ThreadPoolExecutor(1, "text", initializer=step_back)
-        self._short = ThreadPoolExecutor(_AT_ONCE, "text", initializer=step_back)
+        self._searching = ThreadPool(MOST_THREADS, "text", step_back)
+        self._long = ThreadPool(1, "text", step_back)
+        self._short = ThreadPool(_AT_ONCE, "text", step_back)
 
     def request(self, request: PendingRequest) -> None:
         """The operation `text`, and bare lines, whose ids are negative. Raises `RequestError`."""
@@ -248,17 +248,12 @@ class TextSessions:
             if not session.busy:
                 return
             line = session.lines[0].text
-        self._submit(self._pool(line), self._carry_out, client, session)
+        self._pool(line).submit(partial(self._carry_out, client, session))
 
-    def _pool(self, line: str) -> ThreadPoolExecutor:
+    def _pool(self, line: str) -> ThreadPool:
         command = find_command(split_line(line)[0])
         name = command.name if command is not None else ""
         return self._searching if name in _SEARCHING else self._long if name in _LONG else self._short
-
-    def _submit(self, pool: ThreadPoolExecutor, *work: Any) -> None:
-        # At the end of the daemon nothing is begun any more.
-        with contextlib.suppress(RuntimeError):
-            pool.submit(*work)
 
     def _carry_out(self, client: ClientRecord, session: _TextSession) -> None:
         with self._lock:
@@ -272,7 +267,7 @@ class TextSessions:
         if not item.cancelled:
             self._guarded(dialect, item, lambda: dialect.execute(item.text))
         if state.own_turn or state.game.position.over:
-            self._submit(self._searching, self._play_on, client, session, item)
+            self._searching.submit(partial(self._play_on, client, session, item))
         else:
             self._finish(client, session, item)
 
@@ -320,7 +315,7 @@ class TextSessions:
     def close(self) -> None:
         """Stop running lines and start no others."""
         for pool in (self._searching, self._long, self._short):
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
 
 
 def _is_about_the_book(line: str) -> bool:

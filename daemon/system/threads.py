@@ -1,0 +1,80 @@
+"""Threads for work beside the loop of the sockets, begun without waiting for them.
+
+`threading.Thread.start` waits until the new thread runs, which takes its time where other threads run Python: the loop
+may not wait so long. All of these threads are daemonic.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections import deque
+from collections.abc import Callable
+
+
+def begin(work: Callable[[], None], name: str) -> None:
+    """Have ``work`` done on a new thread of that name; returns at once. Any thread."""
+
+    def run() -> None:
+        threading.current_thread().name = name
+        work()
+
+    _thread.start_new_thread(run, ())
+
+
+class ThreadPool:
+    """Up to ``most`` threads that carry work out in the order in which it came. Any thread may call the methods.
+
+    Threads are begun as they are needed and kept. Work that raises ends its thread: it has to handle what may happen.
+    """
+
+    def __init__(self, most: int, name: str, prepare: Callable[[], None] = lambda: None) -> None:
+        """``prepare`` is called by each thread before its first work."""
+        self._most = most
+        self._name = name
+        self._prepare = prepare
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._news = threading.Condition()
+        self._threads = 0
+        self._idle = 0
+        self._closed = False
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Have it done when a thread is free; returns at once. After `close`, nothing happens."""
+        with self._news:
+            if self._closed:
+                return
+            self._waiting.append(work)
+            if self._idle >= len(self._waiting):
+                self._news.notify()
+                return
+            if self._threads >= self._most:
+                return
+            self._threads += 1
+        begin(self._run, self._name)
+
+    def close(self) -> None:
+        """Begin nothing more; what runs goes on."""
+        with self._news:
+            self._closed = True
+            self._waiting.clear()
+            self._news.notify_all()
+
+    def _run(self) -> None:
+        try:
+            self._prepare()
+            while (work := self._next()) is not None:
+                work()
+        finally:
+            with self._news:
+                self._threads -= 1
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._news:
+            while not self._waiting:
+                if self._closed:
+                    return None
+                self._idle += 1
+                self._news.wait()
+                self._idle -= 1
+            return self._waiting.popleft()

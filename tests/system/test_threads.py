@@ -1,0 +1,88 @@
+"""Threads that are begun without waiting for them, and pools of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from desdaemon.system import threads
+from desdaemon.system.threads import ThreadPool, begin
+
+WAIT_S = 30
+
+
+def test_a_thread_has_its_name_and_does_its_work() -> None:
+    names: list[str] = []
+    done = threading.Event()
+
+    def work() -> None:
+        names.append(threading.current_thread().name)
+        done.set()
+
+    begin(work, "worker")
+    assert done.wait(WAIT_S)
+    assert names == ["worker"]
+
+
+class Machine:
+    """Threads that run when the test says so, in place of `begin`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun: list[Callable[[], None]] = []
+        monkeypatch.setattr(threads, "begin", lambda work, name: self.begun.append(work))
+
+
+def test_nobody_waits_for_a_thread_that_does_not_run_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch)
+    pool = ThreadPool(2, "worker")
+    done: list[int] = []
+    for number in range(4):
+        pool.submit(lambda number=number: done.append(number))  # type: ignore[misc]
+    assert done == []
+    assert len(machine.begun) == 2
+    pool.submit(pool.close)
+    machine.begun[0]()
+    assert done == [0, 1, 2, 3]
+
+
+def test_idle_threads_are_used_again() -> None:
+    pool = ThreadPool(4, "worker")
+    used: set[int] = set()
+    for _ in range(50):
+        done = threading.Event()
+
+        def work(done: threading.Event = done) -> None:
+            used.add(threading.get_ident())
+            done.set()
+
+        pool.submit(work)
+        assert done.wait(WAIT_S)
+        # Until the thread waits again, another one may be begun for the next.
+        while not pool._idle:
+            time.sleep(0.001)
+    assert len(used) == 1
+    pool.close()
+
+
+def test_each_thread_is_prepared_and_work_that_waits_for_each_other_has_threads_of_its_own() -> None:
+    prepared: list[int] = []
+    pool = ThreadPool(3, "worker", lambda: prepared.append(threading.get_ident()))
+    meeting = threading.Barrier(4)
+    for _ in range(3):
+        pool.submit(lambda: meeting.wait(WAIT_S) and None)
+    meeting.wait(WAIT_S)
+    assert len(prepared) == 3
+    pool.close()
+
+
+def test_after_its_end_a_pool_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch)
+    pool = ThreadPool(2, "worker")
+    pool.submit(lambda: pytest.fail("begun after the end"))
+    pool.close()
+    pool.submit(lambda: pytest.fail("begun after the end"))
+    for thread in machine.begun:
+        thread()
