@@ -24,7 +24,7 @@ from desdaemon.clients.arguments import Parser
 from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.system import logs
 
-from .daemon import BenchDaemon, BenchPeer, random_line
+from .daemon import BenchDaemon, BenchPeer, ended_by_signals, random_line
 from .figures import MeasuredFigure, percentile
 from .load import mixed_load
 from .sharing import holds, lone, many, rates, shares, waits
@@ -55,7 +55,8 @@ def main(arguments: list[str]) -> int:
     """Measure and print a table; returns the exit status: 0, 1 when an aim was missed or the daemon failed."""
     named = command_line().parse_args(arguments)
     try:
-        figures, samples = _measure(named)
+        with ended_by_signals():
+            figures, samples = _measure(named)
     except DaemonError as error:
         logs.message(str(error), "desdaemon bench server", level="error")
         return 1

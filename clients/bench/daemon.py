@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,28 @@ from desdaemon.protocol.wire.connection import read_connection
 PROGRAM = (sys.executable, "-P", "-m", "desdaemon")
 """``-P``: modules are not looked for in the current folder, which is the user's."""
 _START_S, _REPLY_S, _END_S = 120, 600, 30
+_ENDINGS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGINT end the block as an exception does, so that what it has started is ended too.
+
+    `SystemExit` has the status of a program that ended by the signal. Main thread only.
+    """
+    heeded = [number for number in _ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
+
+    def end(number: int, frame: object) -> None:
+        for later in heeded:
+            signal.signal(later, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def random_line(dice: random.Random, plies: int) -> str:
@@ -62,10 +87,18 @@ class BenchDaemon:
                 stdout=log,
                 stderr=log,
             )
+        try:
+            self._prepare(file)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _prepare(self, file: Path) -> None:
+        """Wait until the daemon has written where it is, and have it ready; raises `NoDaemon`."""
         due = time.monotonic() + _START_S
         while not file.exists():
             if self.process.poll() is not None or time.monotonic() > due:
-                self.__exit__()
                 said = (self._folder / "log").read_text(errors="replace").strip()
                 raise NoDaemon(f"the daemon to be measured did not start: {said[-500:]}")
             time.sleep(0.02)
@@ -81,7 +114,6 @@ class BenchDaemon:
             peer.ask("book.new", {"level": 4, "depth": 40})
             # The engine is there when the first search is over.
             peer.ask("analyze", {"level": 1})
-        return self
 
     def beside(self, *arguments: str, lines: str = "") -> str:
         """The output of another `desdaemon` with these arguments and lines of input. Raises `DaemonError`."""

@@ -23,7 +23,7 @@ from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import ConnectionLost, DaemonError
 from desdaemon.protocol.system import logs, platform
 
-from .daemon import PROGRAM, random_line
+from .daemon import PROGRAM, ended_by_signals, random_line
 
 _CLIENTS = 10
 _START_S = 120.0
@@ -57,6 +57,14 @@ class _Supervised:
             self.process = subprocess.Popen(
                 [*PROGRAM, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
+        try:
+            await self._prepare()
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def _prepare(self) -> None:
         until = time.monotonic() + _START_S
         while not self._file.exists():
             if self.process.poll() is not None or time.monotonic() > until:
@@ -67,7 +75,6 @@ class _Supervised:
             await admin.request("book.new", {"level": 1, "depth": 20})
             await admin.request("book.save", {"file": "kept.book"})
             await admin.analyze(level=1)
-        return self
 
     async def __aexit__(self, *error: object) -> None:
         self.process.terminate()
@@ -173,7 +180,8 @@ def main(arguments: list[str]) -> int:
     """Kill and work; the exit status is 1 where a client saw an error that it should not have seen."""
     named = command_line().parse_args(arguments)
     try:
-        outcome, log = asyncio.run(_measure(60 * named.minutes, named.interval))
+        with ended_by_signals():
+            outcome, log = asyncio.run(_measure(60 * named.minutes, named.interval))
     except DaemonError as error:
         logs.message(str(error), "desdaemon bench restarts", level="error")
         return 1

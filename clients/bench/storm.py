@@ -8,8 +8,10 @@ memory and descriptors.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,7 @@ from desdaemon.protocol.othello.notation import START, move_text, parse_moves, p
 from desdaemon.protocol.system import logs
 
 from . import hostile
-from .daemon import BenchDaemon, random_line
+from .daemon import BenchDaemon, ended_by_signals, random_line
 
 _POLITE = 8
 _PATIENCE_S = 120.0
@@ -184,6 +186,7 @@ async def _storm(daemon: BenchDaemon, polite: _Polite, seconds: float) -> list[M
     end = time.monotonic() + seconds
     seen = busy = faults = 0
     sys.stdout.write(HEAD + "\n")
+    sys.stdout.flush()
     at = (0, 0, 0)
     while time.monotonic() < end:
         await asyncio.sleep(min(60.0, max(0.1, end - time.monotonic())))
@@ -229,18 +232,27 @@ def main(arguments: list[str]) -> int:
     named = command_line().parse_args(arguments)
     seconds = 60 * named.minutes
     try:
-        with tempfile.TemporaryDirectory() as folder, BenchDaemon(Path(folder), named.threads) as daemon:
+        with (
+            ended_by_signals(),
+            tempfile.TemporaryDirectory() as folder,
+            BenchDaemon(Path(folder), named.threads) as daemon,
+        ):
             polite = _Polite(daemon)
             asyncio.run(polite.learn())
             arguments = [str(seconds), str(named.connections), ",".join(daemon.endpoints), ",".join(daemon.events)]
             with subprocess.Popen(
-                [sys.executable, "-P", "-m", hostile.__name__, *arguments], stdout=subprocess.PIPE, text=True
+                [sys.executable, "-P", "-m", hostile.__name__, *arguments],
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
             ) as foe:
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
                     deeds = foe.communicate(timeout=_PATIENCE_S)[0]
                 finally:
-                    foe.kill()
+                    # And the processes that it has started, stopped ones too.
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(foe.pid, signal.SIGKILL)
             log = (Path(folder) / "log").read_text(errors="replace")
     except DaemonError as error:
         logs.message(str(error), "desdaemon bench storm", level="error")

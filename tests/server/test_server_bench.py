@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
+from processes import alive, gone
 from served import REAL, ROOT
 
 from desdaemon.clients.bench import command, daemon
@@ -57,3 +63,27 @@ def test_a_daemon_that_does_not_start_is_one_line(
     assert command.main(["--only", "ping"]) == 1
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("bench", "processes"),
+    [(["storm", "--minutes", "5", "--connections", "5"], 7), (["restarts", "--minutes", "5"], 3)],
+)
+def test_what_a_bench_has_started_ends_with_it(
+    tmp_path: Path, bench: list[str], processes: int, number: signal.Signals
+) -> None:
+    """The daemon, its supervisor, and the hostile process with its floods, some of which are stopped at any time."""
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("the signal is ignored here, as in jobs of a shell in the background")
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "DESDAEMON_MARK": str(tmp_path)}
+    with subprocess.Popen([*REAL, "bench", *bench], env=environment, stdout=subprocess.DEVNULL) as running:
+        until = time.monotonic() + 120
+        while len(alive(str(tmp_path))) < processes:
+            assert running.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        running.send_signal(number)
+        assert running.wait(60) == 128 + number
+    assert gone(str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
