@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from desdaemon.system.threads import begin
@@ -208,6 +209,8 @@ class BookJobs:
         self.active = 0
         self.ended = 0
         self.tell: Callable[[BookJob], None] = lambda job: None
+        self.prepare: Callable[[], None] = lambda: None
+        """Called by each job's thread before its work; threads that the job begins have its priority."""
         self._lock = threading.Condition()
         self._jobs: dict[int, BookJob] = {}
         self._number = 0
@@ -232,7 +235,7 @@ class BookJobs:
                     begin(self._take_turns, "book-jobs")
                 self._lock.notify_all()
         else:
-            begin(job.run, f"job-{job.id}")
+            begin(partial(self._run, job), f"job-{job.id}")
         return job
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
@@ -280,6 +283,10 @@ class BookJobs:
                 self.ended += 1
         self.tell(job)
 
+    def _run(self, job: BookJob) -> None:
+        self.prepare()
+        job.run()
+
     def _take_turns(self) -> None:
         while True:
             with self._lock:
@@ -289,7 +296,7 @@ class BookJobs:
                     self._lock.wait()
                 job = self._queue.popleft()
             # On a thread of its own: an error in a watcher must not end the queue.
-            thread = threading.Thread(target=job.run, name=f"job-{job.id}", daemon=True)
+            thread = threading.Thread(target=self._run, args=(job,), name=f"job-{job.id}", daemon=True)
             thread.start()
             thread.join()
 

@@ -85,16 +85,14 @@ class AnalysisService:
         self.level = level
         self.deterministic = deterministic
         self._preparer = ThreadPool(1, "questions")
-        self._follower: LineFollower | None = None
-        self._asking_thread = 0
-        """The one that calls `ask`."""
+        self._followers = threading.local()
+        """Each thread's `LineFollower`."""
         self._with_partials: set[QuestionSet] = set()
         self._pulsing = False
         self._lock = threading.Lock()
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """Start an analysis after ``admit`` has admitted it. Raises `RequestError`."""
-        self._asking_thread = threading.get_ident()
         plies = len(request.values.get("plies") or ())
         if plies <= _FEW_PLIES:
             self._begin(request, admit)
@@ -104,6 +102,7 @@ class AnalysisService:
 
     def _prepare(self, request: PendingRequest) -> None:
         """Read the questions of a request that takes milliseconds to parse, and start it. Runs beside the loop."""
+        self.health.give_way()
         try:
             if not request.over:
                 self._begin(request, lambda: None)
@@ -116,7 +115,7 @@ class AnalysisService:
 
     def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         values = request.values
-        questions = read_questions(values, self.level, self._line_follower(), deterministic=self.deterministic)
+        questions = read_questions(values, self.level, self.line_follower(), deterministic=self.deterministic)
         admit()
         client = request.client
         owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
@@ -130,19 +129,20 @@ class AnalysisService:
             self._begin_partials(analysis)
         analysis.begin()
 
-    def _line_follower(self) -> LineFollower | None:
-        """The compiled reader of lines of play once a search has loaded the library; None before, and on any thread but
-        the one that asks, the loop's.
+    def line_follower(self) -> LineFollower | None:
+        """The compiled reader of lines of play of this thread once a search has loaded the library; None before.
+
 
         Loading the library here would block the loop.
         """
-        if self.tools.turns is None or not self.health.searches or threading.get_ident() != self._asking_thread:
+        if self.tools.turns is None or not self.health.searches:
             return None
-        if self._follower is None:
+        follower: LineFollower | None = getattr(self._followers, "own", None)
+        if follower is None:
             from desdaemon.engine.short_searches import LineFollower
 
-            self._follower = LineFollower()
-        return self._follower
+            follower = self._followers.own = LineFollower()
+        return follower
 
     # Partials
 

@@ -389,11 +389,15 @@ class Batches:
             self._put(lambda: self._found(batch, number, {"item": number, "id": item.get("id", number), **answer}))
 
         receiver = _BatchItem(tell)
+        self._health.give_way()
         try:
             item = batch.file.item(number)
             values = dict(batch.file.args)
             values.update((name, item[name]) for name in ("board", "moves") if name in item)
-            questions = read_questions(values, self._analyses.level, deterministic=self._analyses.deterministic)
+            analyses = self._analyses
+            questions = read_questions(
+                values, analyses.level, analyses.line_follower(), deterministic=analyses.deterministic
+            )
         except RequestError as error:
             receiver.fail(error)
             questions = []

@@ -63,12 +63,15 @@ class EnginePool:
         self._made: set[int] = set()
         self._making = threading.Lock()
 
+    def has_made(self, threads: int) -> bool:
+        """Whether there are searches with so many threads, or have been."""
+        return threads in self._made
+
     def assure(self, threads: int) -> None:
         """Build an engine with so many threads if there is none, leased or not. Raises `EngineFailure`."""
         with self._making:
             if threads not in self._made:
                 self.give_back(self.borrow(threads), threads)
-                self._made.add(threads)
 
     def borrow(self, threads: int = 1, prefer: int = 0) -> LoadedEngine:
         """Lease an engine with so many threads, building one if none is idle. Raises `EngineFailure`.
@@ -86,7 +89,9 @@ class EnginePool:
         # All other threads may help a search of one thread; one of several threads has its own.
         guests = self._most - 1 if threads == 1 else 0
         try:
-            return self._build(EngineConfig(threads, self._hash_bits, self._eval_file, guests))
+            built = self._build(EngineConfig(threads, self._hash_bits, self._eval_file, guests))
+            self._made.add(threads)
+            return built
         except Exception as error:
             with self._lock:
                 self._number -= 1

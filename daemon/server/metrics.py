@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.protocol.system import platform
@@ -12,6 +13,11 @@ from desdaemon.protocol.system.logs import Log
 
 if TYPE_CHECKING:
     from desdaemon.search.scheduler import Scheduler
+
+GIVEN_WAY_S = 0.005
+"""The most that `ServerMetrics.give_way` waits."""
+
+_GIVEN_WAY_STEP_S = 0.0005
 
 BUCKETS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 """Upper ends of the latency histogram's buckets."""
@@ -34,6 +40,8 @@ class ServerMetrics:
         """The longest time in which the loop of the sockets did not look at them."""
         self.longest_operation: tuple[float, str] = (0.0, "")
         """The longest time that taking one request kept that loop, and the operation."""
+        self.loop_busy: Callable[[], bool] = lambda: False
+        """Whether that loop has something to do, which `Sockets` knows."""
         self._begun = time.monotonic()
         self._handled: dict[str, int] = {}
         self._refused: dict[str, int] = {}
@@ -49,6 +57,16 @@ class ServerMetrics:
     def memory_mb(self) -> float:
         """The resident memory of the process."""
         return round(platform.resident_bytes() / 1e6, 1)
+
+    def give_way(self) -> None:
+        """Let the loop finish its turn, a few milliseconds at most.
+
+        For threads that run much Python in the background, between two pieces of their work: while they do, the loop
+        has the interpreter for half of the time, and waits for them each time that it has left it for the system.
+        """
+        until = time.monotonic() + GIVEN_WAY_S
+        while self.loop_busy() and time.monotonic() < until:
+            time.sleep(_GIVEN_WAY_STEP_S)
 
     def handled(self, operation: str, seconds: float) -> None:
         """Count a request, which kept its thread busy for ``seconds``."""

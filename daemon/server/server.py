@@ -33,6 +33,7 @@ from desdaemon.protocol.wire.constants import VERSION
 from desdaemon.search import loader
 from desdaemon.search.helpers import HelperPool
 from desdaemon.search.scheduler import Scheduler
+from desdaemon.search.workers import step_back
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.lifeline import ALIVE, READY, Lifeline
 from desdaemon.system.memory import return_memory, spare_memory
@@ -66,7 +67,9 @@ ALIVE_S = 1.0
 RETURN_S = 60.0
 """Memory that is free in the C library's heaps is given back to the system this often."""
 
-_SWITCH_S = 0.0005
+_SWITCH_S = 0.0001
+"""A thread that runs Python lets others go on after so long. The loop waits as long for each that does, whenever it has
+left the interpreter for the system: some dozen times in a turn that takes much in and sends much."""
 
 
 class DaemonServer:
@@ -103,6 +106,7 @@ class DaemonServer:
             self._scrape.attach(self._sockets.poller)
         services.health.restarts = self._lifeline.restarts
         self._jobs.tell = self._tell
+        self._jobs.prepare = step_back
         encrypting = keys or local
         self._public_key = encrypting.server()[0] if encrypting is not None else None
         self._began = time.monotonic()

@@ -77,6 +77,7 @@ class Sockets:
         self._operations = operations
         self._health = health
         self._chores = chores
+        health.loop_busy = lambda: self.poller.woke > 0
         self._connections: set[ServedConnection] = set()
         self._handshaking: dict[ServedConnection, None] = {}
         self._subscribers: list[set[ServedConnection]] = [set() for _ in acceptors]
@@ -327,16 +328,17 @@ class Sockets:
                 if not connection.closed:
                     # To get rid of those that nobody hears any more is quick, and frees what they hold.
                     turns = 1 if connection.deserted else 1 + len(queue)
-                    self._serve_one(connection, max(1, _MESSAGES_IN_TURN // turns))
+                    self._serve_one(connection, max(1, _MESSAGES_IN_TURN // turns), until)
                 if time.monotonic() >= until:
                     break
 
-    def _serve_one(self, connection: ServedConnection, quantum: int) -> None:
+    def _serve_one(self, connection: ServedConnection, quantum: int, until: float) -> None:
+        """Take at most so many messages of a connection, and none after that time but the first."""
         if connection.broken and not connection.ended and not connection.conversation.has_input:
             # The last that a peer sent before it left is in the system's buffer.
             connection.receive(self._buffer)
         try:
-            self._consume(connection, quantum)
+            self._consume(connection, quantum, until)
         except Violation as violation:
             if connection.conversation.open:
                 self._health.count("protocol violations")
@@ -360,7 +362,7 @@ class Sockets:
         self._dirty[connection] = None
         self._flush_one(connection)
 
-    def _consume(self, connection: ServedConnection, quantum: int) -> None:
+    def _consume(self, connection: ServedConnection, quantum: int, until: float) -> None:
         conversation = connection.conversation
         if not conversation.open:
             # Only a few steps, after each of which the peer may have to answer.
@@ -376,7 +378,7 @@ class Sockets:
             elif conversation.open and connection in self._handshaking:
                 self._welcome(connection)
                 return
-            if connection.closed:
+            if connection.closed or time.monotonic() >= until:
                 return
 
     def _welcome(self, connection: ServedConnection) -> None:

@@ -27,6 +27,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, Position
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.system.logs import MOST_A_SECOND, Log
+from desdaemon.server import metrics
 from desdaemon.server.endpoints import is_loopback, open_acceptors
 from desdaemon.server.keys import KeyStore
 from desdaemon.server.keys import main as keys_main
@@ -270,6 +271,21 @@ def test_the_service_manager_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     notify("READY=1")
     monkeypatch.setenv("WATCHDOG_USEC", "30000000")
     assert watchdog_s() == 15.0
+
+
+def test_background_work_gives_way_to_the_loop_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(metrics.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(metrics.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    health = metrics.ServerMetrics(Log("error", "text"))
+    health.give_way()
+    assert now[0] == 0
+    health.loop_busy = lambda: now[0] < 0.002
+    health.give_way()
+    assert now[0] == pytest.approx(0.002)
+    health.loop_busy = lambda: True
+    health.give_way()
+    assert now[0] == pytest.approx(0.002 + metrics.GIVEN_WAY_S, abs=0.001)
 
 
 def test_who_can_reach_an_endpoint() -> None:
