@@ -8,10 +8,8 @@ memory and descriptors.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +22,7 @@ from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import START, move_text, parse_moves, play_moves
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import logs, platform
 
 from . import hostile
 from .daemon import BenchDaemon, ended_by_signals, random_line
@@ -244,15 +242,14 @@ def main(arguments: list[str]) -> int:
                 [sys.executable, "-P", "-m", hostile.__name__, *arguments],
                 stdout=subprocess.PIPE,
                 text=True,
-                start_new_session=True,
+                **platform.own_group(),
             ) as foe:
                 try:
                     minutes = asyncio.run(_storm(daemon, polite, seconds))
                     deeds = foe.communicate(timeout=_PATIENCE_S)[0]
                 finally:
                     # And the processes that it has started, stopped ones too.
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(foe.pid, signal.SIGKILL)
+                    platform.end_group(foe)
             log = (Path(folder) / "log").read_text(errors="replace")
     except DaemonError as error:
         logs.message(str(error), "desdaemon bench storm", level="error")
