@@ -48,12 +48,10 @@ class LeasedEngines(EngineSource):
         threads = min(config.threads, self._scheduler.slots)
         # Whether there is an engine at all has to be known now. One to search with is leased with the turn: there would
         # be more of them than turns otherwise, each with a table of its own; the first is made in a turn as well.
-        if not self._engines.has_made(threads):
+        if not self._engines.any_made:
             key, client = self._whose
-            with self._scheduler.lease(
-                Purpose.INTERACTIVE, key=key, client=client, threads=threads, abandoned=abandoned
-            ):
-                self._engines.assure(threads)
+            with self._scheduler.lease(Purpose.INTERACTIVE, key=key, client=client, abandoned=abandoned):
+                self._engines.assure(1)
         return LoadedEngine(LeasedSearcher(self._engines, self._scheduler, self._whose, threads), LeaseControl)
 
     @property

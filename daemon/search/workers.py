@@ -63,9 +63,10 @@ class EnginePool:
         self._made: set[int] = set()
         self._making = threading.Lock()
 
-    def has_made(self, threads: int) -> bool:
-        """Whether there are searches with so many threads, or have been."""
-        return threads in self._made
+    @property
+    def any_made(self) -> bool:
+        """Whether there are engines, or have been, with whatever number of threads."""
+        return bool(self._made)
 
     def assure(self, threads: int) -> None:
         """Build an engine with so many threads if there is none, leased or not. Raises `EngineFailure`."""

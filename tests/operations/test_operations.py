@@ -343,7 +343,10 @@ def test_there_are_no_more_engines_than_slots(tmp_path: Path) -> None:
     for number in range(60):
         daemon.request("analyze", {"depth": 3, "moves": "f5d6c3d3c4"[: 2 * (number % 6)], "multipv": 1 + number // 6})
         if not number % 10:
-            daemon.request("text", {"line": "hint"}, ClientRecord(str(number), "reader"))
+            client = ClientRecord(str(number), "reader")
+            # One that takes two threads has an engine of its own, for which another makes room.
+            daemon.request("text", {"line": "n-tasks 1"}, client)
+            daemon.request("text", {"line": "hint"}, client)
     until(lambda: not daemon.client.requests)
     until(lambda: daemon.services.scheduler.running == 0)
     assert len(daemon.searchers) <= 2
