@@ -13,8 +13,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from desdaemon.system.threads import begin
-
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 NOTICE_S = 0.2
@@ -224,6 +222,8 @@ class BookJobs:
 
         ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
         """
+        from desdaemon.system.threads import begin
+
         job = self._new(op, work, client)
         if job.cancelled:
             job.run()
