@@ -165,6 +165,7 @@ def test_a_game_is_analysed_and_mistakes_are_found(visit: Visit) -> None:
         await tab.press("a")
         await tab.until("desdaemon.review.running")
         await tab.until("!desdaemon.review.running")
+        await tab.until("!desdaemon.drawing")
         scores = "document.querySelectorAll('#graph .sure').length"
         assert await tab.evaluate(scores) > 40
         assert await tab.evaluate("document.querySelectorAll('#mistakes li').length") > 3
@@ -198,33 +199,50 @@ def test_how_it_looks(visit: Visit) -> None:
     """Pictures for people; that nothing is cut off sideways is asserted."""
 
     async def talk(tab: BrowserTab) -> None:
+        fits = "document.documentElement.scrollWidth <= innerWidth"
+
+        async def picture(name: str) -> None:
+            await tab.until("!desdaemon.drawing")
+            await tab.picture(PICTURES / f"{name}.png")
+            assert await tab.evaluate(fits), name
+
         await tab.evaluate("desdaemon.game.step(24 - desdaemon.game.now.ply)")
-        await tab.press("a")
-        await tab.until("desdaemon.review.running")
+        await tab.evaluate("desdaemon.review.begin()")
         await tab.until("!desdaemon.review.running")
         await tab.until("document.getElementById('board').dataset.settled === desdaemon.game.key()")
-        fits = "document.documentElement.scrollWidth <= innerWidth"
         for scheme in ("light", "dark"):
             await tab.prefer(prefers_color_scheme=scheme)
             await tab.resize(1280, 860)
-            await tab.picture(PICTURES / f"{scheme}.png")
-            assert await tab.evaluate(fits)
+            await picture(scheme)
+        await tab.prefer(prefers_color_scheme="dark", forced_colors="active")
+        await picture("forced-colours")
+        await tab.prefer(prefers_color_scheme="light", prefers_contrast="more")
+        await picture("more-contrast")
         await tab.prefer(prefers_color_scheme="light")
-        await tab.resize(390, 844, 2)
-        await tab.picture(PICTURES / "narrow.png")
-        assert await tab.evaluate(fits)
-        # A window of 1280 at 400 %.
-        await tab.resize(320, 256, 4)
-        assert await tab.evaluate(fits)
+        # A telephone, and a window of 1280 at 400 %.
+        for name, width, height, scale in (("narrow", 390, 844, 2), ("zoomed", 320, 256, 4)):
+            await tab.resize(width, height, scale)
+            await picture(name)
+            await tab.evaluate("document.querySelector('.panes').scrollIntoView()")
+            await picture(f"{name}-pane")
+            # The tabs of the panes do not lie over one another.
+            boxes = await tab.evaluate(
+                "[...document.querySelectorAll('[role=tab]')].map(e => [e.scrollWidth, e.clientWidth])"
+            )
+            assert all(wanted <= given for wanted, given in boxes), boxes
+            await tab.evaluate("scrollTo(0, 0)")
         await tab.resize(1280, 860)
         for pane in ("book", "library", "server", "settings"):
             await tab.click(f"#tab-{pane}")
-            await tab.picture(PICTURES / f"{pane}.png")
+            await picture(pane)
         await tab.press("?")
-        await tab.picture(PICTURES / "keys.png")
+        await picture("keys")
         await tab.evaluate("document.getElementById('keys').close()")
+        for language in ("ja", "fr", "en"):
+            await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
+            await picture(f"settings-{language}")
         await tab.press("e")
         await tab.evaluate("desdaemon.preferences.set('contrast', true)")
-        await tab.picture(PICTURES / "setup.png")
+        await picture("setup")
 
-    visit(talk, f"#m={GAME}", level=8, gameLevel=6)
+    visit(talk, f"#m={GAME}", level=16, gameLevel=8)

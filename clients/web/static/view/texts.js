@@ -32,7 +32,7 @@ export const TEXTS = {
   line: ["Best line", "最善進行", "Meilleure suite"],
   lineBack: ["Best line backwards", "最善進行を戻る", "Meilleure suite, en arrière"],
   hoverHint: ["Point at a number to see its best line; the wheel plays it through.", "数字に重ねると最善進行、ホイールで進みます。", "Survolez un nombre pour voir sa suite ; la molette la joue."],
-  typedMove: ["Type a move, such as d3", "着手を入力（例：d3）", "Tapez un coup, par exemple d3"],
+  typedMove: ["Type a move: d3", "着手を入力：d3", "Un coup : d3"],
   boardLabel: ["Board", "盤面", "Plateau"],
   // Panes
   paneGame: ["Game", "棋譜", "Partie"],
