@@ -46,6 +46,20 @@ def test_the_book_is_that_of_one_thread(cluster: Cluster, by_one_thread: bytes, 
     assert "cluster:" not in said
 
 
+def begun(cluster: Cluster, lines: str) -> subprocess.Popen[str]:
+    """A dialogue whose searches are the cluster's, with these lines sent."""
+    dialogue = subprocess.Popen(
+        [*COMMAND, "-verbose", "0", "-cluster", str(cluster.file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert dialogue.stdin
+    dialogue.stdin.write(lines)
+    dialogue.stdin.flush()
+    return dialogue
+
+
 @pytest.mark.slow
 def test_threads_of_the_owner_may_help(cluster: Cluster, by_one_thread: bytes, tmp_path: Path) -> None:
     options = ("-cluster", str(cluster.file), "-cluster-threads", "1")
@@ -105,15 +119,7 @@ def test_a_worker_that_dies_costs_nothing_and_one_that_comes_late_helps(
 ) -> None:
     (victim,) = cluster.add("victim")
     file = tmp_path / "book.egbk3"
-    dialogue = subprocess.Popen(
-        [*COMMAND, "-verbose", "0", "-cluster", str(cluster.file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert dialogue.stdin
-    dialogue.stdin.write(f"book new 6 12\n{GROWTH}\nbook export {file}\nquit\n")
-    dialogue.stdin.flush()
+    dialogue = begun(cluster, f"book new 6 12\n{GROWTH}\nbook export {file}\nquit\n")
     victim.process.kill()
     cluster.start("late")
     said, _ = dialogue.communicate(timeout=TIMEOUT)
@@ -126,17 +132,8 @@ def test_a_command_without_workers_waits_for_one(by_one_thread: bytes, tmp_path:
     cluster = Cluster(tmp_path)
     file = tmp_path / "book.egbk3"
     try:
-        dialogue = subprocess.Popen(
-            [*COMMAND, "-verbose", "0", "-cluster", str(cluster.file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert dialogue.stdin
-        assert dialogue.stdout
-        dialogue.stdin.write(f"book new 6 12\n{GROWTH}\nbook export {file}\nquit\n")
-        dialogue.stdin.flush()
-        for line in dialogue.stdout:
+        dialogue = begun(cluster, f"book new 6 12\n{GROWTH}\nbook export {file}\nquit\n")
+        for line in dialogue.stdout or ():
             if "waiting for one" in line:
                 break
         cluster.add("late")
@@ -155,17 +152,8 @@ def test_a_lost_scheduler_ends_the_command_and_the_same_command_goes_on(
     file = tmp_path / "book.egbk3"
     run("-verbose", "0", given=f"book new 6 12\nbook save {book}\nquit\n")
     try:
-        dialogue = subprocess.Popen(
-            [*COMMAND, "-verbose", "0", "-cluster", str(lost.file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert dialogue.stdin
-        assert dialogue.stdout
-        dialogue.stdin.write(f"book load {book}\n{GROWTH}\nquit\n")
-        dialogue.stdin.flush()
-        for line in dialogue.stdout:
+        dialogue = begun(lost, f"book load {book}\n{GROWTH}\nquit\n")
+        for line in dialogue.stdout or ():
             if "waiting for one" in line:
                 break
         lost.scheduler.process.kill()
