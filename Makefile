@@ -65,8 +65,8 @@ coverage: $(VENV)/.installed-dev compiled
 
 # Kernels run as Python can be traced; the thousandfold slower search decides how long it takes. Runs with ARGS add up:
 # build/coverage/kernels keeps their lines until it is removed.
-KERNEL_TESTS := tests/engine tests/book/storage/test_book_table.py \
-  tests/book/growth/test_book_grow.py tests/book/formats/test_book_imports.py tests/book/reports
+KERNEL_TESTS := tests/engine tests/commands/test_counting.py tests/book/storage/test_book_table.py \
+  tests/book/growth/test_book_grow.py tests/book/formats/test_book_imports.py tests/book/reports/test_book_counts.py
 
 coverage-kernels: $(VENV)/.installed-dev compiled
 	@mkdir -p build/coverage

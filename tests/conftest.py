@@ -51,7 +51,7 @@ def _held() -> dict[str, int]:
     return held
 
 
-_CHECKED = {"protocol", "search", "session"}
+_CHECKED = {"commands", "operations", "protocol", "search", "session"}
 """Folders whose modules have to leave nothing behind."""
 
 

@@ -124,6 +124,7 @@ class JsonLinesDialect:
                     services.operations.shut(request)
             time.sleep(_POLL_S)
         services.texts.close()
+        services.operations.analyses.close()
         services.jobs.close()
         for complaint in services.books.close():
             self._output.error(complaint)

@@ -165,6 +165,10 @@ class AnalysisService:
             for analysis in analyses:
                 analysis.progressed()
 
+    def close(self) -> None:
+        """Start no more analyses and release the thread that reads large requests. At the end of the daemon."""
+        self._preparer.close()
+
     def ended(self, analysis: QuestionSet) -> None:
         """Remove a finished analysis from those that get partials."""
         with self._lock:

@@ -226,6 +226,7 @@ class DaemonServer:
         self._save_cache()
         services.texts.close()
         operations.closing = True
+        operations.analyses.close()
         with contextlib.suppress(OSError):
             os.unlink(connection_path())  # noqa: PTH108
         jobs.join(0.5)

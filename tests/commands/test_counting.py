@@ -19,6 +19,7 @@ POSITIONS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("mode", [1, 2])
 def test_perft_of_the_opening(mode: int) -> None:
     assert [perft(*START, depth, mode) for depth in range(12)] == PERFT[mode]

@@ -32,7 +32,10 @@ def close_all() -> None:
     while _open:
         services = _open.pop().services
         services.operations.batches.close()
+        services.operations.analyses.close()
         services.texts.close()
+        services.jobs.close(PATIENCE_S)
+        services.books.close()
 
 
 class Operated:
