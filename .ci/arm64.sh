@@ -70,7 +70,7 @@ step_ffo() {
 step_book() {
     say "a book, grown and opened again"
     rm -rf "$root/tmp/book" && mkdir -p "$root/tmp/book"
-    printf 'book new\nbook depth 8\nlevel 4\nbook deviate 2 2\nbook save /tmp/book/small.book\nquit\n' | desdaemon -q -n 1
+    printf 'book new 2 8\nbook deviate 1 1\nbook save /tmp/book/small.book\nquit\n' | desdaemon -q -n 1
     printf 'book load /tmp/book/small.book\nbook info\nbook verify\nquit\n' | desdaemon -q -n 1
 }
 
