@@ -55,7 +55,13 @@ def cell(uv: str, python: str, libraries: str) -> tuple[bool, str]:
         (uv, "pip", "install", "-q", "--python", program, "setuptools>=77", *TOOLS),
         (
             *(uv, "pip", "install", "-q", "--python", program, "--only-binary", ",".join(LIBRARIES)),
-            *("--resolution", "lowest-direct" if libraries == "oldest" else "highest", "--upgrade", "-r", "pyproject.toml"),
+            *(
+                "--resolution",
+                "lowest-direct" if libraries == "oldest" else "highest",
+                "--upgrade",
+                "-r",
+                "pyproject.toml",
+            ),
         ),
     ]
     began = time.monotonic()
