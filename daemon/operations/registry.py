@@ -65,7 +65,7 @@ class ClientRecord:
     """
 
     def __init__(self, name: str, role: str, *, remote: bool = True) -> None:
-        self.name = name
+        self.rename(name)
         self.role = role
         self.remote = remote
         self.number = next(_NUMBERS)
@@ -76,10 +76,10 @@ class ClientRecord:
         self.texts: Any = None
         """What `remote.TextSessions` keeps for it."""
 
-    @property
-    def account(self) -> str:
-        """The name that its use is charged to: its key's, or the carrier's for clients without one."""
-        return account_of(self.name)
+    def rename(self, name: str) -> None:
+        """Set ``name``, and ``account``, which its use is charged to: its key's, or the carrier's for those without."""
+        self.name = name
+        self.account = account_of(name)
 
 
 class PendingRequest:

@@ -192,7 +192,7 @@ class SocketClients:
         name, peer.role = peer.name, ""
         with contextlib.suppress(BadInput):
             name, peer.role = peer.acceptor.role_of(peer.user)
-        peer.name = name
+        peer.rename(name)
 
     def relieve(self) -> None:
         """Bring all outboxes together under their limit by dropping from the longest."""
