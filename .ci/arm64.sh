@@ -23,6 +23,15 @@ need() {
     fi
 }
 
+# Gone at the end: nobody who removes the folder may remove the devices of this machine.
+mounted() {
+    for each in dev proc; do
+        mkdir -p "$root/$each"
+        mountpoint -q "$root/$each" || { mount --rbind "/$each" "$root/$each" && mount --make-rslave "$root/$each"; }
+    done
+    trap 'umount -l "$root/dev" "$root/proc"' EXIT
+}
+
 inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 PYTHONPATH=/var/lib/desdaemon-site \
     DESDAEMON_CACHE_DIR=/var/cache/desdaemon DESDAEMON_RUNTIME_DIR=/run/desdaemon "$@"; }
 
@@ -40,7 +49,7 @@ step_root() {
     "$pip" install -q --disable-pip-version-check --upgrade --target "$root/var/lib/desdaemon-site" --python-version 3.11 --only-binary :all: \
         --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64 \
         --platform manylinux2014_aarch64 "$wheel"
-    for each in dev proc; do mountpoint -q "$root/$each" || { mkdir -p "$root/$each"; mount --rbind "/$each" "$root/$each"; mount --make-rslave "$root/$each"; }; done
+    mounted
     mkdir -p "$root/var/cache/desdaemon" "$root/run" "$root/tmp"
     inside /usr/bin/python3 -c 'import platform, sys; print(sys.version); print(platform.platform(), platform.machine())'
     inside /usr/bin/python3 -c 'import llvmlite.binding as llvm, llvmlite, numpy, zmq, msgpack
@@ -79,11 +88,14 @@ step_serve() {
     inside /usr/bin/python3 -m desdaemon serve -n 1 -l 5 --data /tmp/data & server=$!
     for _ in $(seq 120); do [ -e "$root/run/desdaemon/connection.json" ] && break; sleep 1; done
     desdaemon shell --timeout 60 --json -c 'analyze {"moves": "f5", "level": 5}'
-    kill "$server"; wait "$server" || true
+    # The shell's child is the function; the daemon says itself which process it is.
+    kill "$(sed -n 's/.*"pid": \([0-9]*\).*/\1/p' "$root/run/desdaemon/connection.json")"
+    wait "$server" || true
 }
 
 steps=("$@")
 [ $# -gt 0 ] || steps=(root compile hint ffo book serve)
 need
+[ ! -e "$root/usr/bin/python3" ] || mounted
 for step in "${steps[@]}"; do "step_$step"; done
 say "done"
