@@ -46,7 +46,7 @@ _MOST_HANDSHAKES = 1024
 _LARGEST_HELD = 64 << 20
 _EVENTS_KEPT, _EVENT_BYTES_KEPT = 256, 1 << 20
 _REFUSALS_LOGGED_S = 60.0
-_LAST_WORDS_S = 0.3
+_LAST_WORDS_S = 0.4
 # As msgpack has `op` and its value.
 _ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(REPEATABLE))
 _ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
@@ -158,7 +158,7 @@ class Sockets:
 
     def _turn(self) -> None:
         idle = not (self._has_input or self._stopping)
-        wait = max(0.0, self._next_chores - time.monotonic()) if idle else 0.002 if self._stopping else 0.0
+        wait = max(0.0, self._next_chores - time.monotonic()) if idle else 0.0 if self._has_input else 0.002
         try:
             self.poller.poll(wait)
             if self._has_input:

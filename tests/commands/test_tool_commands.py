@@ -113,7 +113,7 @@ def test_no_board_that_a_game_leads_to_is_said_to_be_out_of_reach(seed: int, pli
 
 def test_seek_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "SEEK_S", 0.2)
-    monkeypatch.setattr(lines, "_TOLD_S", 0.05)
+    monkeypatch.setattr(lines, "_REPORT_S", 0.05)
     dialogue = Dialogue()
     dialogue.say(f"play {moves_text(referee.random_moves(3, 44))}")
     board = list(dialogue.board)

@@ -440,6 +440,6 @@ def restore_terminal(descriptor: int, state: Any) -> None:
         return
 
 
-def escapes(descriptor: int) -> bool:
-    """Whether a terminal understands the escape sequences of ECMA-48, switched on if need be."""
-    return os.isatty(descriptor)
+def escapes(_descriptor: int) -> bool:
+    """Whether a terminal understands the escape sequences of ECMA-48: all do here."""
+    return True

@@ -193,7 +193,7 @@ complete -c desdaemon -n '__fish_use_subcommand' -o repeat -r -d 'Games to play 
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-start -d 'Start a new game when one is over'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-swap -d 'Swap sides in modes 0 and 1 when a game is over'
 complete -c desdaemon -n '__fish_use_subcommand' -o auto-quit -d 'Leave when a game is over'
-complete -c desdaemon -n '__fish_use_subcommand' -o name -r -d 'Name told to XBoard'
+complete -c desdaemon -n '__fish_use_subcommand' -o name -r -d 'Name sent to XBoard'
 complete -c desdaemon -n '__fish_use_subcommand' -o ui-log-file -r -d 'Write down the dialogue, at the end of this file (not as a command)'
 complete -c desdaemon -n '__fish_use_subcommand' -o game-file -r -d 'Add finished games to this file, .ggf .txt .sgf .pgn .edx (not as a command)'
 complete -c desdaemon -n '__fish_use_subcommand' -o search-log-file -r -d 'Write down all searches, at the end of this file (not as a command)'
