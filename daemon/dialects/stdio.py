@@ -410,9 +410,11 @@ def run_beside_signals(
             done.set()
 
     thread = threading.Thread(target=target, name="dialogue", daemon=True)
-    thread.start()
     while True:
         try:
+            # Inside the `try`: the thread may have work to interrupt before `start` returns.
+            if thread.ident is None:
+                thread.start()
             # The system may hand a signal to any thread, but only this one heeds it, and only when it is not asleep.
             while not done.wait(_SIGNAL_CHECK_S):
                 pass
