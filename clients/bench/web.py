@@ -154,7 +154,7 @@ async def _in_browser(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFi
         for seed in range(max(2, _MOVES // divisor)):
             line = random_line(random.Random(seed), 8 + seed % 40)
             await tab.evaluate(f"desdaemon.game.open({{moves: {line[:-2]!r}}}, true)")
-            await tab.until("desdaemon.hints.running")
+            await tab.until("desdaemon.hints.running || desdaemon.hints.settled")
             waits.append(float(await tab.evaluate(_HINTED % json.dumps(line[-2:]))))
         await tab.close()
     return [
