@@ -19,8 +19,8 @@ MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are in transit and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
 
-_SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 4.94), (16, 7.8), (32, 12.8), (64, 17.4))
-"""The speed of so many threads relative to one: `desdaemon bench threads` (docs/performance.md, Threads), but for 2."""
+_SPEEDUPS = ((1, 1.0), (2, 1.63), (8, 4.94), (16, 7.8), (32, 12.8), (64, 17.4))
+"""The speed of so many threads relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
 
 UNBOUNDED_PLIES = 36
 """A search of more plies than this, without a limit on time or nodes, may not end in anybody's lifetime."""
