@@ -440,6 +440,7 @@ def restore_terminal(descriptor: int, state: Any) -> None:
         return
 
 
-def escapes(_descriptor: int) -> bool:
-    """Whether a terminal understands the escape sequences of ECMA-48: all do here."""
+def escapes(descriptor: int) -> bool:
+    """Whether the terminal at a descriptor understands the escape sequences of ECMA-48: every one does here."""
+    del descriptor
     return True
