@@ -324,6 +324,28 @@ def test_a_book_that_another_process_writes_is_for_reading(dialogue: BookDialogu
     other.close()
 
 
+def test_a_book_for_reading_that_is_saved_elsewhere_goes_on_there(dialogue: BookDialogue, tmp_path: Path) -> None:
+    path, there = tmp_path / "b.book", tmp_path / "there.book"
+    dialogue.say("book new 1 8")
+    dialogue.say(f"book save {path}")
+    other = BookDialogue()
+    other.both(f"book load {path}")
+    # Another program's format has no journal: the book in use stays the one for reading.
+    assert "in use" not in other.say(f"book save {tmp_path / 'e.dat'}")
+    assert "reading only" in other.refused("book deviate")
+    assert f"{there} is the book in use from now on, because process {os.getpid()}" in other.say(f"book save {there}")
+    assert "finished" in other.say("book deviate 3 6")
+    grown = contents(other.book)
+    other.reopen(there)
+    assert contents(other.book) == grown
+    other.close()
+    # A book that takes changes stays in use, and what was written is a copy of it.
+    assert "in use" not in dialogue.say(f"book save {tmp_path / 'copy.book'}")
+    dialogue.say("book deviate")
+    dialogue.reopen(path)
+    assert len(dialogue.book) > 1
+
+
 def test_conversions_keep_every_value(dialogue: BookDialogue, tmp_path: Path) -> None:
     dialogue.say("book new 1 7")
     dialogue.say("book deviate 3 6")

@@ -97,13 +97,14 @@ def _save(run: BookCommandRun) -> Result:
         books.target(path)
     saved = registry.save(path, book, run.progress)
     text = [*_about(path, saved.lost), f"Book saved to {path}: {_count(book)}"]
-    failure = books.failure
-    if store is not None and failure:
+    # A book that takes changes stays in use, and what was written is a copy.
+    refused = books.reason
+    if store is not None and books.failure:
         store.rescued()
-    if saved.format == registry.NATIVE and (store is None or failure):
+    if saved.format == registry.NATIVE and (store is None or refused):
         # From now on what is learnt goes to its journal.
         if store is not None:
-            text.append(f"{path} is the book in use from now on, because {failure}")
+            text.append(f"{path} is the book in use from now on, because {refused}")
         opened = registry.open_any(path)
         if opened.store is not None:
             opened.store.keep(book)
