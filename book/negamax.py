@@ -7,9 +7,10 @@ too (Edax leaves them as they were).
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
@@ -139,6 +140,26 @@ class _Faults:
         return places, kinds
 
 
+_Range = tuple[int, int]
+_Each = Callable[[Callable[[int, int], int], list[_Range]], Iterable[int]]
+"""Calls a function with each of some ranges; its results in their order."""
+
+
+@contextlib.contextmanager
+def _pool(threads: int) -> Iterator[_Each]:
+    """A way to work on some ranges at the same time, on so many threads."""
+    if threads == 1:
+        yield lambda work, parts: [work(*part) for part in parts]
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield lambda work, parts: pool.map(work, *zip(*parts, strict=True))
+
+
+def _parts(start: int, end: int, threads: int) -> list[_Range]:
+    """A range in equal parts, one for each thread."""
+    return list(itertools.pairwise(start + (end - start) * k // threads for k in range(threads + 1)))
+
+
 def negamax(
     table: BookTable,
     options: BookOptions,
@@ -163,49 +184,50 @@ def negamax(
     def run(start: int, end: int) -> int:
         return int(kernels().negamax_rows(table.context, address(order.rows), start, end, *places))
 
-    def run_all(pool: ThreadPoolExecutor | None, start: int, end: int) -> None:
+    def run_all(each: _Each, start: int, end: int) -> None:
         """One slice of one layer, on all threads."""
-        bounds = [start + (end - start) * k // threads for k in range(threads + 1)]
-        parts = list(itertools.pairwise(bounds))
+        parts = _parts(start, end, threads)
         while parts:
-            stopped = [run(a, b) for a, b in parts] if pool is None else list(pool.map(run, *zip(*parts, strict=True)))
-            parts = [(at, b) for at, (_, b) in zip(stopped, parts, strict=True) if at < b]
+            parts = [(at, b) for at, (_, b) in zip(each(run, parts), parts, strict=True) if at < b]
             if parts:
                 table.grow_wide()
 
-    pool = ThreadPoolExecutor(threads) if threads > 1 else None
-    try:
+    with _pool(threads) as each:
         for first, last in order.layers():
             for start in range(first, last, _SLICE * threads):
                 end = min(last, start + _SLICE * threads)
                 if faults is not None:
                     noted.begin(block, start)
-                run_all(pool, start, end)
+                run_all(each, start, end)
                 if faults is not None:
                     found, kinds = noted.collect()
                     faults.append(np.stack([order.rows[start + found].astype(np.int64), kinds.astype(np.int64)], 1))
                 progress("negamax", end, len(order))
-    finally:
-        if pool is not None:
-            pool.shutdown()
     return int(block[NEGAMAX_CHANGED // WORD])
 
 
-def check(table: BookTable, options: BookOptions, progress: ProgressCallback = no_progress) -> tuple[int, Rows]:
+def check(
+    table: BookTable, options: BookOptions, *, threads: int = 1, progress: ProgressCallback = no_progress
+) -> tuple[int, Rows]:
     """Verify a table in the order of its rows, without changing it.
 
     Returns the number of rows whose score, bounds or counts do not follow from their leaf and their children, and the
     faults of leaves as `negamax` returns them.
     """
     margins, filters, block = margins_of(options), table.filters(progress), _block()
-    noted = _Faults(_SLICE)
+    noted = _Faults(_SLICE * threads)
     faults = [np.empty((0, 2), np.int64)]
     places = address(margins), options.rule | RULE_CHECK_ONLY, filters.at, address(block)
-    for start, end in slices(len(table), _SLICE, "check", progress):
-        noted.begin(block, start)
-        kernels().negamax_rows(table.context, 0, start, end, *places)
-        found, kinds = noted.collect()
-        faults.append(np.stack([start + found, kinds.astype(np.int64)], 1))
+
+    def run(start: int, end: int) -> int:
+        return int(kernels().negamax_rows(table.context, 0, start, end, *places))
+
+    with _pool(threads) as each:
+        for start, end in slices(len(table), _SLICE * threads, "check", progress):
+            noted.begin(block, start)
+            list(each(run, _parts(start, end, threads)))
+            found, kinds = noted.collect()
+            faults.append(np.stack([start + found, kinds.astype(np.int64)], 1))
     return int(block[NEGAMAX_CHANGED // WORD]), np.concatenate(faults)
 
 

@@ -306,8 +306,10 @@ class BookTable(TableMemory):
         return counts
 
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
-        """Filters for a pass over the whole table, valid until a position is added or removed; ``counts``: see
-        `by_empties`."""
+        """Prepare for a pass over the whole table: filters, valid until a position is added or removed; ``counts``: see
+        `by_empties`. Raises BookError where a mapped file is damaged."""
+        self.check_all(progress)
+        self.gather_index()
         counts = self.by_empties(progress) if counts is None else counts
         found = Filters.of_counts(counts)
         if found.bits:

@@ -111,6 +111,7 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
     found: list[npt.NDArray[np.uint64]] = []
     at, base = HEADER.size, address(data)
     while at < len(data):
+        before = at
         at = int(
             kernels().dat_compare(
                 table.context,
@@ -125,7 +126,7 @@ def _note_links(table: BookTable, data: npt.NDArray[np.uint8], progress: Progres
             )
         )
         found.append(notes[: int(stats[0])].copy())
-        release(data, at)
+        release(data, before, at)
         progress("links", at, len(data))
     noted = np.concatenate(found) if found else notes[:0]
     # A repeated record is dropped, so only the first one of a row counts.
@@ -149,13 +150,14 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> EdaxImport:
     out = np.zeros(layout.IMPORT_WORDS, np.int64)
     at = HEADER.size
     while at < size:
+        before = at
         at = int(kernels().dat_load(table.context, address(data), size, at, _SLICE, address(out)))
         reason = int(out[layout.IMPORT_REASON])
         if reason > 0:
             raise Unreadable(path, at + int(out[layout.IMPORT_BYTE]), f"the record at byte {at}: {_PROBLEMS[reason]}")
         if reason < 0:
             table.grow(reason)
-        release(data, at)
+        release(data, before, at)
         progress("load", at, size)
     records = len(table) + int(out[layout.IMPORT_REPEATED])
     if records != count:

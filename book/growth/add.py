@@ -201,6 +201,7 @@ def synthetic_book(rows: int, level: int, progress: ProgressCallback = no_progre
     measurements. All scores follow from the leaves, and no leaf is missing."""
     book = Book(BookOptions(level=level, min_empties=0))
     table = book.table
+    table.reserve(rows)
     table.insert(*START)
     first = 0
     while len(book) < rows and first < len(book):

@@ -41,13 +41,15 @@ _LEVEL = 1
 
 class BenchStep(NamedTuple):
     """An operation: its ``seconds`` of wall time and of ``processor`` time (of all threads), the peak ``memory`` (bytes
-    that belong to no file) of the process, and the number of positions it worked on; ``whole`` where these are all.
+    that belong to no file) and ``resident`` memory (all that is in RAM, mapped files included) of the process, and the
+    number of positions it worked on; ``whole`` where these are all.
     """
 
     name: str
     seconds: float
     processor: float
     memory: int
+    resident: int
     positions: int
     whole: bool = True
 
@@ -58,9 +60,8 @@ class BenchStep(NamedTuple):
 
     def __str__(self) -> str:
         rate = f"{self.positions / self.seconds / 1e6:8.2f} M/s" if self.positions > 1 else " " * 12
-        shown = (
-            f"{self.name:<32} {self.seconds:8.3f} s {self.processor:8.3f} s {rate}  {self.memory / (1 << 30):6.2f} GiB"
-        )
+        held = f"{self.memory / (1 << 30):6.2f} GiB {self.resident / (1 << 30):6.2f} GiB"
+        shown = f"{self.name:<32} {self.seconds:8.3f} s {self.processor:8.3f} s {rate}  {held}"
         return f"{shown}  {self.extrapolated:9.1f} s" if self.whole else shown
 
     def data(self) -> dict[str, str | int | float | None]:
@@ -71,6 +72,7 @@ class BenchStep(NamedTuple):
             "processor_s": round(self.processor, 6),
             "positions": self.positions,
             "memory_bytes": self.memory,
+            "resident_bytes": self.resident,
             "largest_s": round(self.extrapolated, 3) if self.whole else None,
         }
 
@@ -82,13 +84,13 @@ def own_memory() -> int:
 
 @contextmanager
 def highest() -> Iterator[list[int]]:
-    """A context that measures the peak of the process's own memory, as the only item of a list."""
-    found = [own_memory()]
+    """A context that measures the peaks of the process's own memory and of its resident memory, as a list of two."""
+    found = [own_memory(), platform.resident_bytes()]
     over = threading.Event()
 
     def sample() -> None:
         while not over.wait(_SAMPLE_S):
-            found[0] = max(found[0], own_memory())
+            found[:] = max(found[0], own_memory()), max(found[1], platform.resident_bytes())
 
     thread = threading.Thread(target=sample, name="memory", daemon=True)
     thread.start()
@@ -119,7 +121,8 @@ class _Large:
             begun, used = time.perf_counter(), time.process_time()
             work()
             seconds, used = max(time.perf_counter() - begun, 1e-9), time.process_time() - used
-        return BenchStep(name, seconds, used, memory[0], positions or self.count, whole)
+        own, resident = memory
+        return BenchStep(name, seconds, used, own, resident, positions or self.count, whole)
 
     def made(self) -> Iterator[BenchStep]:
         """Make the book and save it."""
@@ -169,7 +172,7 @@ class _Large:
         book.forget_state()
         yield self.timed("fix of everything", lambda: fix(book, worker))
         verdicts = []
-        yield self.timed("verify", lambda: verdicts.append(verify(book)))
+        yield self.timed("verify", lambda: verdicts.append(verify(book, threads=self.threads)))
         if not verdicts[0].clean:
             raise BookError(f"{self.native}: not clean: {verdicts[0].problems}")
         self.count = len(book)

@@ -114,8 +114,8 @@ def _inspected(table: BookTable, progress: ProgressCallback) -> Iterator[tuple[n
             yield start + places, found[places]
 
 
-def verify(book: Book, progress: ProgressCallback = no_progress) -> Verification:
-    """Check every invariant of a book without changing it.
+def verify(book: Book, progress: ProgressCallback = no_progress, *, threads: int = 1) -> Verification:
+    """Check every invariant of a book without changing it, on some threads.
 
     Boards are canonical, each position is found under its board, numbers are in range, leaves are legal and no links,
     and every score, bound and count follows from the leaf and the children where that is said to be so
@@ -130,7 +130,7 @@ def verify(book: Book, progress: ProgressCallback = no_progress) -> Verification
         possible_boards = possible_boards and not (wrong & BAD_BOARD).any()
     stale = 0
     if possible_boards:
-        stale, faults = check(table, book.options, progress)
+        stale, faults = check(table, book.options, threads=threads, progress=progress)
     else:
         faults = book.faults(progress)
     if book.options.rule is Rule.EGAROUCID:

@@ -25,6 +25,9 @@ _PIECE = 1 << 23
 _SHARE = 8
 _SYNCED = 1 << 26
 
+_AROUND = 1 << 21
+"""With a page of a mapped file the system brings others, at most so many bytes before it."""
+
 
 class SyncedFile:
     """A file that is being written and synced every few megabytes, so that no sync takes long."""
@@ -63,12 +66,13 @@ def content(path: Path, progress: ProgressCallback = no_progress) -> npt.NDArray
         raise Unreadable(path, None, error.strerror or str(error)) from None
 
 
-def release(data: npt.NDArray[np.uint8], end: int) -> None:
-    """Release the memory of a file's bytes before ``end`` where `content` mapped it; they can still be read."""
+def release(data: npt.NDArray[np.uint8], start: int, end: int) -> None:
+    """Release the memory of a file's bytes from ``start``, up to where it is released, to ``end``, where `content`
+    mapped it; they can still be read."""
     source = data.base.obj if isinstance(data.base, memoryview) else None
-    whole = end // mmap.PAGESIZE * mmap.PAGESIZE
-    if isinstance(source, mmap.mmap) and whole and hasattr(mmap, "MADV_DONTNEED"):
-        source.madvise(mmap.MADV_DONTNEED, 0, whole)
+    first, last = (max(0, place) // mmap.PAGESIZE * mmap.PAGESIZE for place in (start - _AROUND, end))
+    if isinstance(source, mmap.mmap) and first < last and hasattr(mmap, "MADV_DONTNEED"):
+        source.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def keep_backups(path: Path, count: int = BACKUPS) -> None:

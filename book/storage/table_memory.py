@@ -28,6 +28,7 @@ from desdaemon.book.chunks import (
 from desdaemon.book.exports import kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.book.record import RECORD, RESULT
+from desdaemon.protocol.system import platform
 
 from .arena import ARENA, PIECE
 
@@ -37,6 +38,15 @@ MAX_ROWS = (1 << 32) - 1
 
 _ALONE = 8
 """The first chunks of a table are allocated one by one, the others in pieces of the arena."""
+
+_BLOCK = 1 << 22
+"""An index of at least this many bytes is worth large pages."""
+
+_SHARE = 8
+"""An index that takes more than one part in so many of the machine's memory stays where it is."""
+
+_STRAYS = SEGMENTS // 4
+"""So many segments of the index may lie outside its block before they are gathered again."""
 
 _TURN_S = 0.002
 _PAUSE_S = 50e-6
@@ -91,6 +101,7 @@ class TableMemory:
         self._guards: list[Guard] = []
         self._piece: Bytes = np.zeros(0, np.uint8)
         self._mapped = False
+        self._strays = SEGMENTS
         size = segment_bytes(MIN_SLOTS)
         memory = np.zeros(SEGMENTS * size, np.uint8)
         self._segments += [memory[at : at + size] for at in range(0, len(memory), size)]
@@ -118,9 +129,11 @@ class TableMemory:
             raise damage
 
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
-        """Compare all that is mapped and was not compared yet. Raises BookError."""
+        """Compare all that is mapped and was not compared yet; after that nothing is compared any more. Raises
+        BookError."""
         if self.guard is not None:
             self.guard.check_all(progress)
+            self.watch(None)
 
     def _ensure(self, array: npt.NDArray[Any]) -> None:
         """`sound`, after the memory of an array was compared."""
@@ -198,8 +211,38 @@ class TableMemory:
             progress("copy", number * CHUNK_ROWS, len(self))
         self._mapped = False
 
-    def _resize_segment(self, number: int, capacity: int) -> None:
-        memory = np.zeros(segment_bytes(capacity), np.uint8)
+    def _index_block(self, capacities: npt.NDArray[np.int64]) -> list[Bytes] | None:
+        """Zeroed memory for segments of these capacities, one after another in large pages, where random look-ups wait
+        less; None where these are small, beyond the arena's limit, or a large part of the machine's memory."""
+        sizes = segment_bytes(capacities)
+        ends = np.cumsum(-(-sizes // layout.WORD) * layout.WORD)
+        total = int(ends[-1])
+        if total < _BLOCK or ARENA.beyond(total) or total * _SHARE > platform.physical_bytes():
+            return None
+        block = ARENA.piece(total, in_file=False)
+        starts = [0, *ends[:-1].tolist()]
+        return [block[at : at + size] for at, size in zip(starts, sizes.tolist(), strict=True)]
+
+    def gather_index(self) -> None:
+        """Bring the segments of the index into one block. A mapped one is copied: every pass over the table looks into
+        all of it."""
+        if self._strays <= _STRAYS or self.guard is not None:
+            return
+        block = self._index_block(self._descriptors[:, 2].astype(np.int64))
+        if block is None:
+            return
+        for number, _ in self._turns(SEGMENTS, 1):
+            memory = block[number]
+            memory[:] = self._segments[number]
+            self._describe(number, memory, *self._descriptors[number, 2:].tolist())
+            self._segments[number] = memory
+        self._strays = 0
+
+    def _resize_segment(self, number: int, capacity: int, memory: Bytes | None = None) -> None:
+        """Give a segment another capacity, in ``memory`` (zeros) if given."""
+        if memory is None:
+            memory = np.zeros(segment_bytes(capacity), np.uint8)
+            self._strays += 1
         tags = address(memory)
         rows = tags + (capacity + 7) // 8 * 8
         self._kernels.rehash_segment(self._context_at, number, tags, rows, capacity)
@@ -222,9 +265,16 @@ class TableMemory:
         # Segments fill unevenly, by about the square root of their share.
         share = count / SEGMENTS
         slots = int((share + 3 * share**0.5) / 0.8) + 1
+        capacities = np.maximum(self._descriptors[:, 2].astype(np.int64), slots)
+        if (capacities == self._descriptors[:, 2].astype(np.int64)).all():
+            return
+        block = self._index_block(capacities)
         for number, _ in self._turns(SEGMENTS, 1):
-            if slots > int(self._descriptors[number, 2]):
-                self._resize_segment(number, slots)
+            capacity = int(capacities[number])
+            if block is not None or capacity > int(self._descriptors[number, 2]):
+                self._resize_segment(number, capacity, block[number] if block is not None else None)
+        if block is not None:
+            self._strays = 0
 
     def _turns(self, count: int, step: int, *, backwards: bool = False) -> Iterator[tuple[int, int]]:
         """Ranges of ``step`` numbers below ``count``, each to be worked on under the lock that is held meanwhile."""
@@ -274,7 +324,7 @@ class TableMemory:
             self._context[CHUNKS] = address(self._pointers)
             self._context[ROW_CAPACITY] = len(chunks) * CHUNK_ROWS
         if segments is not None:
-            self._segments = segments.memory
+            self._segments, self._strays = segments.memory, SEGMENTS
             self._describe_all(segments.tags, segments.capacities, segments.used)
         self._wide = np.zeros((max(64, 2 * len(wide)), 4), np.uint64)
         self._wide[: len(wide)] = wide
@@ -293,6 +343,7 @@ class TableMemory:
         with self.lock:
             for name in ("_chunks", "_pointers", "_segments", "_descriptors", "_wide", "_results", "_result_pointers"):
                 setattr(self, name, getattr(other, name))
+            self._strays = other._strays
             self._context[:] = other._context
             self.watch(other.guard)
             self._piece, self._mapped = other._piece, other._mapped

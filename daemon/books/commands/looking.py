@@ -189,7 +189,7 @@ def _verify(run: BookCommandRun) -> Result:
     opened = run.books.opened
     if opened is not None and opened.store is not None:
         opened.store.check(run.progress)
-    found = check.verify(book, run.progress)
+    found = check.verify(book, run.progress, threads=run.worker().threads)
     for problem in found.problems:
         lines.append(f"{problem.what}: {problem.positions} positions")
         lines += [f"  {report.entry_text(book, book.table.entry(row))}" for row in problem.examples]
