@@ -15,7 +15,7 @@ from desdaemon.command_line.sub_commands import SUB_COMMANDS, SubCommand, find_s
 from desdaemon.dialects.protocols import NAMES as PROTOCOLS
 from desdaemon.protocol.commands.options import whole_number
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import interpreter, logs
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
@@ -73,6 +73,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _dispatch(program: str, arguments: list[str]) -> int:
     command = find_sub_command(arguments)
+    if not interpreter.has_global_lock() and not (command and command.name == "doctor"):
+        return _refuse(interpreter.WITHOUT_LOCK, UNUSABLE)
     if command:
         return _run_sub_command(command, arguments[len(command.name.split()) :])
     if arguments[:1] == ["help"] and len(arguments) > 1:

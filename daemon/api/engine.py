@@ -14,6 +14,7 @@ from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.interpreter import WITHOUT_LOCK, has_global_lock
 from desdaemon.protocol.system.terminal import ProgressLine
 
 from .board import Board
@@ -59,6 +60,8 @@ class Engine:
         from desdaemon.engine.exports import SPEC
         from desdaemon.engine.search import Searcher
 
+        if not has_global_lock():
+            raise BadInput(WITHOUT_LOCK)
         if not 0 <= level <= 60:
             raise BadInput(f"level {level}: expected 0 to 60")
         library.load(SPEC, _compiler_progress())

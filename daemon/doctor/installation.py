@@ -12,6 +12,7 @@ from importlib import metadata
 import desdaemon
 from desdaemon.engine.compiler.library import ROOT
 from desdaemon.protocol.system import platform
+from desdaemon.protocol.system.interpreter import has_global_lock
 
 from .finding import FAULT, OK, WARNING, Finding
 
@@ -26,10 +27,15 @@ def program() -> Iterator[Finding]:
     """Version and place of the program, and the Python that runs it."""
     yield Finding("version", OK, f"desdaemon {desdaemon.__version__} in {ROOT}")
     found = f"{machine.python_implementation()} {machine.python_version()}, {sys.executable}"
-    free_threaded = not getattr(sys, "_is_gil_enabled", lambda: True)()
-    if sys.implementation.name != "cpython" or free_threaded:
-        kind = "without the GIL, which nobody has tried" if free_threaded else "expected CPython"
-        yield Finding("python", FAULT, f"{found}: {kind}", "use an ordinary CPython 3.11 or newer")
+    if not has_global_lock():
+        yield Finding(
+            "python",
+            FAULT,
+            f"{found}: runs without its global lock (GIL)",
+            "set PYTHON_GIL=1, or use an ordinary CPython 3.11 or newer",
+        )
+    elif sys.implementation.name != "cpython":
+        yield Finding("python", FAULT, f"{found}: expected CPython", "use an ordinary CPython 3.11 or newer")
     elif sys.version_info[:2] > _NEWEST_PYTHON:
         yield Finding("python", WARNING, f"{found}: newer than any that was tried", "an older one, if something fails")
     else:

@@ -11,11 +11,13 @@ import pytest
 from checkout import ROOT, SUPPORT
 
 from desdaemon import __version__
+from desdaemon.api.engine import Engine
 from desdaemon.cli import main
 from desdaemon.command_line.arguments import UnusableFile, UsageError, protocol_of_program, read_arguments
 from desdaemon.engine.evaluation import weights_file
 from desdaemon.engine.layout import PLIES
 from desdaemon.protocol.commands.options import OPTIONS
+from desdaemon.protocol.errors import BadInput
 from desdaemon.search.weights_sniff import EDAX_BYTES, MAGICS
 
 SCRIPT = str(SUPPORT / "fake_daemon.py")
@@ -317,3 +319,20 @@ def test_a_dialogue_is_written_down(tmp_path: Path) -> None:
     assert log.read_text() == '< 1 name\n> =1 desdaemon\n> \n< foo\n> ? unknown command "foo"\n> \n'
     refused = run("-ui-log-file", str(tmp_path / "no" / "log"))
     assert refused.returncode == 1
+
+
+def test_a_python_without_its_lock_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
+    for arguments in ([], ["perft", "3"], ["serve"], ["--help"]):
+        assert main(arguments) == 1
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert "PYTHON_GIL=1" in said.err
+    with pytest.raises(BadInput, match="PYTHON_GIL=1"):
+        Engine()
+    main(["doctor"])
+    assert "runs without its global lock" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: True, raising=False)
+    assert main(["perft", "3"]) == 0

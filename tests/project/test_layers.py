@@ -87,6 +87,7 @@ AT_THE_PROMPT = """
     protocol.system
     protocol.system.folders
     protocol.system.logs
+    protocol.system.interpreter
     protocol.system.platform
     protocol.system.platform.posix
     protocol.system.terminal
