@@ -238,11 +238,11 @@ async def _many_tabs(gateway: _GatewayProcess, divisor: int) -> list[MeasuredFig
         page.close()
     return [
         _longest(f"{_TABS} tabs, a move of each every {_PAUSE_S:g} s, longest wait", apart, 1.0),
-        _longest(f"{_TABS} tabs, all move at once every {_PAUSE_S:g} s, longest wait", together),
+        _longest(f"{_TABS} tabs, all move at once every {_PAUSE_S:g} s, longest wait", together, 1.0),
     ]
 
 
-def _longest(name: str, waited: list[list[float]], aim: float | None = None) -> MeasuredFigure:
+def _longest(name: str, waited: list[list[float]], aim: float) -> MeasuredFigure:
     waits = [wait for some in waited for wait in some]
     note = f"p50 {percentile(waits, 50):.2f} s, p95 {percentile(waits, 95):.2f} s"
     return MeasuredFigure(name, max(waits), "s", aim, note=note)

@@ -9,9 +9,12 @@ and interrupts tasks that are not short, as long as its key and its client have 
 share. So a short question is answered at once on a busy machine, and many short questions do not give a client more
 than its share. A task interrupted by a short one keeps its turn and is resumed before others are started; one that
 would have to start over is not interrupted, but the short task runs beside it, as its *guest*, until it is no longer
-short. Second, a turn lasts an eighth of the time that the task has run so far, at least `SLICE_S`, because an
-interruption costs some of the work done. Tasks of `Purpose.IDLE` have no turn: they are interrupted as soon as another
-task can use their threads.
+short. Second, short tasks share the threads among each other by a *first turn*: one that runs for the first time gives
+way after `LEAST_RUN_S` to a *lone* one, which came while no other of its client waited, and goes on as a short one
+later. So clients that ask at the same moment all have a first result soon. It happens to a task only once, never for
+one of its own client, and not for clients that keep many tasks waiting: an exchange costs work. Third, a turn lasts an
+eighth of the time that the task has run so far, at least `SLICE_S`, because an interruption costs some of the work
+done. Tasks of `Purpose.IDLE` have no turn: they are interrupted as soon as another task can use their threads.
 """
 
 from __future__ import annotations
@@ -21,7 +24,20 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .shares import AGEING_S, ALL, CHARGES, KEY_CHARGES, SHORT, SHORT_S, Lane, Purpose, QueuedTask, TimeShare
+from .shares import (
+    AGEING_S,
+    ALL,
+    CHARGES,
+    KEY_CHARGES,
+    KINDS,
+    LONE,
+    SHORT,
+    SHORT_S,
+    Lane,
+    Purpose,
+    QueuedTask,
+    TimeShare,
+)
 
 LEAST_RUN_S = 0.01
 """Nothing is interrupted sooner after its start, but for tasks that use idle threads."""
@@ -72,6 +88,8 @@ class RunQueue:
         """Short tasks that came since the last decision."""
         self._next_look = [0.0, 0.0]
         """When to look again for running tasks that can be interrupted for any task, and for a short one."""
+        self._left: list[QueuedTask] = []
+        """Hosts whose guest was interrupted and has left since the last decision."""
 
     # Events
 
@@ -90,8 +108,11 @@ class RunQueue:
             self.idle_waiting += 1
             self._idle.append((task.order, task))
             return
-        task.short = task.is_short(now)
         lane = task.lane = self._lane(task)
+        if not task.is_short(now):
+            task.kind = ALL
+        else:
+            task.kind = SHORT if task.used_s or lane.waiting[ALL] else LONE
         lane.put(task)
         self._wanted += task.threads
         lane.key.wanted += task.threads
@@ -99,13 +120,10 @@ class RunQueue:
             assert share.parent is not None
             if not share.entered:
                 share.parent.enter(share, now)
-            share.waiting[ALL] += 1
-            share.waiting[SHORT] += task.short
-            share.parent.list_child(share, ALL, now)
-            if task.short:
-                share.parent.list_child(share, SHORT, now)
-        self._root.waiting[ALL] += 1
-        self._root.waiting[SHORT] += task.short
+            share.count(task.kind, 1)
+            for kind in KINDS[: task.kind + 1]:
+                share.parent.list_child(share, kind, now)
+        self._root.count(task.kind, 1)
         if task.short:
             self._arrived.append(task)
         elif 0 < task.turn_s < task.slice_s():
@@ -148,8 +166,7 @@ class RunQueue:
             if task.promised:
                 share.promised -= 1
             else:
-                share.waiting[ALL] -= 1
-                share.waiting[SHORT] -= task.short
+                share.count(task.kind, -1)
 
     def _leave(self, lane: Lane, now: float) -> None:
         if not lane.waiting[ALL]:
@@ -209,6 +226,8 @@ class RunQueue:
         if host is not None:
             host.guest = None
             self._next_look[SHORT] = 0.0
+            if task.interrupted:
+                self._left.append(host)
             return
         self.free += task.granted
         if guest is not None:
@@ -221,7 +240,7 @@ class RunQueue:
         return (KEY_CHARGES if share.parent is self._root else CHARGES)[task.purpose]
 
     def _list_again(self, key: TimeShare, now: float) -> None:
-        for kind in (ALL, SHORT):
+        for kind in KINDS:
             if key.waiting[kind]:
                 self._root.list_child(key, kind, now)
 
@@ -230,6 +249,12 @@ class RunQueue:
     def decide(self, now: float) -> Decision:
         """The instructions for the time ``now``."""
         decision = Decision([], [], _NEVER)
+        for host in self._left:
+            task = self._next_promised() if not self.free and host.running and host.guest is None else None
+            if task is not None and task.least == 1:
+                self._start(task, now, host=host)
+                decision.start.append(task)
+        self._left.clear()
         while self.waiting and self.free:
             task = self._next(now)
             if task is None:
@@ -281,12 +306,18 @@ class RunQueue:
             client = key.least(SHORT, now)
             assert client is not None
             if key.may_hurry(now) and client.may_hurry(now):
-                found = self._within_cap(key, self._of_client(client, SHORT, now))
+                task = self._of_client(client, SHORT, now)
+                found = self._within_cap(key, self._lone_before(task, key, now))
             if found is None:
                 aside.append(root.set_aside(SHORT))
         for key in aside:
             root.list_child(key, SHORT, now)
         return found
+
+    def _lone_before(self, task: QueuedTask, key: TimeShare, now: float) -> QueuedTask:
+        """A short task, or instead of one that has had its first turn a lone one of the same key."""
+        client = key.least(LONE, now) if task.used_s else None
+        return self._of_client(client, LONE, now) if client is not None and client.may_hurry(now) else task
 
     def _next_resumed(self) -> QueuedTask | None:
         while self._resuming:
@@ -364,13 +395,13 @@ class RunQueue:
 
     # Interruptions
 
-    def _candidates(self, task: QueuedTask) -> Iterator[QueuedTask]:
-        """Running tasks that may be interrupted for another one, as far as quotas go."""
+    def _candidates(self, task: QueuedTask, *, guests: bool = False) -> Iterator[QueuedTask]:
+        """Running tasks, with ``guests`` these too, that may be interrupted for another one, as far as quotas go."""
         assert task.lane is not None
         key = task.lane.key
         own = not self._fits(key, task)
         for running in self.running:
-            if running.interruptible and not running.interrupted and running.host is None:
+            if running.interruptible and not running.interrupted and (guests or running.host is None):
                 mine = running.lane is not None and running.lane.key is key
                 if mine or not own:
                     yield running
@@ -423,16 +454,25 @@ class RunQueue:
             return _NEVER
         if now < self._next_look[SHORT]:
             return self._next_look[SHORT]
-        aside: list[TimeShare] = []
-        while len(aside) < _MOST_TRIED and (key := root.least(SHORT, now)) is not None:
-            client = key.least(SHORT, now)
-            assert client is not None
-            if not self._promise(self._of_client(client, SHORT, now), now, decision):
-                aside.append(root.set_aside(SHORT))
-        for key in aside:
-            root.list_child(key, SHORT, now)
-        self._next_look[SHORT] = now + LEAST_RUN_S
+        for kind in (LONE, SHORT):
+            aside: list[TimeShare] = []
+            while len(aside) < _MOST_TRIED and (key := root.least(kind, now)) is not None:
+                client = key.least(kind, now)
+                assert client is not None
+                if not self._promise(self._of_client(client, kind, now), now, decision):
+                    aside.append(root.set_aside(kind))
+            for key in aside:
+                root.list_child(key, kind, now)
+        self._next_look[SHORT] = self._first_turn_over(now)
         return self._next_look[SHORT] if root.waiting[SHORT] else _NEVER
+
+    def _first_turn_over(self, now: float) -> float:
+        """The time at which the next of the running tasks has run for `LEAST_RUN_S`; at most that much from now on."""
+        over = min(
+            (running.began + LEAST_RUN_S for running in self.running if now < running.began + LEAST_RUN_S),
+            default=_NEVER,
+        )
+        return min(max(over, now + _MOMENT_S), now + LEAST_RUN_S)
 
     def _promise(self, task: QueuedTask, now: float, decision: Decision) -> bool:
         """Interrupt a running task for a short one if one may be. Returns whether there was one."""
@@ -442,7 +482,7 @@ class RunQueue:
         of_all = of_key and lane.key.may_hurry(now)
         best: QueuedTask | None = None
         most = (False, 0.0, 0.0)
-        for running in self._candidates(task):
+        for running in self._candidates(task, guests=task.kind == LONE and task.least == 1):
             theirs = running.lane
             if running.purpose is Purpose.IDLE or theirs is None:
                 lead = (True, 0.0, 0.0)
@@ -457,15 +497,14 @@ class RunQueue:
                 best, most = running, lead
         if best is None:
             return False
-        if best.restarts and best.purpose is not Purpose.IDLE:
+        if best.restarts and best.purpose is not Purpose.IDLE and best.host is None:
             self._start(task, now, host=best)
             decision.start.append(task)
             return True
         if not of_all and not best.short:
             task.turn_of = best
         for share in (*lane.chain, self._root):
-            share.waiting[ALL] -= 1
-            share.waiting[SHORT] -= 1
+            share.count(task.kind, -1)
             share.promised += 1
         task.promised = True
         self._promised.append((task.order, task))
@@ -474,15 +513,19 @@ class RunQueue:
 
     def _gives_way(self, running: QueuedTask, task: QueuedTask, now: float) -> bool:
         """Whether a running task may be interrupted for a short one at ``now``, shares not considered."""
-        if running.restarts:
+        if running.restarts and running.host is None:
             return running.guest is None
-        if now - running.began < LEAST_RUN_S:
+        if now < running.began + LEAST_RUN_S:
             return False
         if running.short and self._overdue(running, task, now):
             return False
         if not running.is_short(now):
             return True
-        # One short task interrupts another only where its key, or else client, is far behind.
+        if task.kind == LONE and not running.used_s and not running.brief and not running.restarts:
+            return running.lane is not task.lane
+        if running.host is not None:
+            return False
+        # Otherwise one short task interrupts another only where its key, or else client, is far behind.
         lag = self._lag(task, running, now)
         return lag is not None and lag > SHORT_S
 

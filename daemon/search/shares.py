@@ -31,8 +31,8 @@ interruption loses is made up for."""
 AGEING_S = 30.0
 """Among a client's tasks those that have waited so long get every fourth turn, whatever their priority."""
 
-ALL, SHORT = 0, 1
-"""Which waiting tasks are meant: all, or the short ones."""
+ALL, SHORT, LONE = KINDS = range(3)
+"""Which waiting tasks are meant: all, the short ones, or the lone ones among these; see `QueuedTask.kind`."""
 
 _AGED_EVERY = 4
 _SWEPT = 256
@@ -67,9 +67,9 @@ KEY_CHARGES = tuple(max(1.0, charge) for charge in CHARGES)
 class QueuedTask:
     """A piece of work for ``least`` to ``threads`` threads, waiting or running, of a ``client`` with a ``key``.
 
-    While it runs, ``granted`` is its number of threads. One that is not ``interruptible`` keeps them until it is over;
-    an interrupted one may be added again, and ``restarts`` means that it then starts over. Among a client's tasks those
-    of higher ``priority`` run first.
+    While it runs, ``granted`` is its number of threads. A ``brief`` one ends soon by itself. One that is not
+    ``interruptible`` keeps them until it is over; an interrupted one may be added again, and ``restarts`` means that it
+    then starts over. Among a client's tasks those of higher ``priority`` run first.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class QueuedTask:
         priority: int = 0,
         interruptible: bool = True,
         restarts: bool = False,
+        brief: bool = False,
     ) -> None:
         self.purpose = purpose
         self.key = key
@@ -92,6 +93,7 @@ class QueuedTask:
         self.priority = priority
         self.interruptible = interruptible
         self.restarts = restarts
+        self.brief = brief
         self.granted = 0
         self.used_s = 0.0
         """Thread time of its turns so far, the present one not included."""
@@ -115,8 +117,9 @@ class QueuedTask:
         self.guest: QueuedTask | None = None
         """A short task that runs beside it, on its thread."""
         self.host: QueuedTask | None = None
-        self.short = False
-        """Whether it counted as short when it began to wait."""
+        self.kind = ALL
+        """What it counted as when it began to wait: `SHORT` below `SHORT_S`; `LONE` if it had not run at all, and no
+        other task of its lane waited."""
         self.lane: Lane | None = None
 
     def waits_as(self, order: int) -> bool:
@@ -127,6 +130,11 @@ class QueuedTask:
         """Whether it counts as short at ``now``, running or not."""
         ran = (now - self.began) * self.granted if self.running else 0.0
         return self.purpose <= Purpose.ANALYSIS and self.used_s + ran < SHORT_S
+
+    @property
+    def short(self) -> bool:
+        """Whether it counted as short when it began to wait, lone or not."""
+        return self.kind >= SHORT
 
     def slice_s(self) -> float:
         """The length of its turn, seconds, while other tasks wait."""
@@ -150,8 +158,8 @@ class TimeShare:
         self.short_charged = 0.0
         """What they were charged for short tasks, never less than is behind the average by `CREDIT_S`."""
         self.short_running = 0
-        self.waiting = [0, 0]
-        """Tasks: all, and the short ones among them; those that were promised a thread do not count."""
+        self.waiting = [0] * len(KINDS)
+        """Tasks by kind; those that were promised a thread do not count."""
         self.promised = 0
         self.wanted = 0
         """Of a key: threads that its waiting tasks would like to have, those that were promised one too."""
@@ -160,8 +168,8 @@ class TimeShare:
         self.capped = False
         """Whether they have as many threads as they may, so that `least` leaves them out."""
         self.children: dict[Hashable, TimeShare] = {}
-        self._heaps: tuple[list[tuple[float, int, TimeShare]], list[tuple[float, int, TimeShare]]] = ([], [])
-        self._listed = [False, False]
+        self._heaps: tuple[list[tuple[float, int, TimeShare]], ...] = tuple([] for _ in KINDS)
+        self._listed = [False] * len(KINDS)
         """Whether it has an entry in its parent's heaps."""
         self._entries = 0
         self._active = 0
@@ -237,6 +245,11 @@ class TimeShare:
         for name in charged.keys() - set(ahead[-_SWEPT // 2 :]):
             del self.children[name]
 
+    def count(self, kind: int, tasks: int) -> None:
+        """Change the number of waiting tasks of a kind, which count as those of the wider kinds too."""
+        for wider in range(kind + 1):
+            self.waiting[wider] += tasks
+
     def charge(self, threads: int, rate: float, now: float) -> None:
         """Change the number of running threads by ``threads``, charged at ``rate`` from ``now`` on."""
         assert self.parent is not None
@@ -285,6 +298,10 @@ class TimeShare:
         return child
 
 
+_Entry = tuple[tuple[int, bool], int, QueuedTask]
+"""Of a heap of tasks: priority, negative, and whether it has yet to begin; order; task."""
+
+
 class Lane(TimeShare):
     """The waiting tasks of a client for one purpose. Deletion is lazy: a removed task keeps its entry in the heaps
     until it reaches the top.
@@ -297,7 +314,7 @@ class Lane(TimeShare):
         self.key = client.parent
         self.chain: tuple[TimeShare, TimeShare, TimeShare] = (self.client.parent or self, self.client, self)
         """Key, client, lane."""
-        self._tasks: tuple[list[tuple[int, int, QueuedTask]], list[tuple[int, int, QueuedTask]]] = ([], [])
+        self._tasks: tuple[list[_Entry], ...] = tuple([] for _ in KINDS)
         self._arrivals: deque[tuple[int, QueuedTask]] = deque()
         self._started = 0
         self._added = 0
@@ -307,7 +324,7 @@ class Lane(TimeShare):
         self._added += 1
         if self._added > _LEFT + 2 * self.waiting[ALL]:
             self._sweep_tasks()
-        heapq.heappush(self._tasks[task.short], (-task.priority, task.order, task))
+        heapq.heappush(self._tasks[task.kind], ((-task.priority, task.used_s == 0), task.order, task))
         self._arrivals.append((task.order, task))
 
     def _sweep_tasks(self) -> None:
@@ -328,21 +345,22 @@ class Lane(TimeShare):
         """The task to start first. One must be waiting."""
         if self._started % _AGED_EVERY == _AGED_EVERY - 1:
             oldest = self._oldest()
-            if now - oldest.since >= AGEING_S and (oldest.short or kind == ALL):
+            if now - oldest.since >= AGEING_S and oldest.kind >= kind:
                 return oldest
-        short = self._top(SHORT)
-        other = self._top(ALL) if kind == ALL else None
+        tops = [heap[0] for heap in self._tasks[max(kind, SHORT) :] if self._has_top(heap)]
+        short = min(tops)[2] if tops else None
+        other = self._tasks[ALL][0][2] if kind == ALL and self._has_top(self._tasks[ALL]) else None
         if short is not None and other is not None:
             return other if other.priority > short.priority else short
         found = short or other
         assert found is not None
         return found
 
-    def _top(self, which: int) -> QueuedTask | None:
-        heap = self._tasks[which]
+    def _has_top(self, heap: list[_Entry]) -> bool:
+        """Whether a task is left in a heap; it is then the first entry."""
         while heap and not heap[0][2].waits_as(heap[0][1]):
             heapq.heappop(heap)
-        return heap[0][2] if heap else None
+        return bool(heap)
 
     def _oldest(self) -> QueuedTask:
         while not self._arrivals[0][1].waits_as(self._arrivals[0][0]):

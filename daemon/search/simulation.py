@@ -44,6 +44,8 @@ class Simulation:
         self._number = 0
         self._left: dict[QueuedTask, float] = {}
         self._done: dict[QueuedTask, Callable[[], None]] = {}
+        self._begun: dict[QueuedTask, Callable[[], None]] = {}
+        """Of tasks that have not run."""
         self._turn: Counter[QueuedTask] = Counter()
         self._from: dict[QueuedTask, float] = {}
         self._again = float("inf")
@@ -53,18 +55,34 @@ class Simulation:
         self._number += 1
         heapq.heappush(self._events, (time, self._number, event))
 
-    def submit(self, task: QueuedTask, work_s: float, done: Callable[[], None] = lambda: None) -> None:
-        """Add a task of ``work_s`` seconds of thread time; ``done`` is called at its end."""
+    def submit(
+        self,
+        task: QueuedTask,
+        work_s: float,
+        done: Callable[[], None] = lambda: None,
+        begun: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Add a task of ``work_s`` seconds of thread time; ``done`` is called at its end, ``begun`` when it starts."""
         self._left[task] = work_s
         self._done[task] = done
+        self._begun[task] = begun
         self.queue.add(task, self.now)
         self._decide()
 
     def remove(self, task: QueuedTask) -> None:
-        """Remove a waiting task."""
-        if self.queue.remove(task, self.now):
-            del self._left[task], self._done[task]
-            self._decide()
+        """Remove a task that waits or runs."""
+        if not task.running and not self.queue.remove(task, self.now):
+            return
+        if task.running:
+            self._release(task)
+        self._forget(task)
+        self._decide()
+
+    def _forget(self, task: QueuedTask) -> None:
+        self._begun.pop(task, None)
+        self._turn.pop(task, None)
+        self._from.pop(task, None)
+        del self._left[task], self._done[task]
 
     def run(self, until: float) -> None:
         """Advance the time; ``busy_s`` and ``by_...`` then hold the thread time used so far."""
@@ -82,6 +100,7 @@ class Simulation:
             self._turn[task] += 1
             turn = self._turn[task]
             self._from[task] = self.now
+            self._begun.pop(task, lambda: None)()
             self.at(self.now + self._left[task] / task.granted, lambda task=task, turn=turn: self._end(task, turn))  # type: ignore[misc]
         for task in decision.interrupt:
             self.interruptions += 1
@@ -114,8 +133,8 @@ class Simulation:
     def _end(self, task: QueuedTask, turn: int) -> None:
         if task.running and self._turn[task] == turn:
             self._release(task)
-            done = self._done.pop(task)
-            del self._left[task], self._turn[task], self._from[task]
+            done = self._done[task]
+            self._forget(task)
             done()
             self._decide()
 
@@ -247,6 +266,40 @@ def endless_connections(slots: int = 2, seconds: float = 120) -> list[SimulatedF
     return [SimulatedFigure(name, _spread(shares), "%", 10)]
 
 
+def moves_together(slots: int = 2, tabs: int = 30, seconds: float = 120) -> list[SimulatedFigure]:
+    """Boards in browsers, all of which move at the same moment every few seconds; a search ends with the next move.
+
+    Some have had much before: they have waited while others searched, or the other way about.
+    """
+    load = SimulatedLoad(slots)
+    machine = load.machine
+    running: dict[int, QueuedTask] = {}
+
+    def move(tab: int) -> None:
+        task = QueuedTask(Purpose.ANALYSIS, "k", f"tab {tab}", priority=1)
+        if tab in running:
+            machine.remove(running[tab])
+        running[tab] = task
+        asked = machine.now
+        work_s = load.dice.choice((0.02, 0.5, ENDLESS_S))
+
+        def ended() -> None:
+            del running[tab]
+
+        machine.submit(task, work_s, ended, lambda: load.waits["begun"].append(machine.now - asked))
+
+    for moment in range(3, int(seconds), 3):
+        for tab in range(tabs):
+            machine.at(moment, lambda tab=tab: move(tab))  # type: ignore[misc]
+    machine.run(seconds)
+    waits = [1000 * wait for wait in load.waits["begun"]]
+    name = f"{slots} threads, {tabs} clients ask at the same moment"
+    return [
+        SimulatedFigure(f"{name}: until the last is searched", max(waits), "ms", at_most=200),
+        SimulatedFigure(f"{name}: work lost", 100 * machine.lost_s / machine.busy_s, "%", at_most=5),
+    ]
+
+
 def text_swarm(slots: int = 2, seconds: float = 120) -> list[SimulatedFigure]:
     """Six text sessions search without end on all threads; another client analyses positions one after the other."""
     load = SimulatedLoad(slots)
@@ -360,6 +413,7 @@ SCENARIOS: tuple[Callable[[], list[SimulatedFigure]], ...] = (
     short_questions,
     connections,
     endless_connections,
+    moves_together,
     text_swarm,
     throttled,
     book_job,

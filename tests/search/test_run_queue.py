@@ -87,6 +87,73 @@ def test_nothing_is_interrupted_right_after_its_start() -> None:
     assert queue.decide(LEAST_RUN_S).interrupt == [first]
 
 
+def handed_on(queue: RunQueue, now: float) -> list[QueuedTask]:
+    """The tasks that are started in the place of what the decision for ``now`` interrupts."""
+    started = []
+    for interrupted in queue.decide(now).interrupt:
+        queue.release(interrupted, now + 0.001, again=True)
+        started += queue.decide(now + 0.001).start
+    return started
+
+
+def test_the_only_question_of_a_client_does_not_wait_until_another_is_short_no_more() -> None:
+    queue = RunQueue(1)
+    first, second, third = task("a"), task("b"), task("c")
+    added(queue, first, second, third)
+    assert queue.decide(0).start == [first]
+    assert handed_on(queue, LEAST_RUN_S - 0.001) == []
+    assert queue.decide(LEAST_RUN_S - 0.001).again <= LEAST_RUN_S
+    assert handed_on(queue, LEAST_RUN_S) == [second]
+    assert queue.decide(LEAST_RUN_S + 0.002).again <= 2 * LEAST_RUN_S + 0.001
+    assert handed_on(queue, 2 * LEAST_RUN_S + 0.001) == [third]
+    # All of them have begun: the next to go on has what is left of its 0.1 s.
+    assert handed_on(queue, 3 * LEAST_RUN_S + 0.002) == []
+    now = 0.05
+    queue.release(third, now)
+    (again,) = queue.decide(now).start
+    assert again in (first, second)
+    assert handed_on(queue, now + 0.08) == []
+    # Nor is it interrupted once more for another that comes now.
+    queue.add(task("d"), now + 0.08)
+    assert handed_on(queue, now + 0.08) == []
+    assert handed_on(queue, now + 0.092) != []
+
+
+def test_who_has_more_questions_waiting_waits_for_the_others() -> None:
+    """An exchange costs work: a stream of questions is better served one after the other."""
+    for more in (long("b"), task("b")):
+        queue = RunQueue(1)
+        first, second = task("a"), task("b")
+        added(queue, first, more, second)
+        queue.decide(0)
+        queue.remove(more, 0)
+        assert handed_on(queue, LEAST_RUN_S) == []
+    queue = RunQueue(1)
+    added(queue, task("a"), task("a"))
+    queue.decide(0)
+    assert handed_on(queue, LEAST_RUN_S) == []
+
+
+def test_the_end_of_a_brief_task_is_awaited() -> None:
+    queue = RunQueue(1)
+    added(queue, task("a", brief=True), task("b"))
+    queue.decide(0)
+    assert handed_on(queue, LEAST_RUN_S) == []
+
+
+def test_the_place_beside_a_host_is_handed_on_too() -> None:
+    queue = RunQueue(1)
+    job = task("job", Purpose.BOOK, restarts=True)
+    first, second = task("a"), task("b")
+    added(queue, job)
+    assert queue.decide(0).start == [job]
+    added(queue, first, second)
+    assert queue.decide(0).start == [first]
+    assert handed_on(queue, LEAST_RUN_S) == [second]
+    assert second.host is job
+    assert queue.free == 0
+
+
 def test_who_asks_much_that_is_short_waits_like_others_after_a_while() -> None:
     queue = RunQueue(1)
     others = [long(f"other {number}") for number in range(9)]

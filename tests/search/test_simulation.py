@@ -23,6 +23,10 @@ def test_shares_do_not_depend_on_the_number_of_connections() -> None:
     reached(simulation.connections(seconds=100))
 
 
+def test_clients_that_ask_at_the_same_moment_all_get_a_first_turn() -> None:
+    reached(simulation.moves_together(seconds=30))
+
+
 def test_text_sessions_do_not_starve_analyses() -> None:
     reached(simulation.text_swarm(seconds=60))
 
@@ -136,6 +140,8 @@ def test_keys_that_want_everything_have_equal_shares(slots: int, keys: list[tupl
             load.endless(f"{key}", f"{key} {client}", searches + slots)
         if short:
             load.stream("short", f"{key}", f"{key} short", lambda: load.dice.uniform(0.001, 0.1), in_flight=20)
+            for client in range(connections):
+                load.stream("lone", f"{key}", f"{key} lone {client}", lambda: load.dice.uniform(0.001, 0.1))
     load.machine.run(90)
     shares = [load.machine.by_key[f"{key}"] for key in range(len(keys))]
     assert max(shares) - min(shares) < 0.1 * sum(shares) / len(shares)
