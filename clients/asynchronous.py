@@ -35,15 +35,18 @@ from .requests import (
     AnalysisLimits,
     BatchItem,
     BatchLimits,
+    ListedPosition,
     analyze_args,
     batch_args,
     game_args,
+    list_args,
     position_args,
 )
 from .results import Analysed, BatchPage, BatchResult, BookPosition, Data, Hello, JobDone, JobProgress, Legal
 
 Analysis = AsyncHandle[Analysed, Analysed]
 GameAnalysis = AsyncHandle[Analysed, tuple[Analysed, ...]]
+ListAnalysis = AsyncHandle[Analysed, tuple[Analysed, ...]]
 BookJob = AsyncHandle[JobProgress, JobDone]
 P = TypeVar("P")
 F = TypeVar("F")
@@ -207,6 +210,14 @@ class AsyncClient:
         """
         wanted = results.analysed if limits.get("partial_ms") else results.analysed_and_done
         return self.start("analyze", game_args(board, moves, plies, limits), wanted, results.game_analysed)
+
+    def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
+        """Analyse up to 1,000 positions in one request: the final has an analysis of each, in their order.
+
+        There are partials only with ``partial_ms``: one for each finished position, and the progress of the others,
+        whose ``done`` is false. ``item`` is the place in the list: where the list was cancelled, some are missing.
+        """
+        return self.start("analyze", list_args(positions, limits), results.analysed, results.list_analysed)
 
     async def legal(self, board: str | None = None, moves: str = "") -> Legal:
         """The legal moves, the board, whether the game is over, and the discs."""

@@ -21,7 +21,7 @@ from desdaemon.protocol.system import platform
 from .asynchronous import AsyncClient
 from .errors import ConnectionLost, Forked
 from .handle import AsyncHandle
-from .requests import AnalysisLimits, BatchItem, BatchLimits
+from .requests import AnalysisLimits, BatchItem, BatchLimits, ListedPosition
 from .results import Analysed, BatchPage, BatchResult, BookPosition, Data, Hello, JobDone, JobProgress, Legal
 
 P = TypeVar("P")
@@ -133,6 +133,7 @@ def _iterate(loop: _Loop, items: AsyncIterator[T]) -> Iterator[T]:
 
 Analysis = Handle[Analysed, Analysed]
 GameAnalysis = Handle[Analysed, tuple[Analysed, ...]]
+ListAnalysis = Handle[Analysed, tuple[Analysed, ...]]
 BookJob = Handle[JobProgress, JobDone]
 
 
@@ -209,6 +210,10 @@ class Client:
     ) -> GameAnalysis:
         """Analyse plies of a game, by default all: a partial for each finished one, then all of them."""
         return Handle(self._loop, self._loop.call(lambda: self._client.analyze_game(moves, board, plies, **limits)))
+
+    def analyze_many(self, positions: Iterable[ListedPosition], **limits: Unpack[AnalysisLimits]) -> ListAnalysis:
+        """Analyse up to 1,000 positions in one request: the final has an analysis of each, in their order."""
+        return Handle(self._loop, self._loop.call(lambda: self._client.analyze_many(positions, **limits)))
 
     def legal(self, board: str | None = None, moves: str = "") -> Legal:
         """The legal moves, the board, whether the game is over, and the discs."""

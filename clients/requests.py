@@ -71,6 +71,16 @@ def batch_args(items: Iterable[BatchItem] | None, file: str | None, limits: Mapp
     return {**found, "file": file} if file is not None else found
 
 
+ListedPosition = str | Mapping[str, str]
+"""A position of a list: moves from the standard start, or a map of ``board`` and ``moves``."""
+
+
+def list_args(positions: Iterable[ListedPosition], limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `analyze` for a list of positions."""
+    listed = [{"moves": found} if isinstance(found, str) else dict(found) for found in positions]
+    return {"positions": listed, **limits}
+
+
 def position_args(board: str | None, moves: str) -> dict[str, Any]:
     """A position: 64 squares and the side to move (the standard start where None), and moves played from it."""
     found = {"board": board} if board is not None else {}

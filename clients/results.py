@@ -109,6 +109,11 @@ def game_analysed(data: Data) -> tuple[Analysed, ...]:
     return tuple(map(analysed, data["plies"]))
 
 
+def list_analysed(data: Data) -> tuple[Analysed, ...]:
+    """Read the final of `analyze` about a list of positions."""
+    return tuple(map(analysed, data["results"]))
+
+
 def legal(data: Data) -> Legal:
     """Read the final of `legal`."""
     black, white = data["discs"]

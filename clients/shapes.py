@@ -93,6 +93,9 @@ class Analysed(NamedTuple):
     ply: int | None = None
     """Place in the game, 0 before the first move (plies)."""
 
+    item: int = 0
+    """Place in ``positions``, from 0."""
+
     over: bool = False
     """True: the game is over."""
 
@@ -115,7 +118,7 @@ class Analysed(NamedTuple):
     """False: a cancel or the end of the daemon ended the search."""
 
     done: bool = True
-    """False: a preliminary result. True: the result of one ply of a game."""
+    """False: a preliminary result. True: the result of one ply of a game, or of one of ``positions``."""
 
     @property
     def best(self) -> AnalysedMove | None:

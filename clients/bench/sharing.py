@@ -14,6 +14,8 @@ _BUSY = 50
 _CONNECTIONS = 40
 _SHARING_S = 40
 _BATCH = 100
+_LISTS = 8
+"""Lists in flight."""
 _HOLDS_PLIES = 10
 _LONE = 2
 _HASH_BITS = 21
@@ -104,20 +106,33 @@ def _seconds(admin: BenchPeer) -> dict[str, float]:
 
 
 def rates(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
-    """Analyses of level 5 of distinct positions, beside what the engine does alone."""
+    """Analyses of level 5 of distinct positions, in lists and one a request, beside what the engine does alone."""
     (row,) = json.loads(daemon.beside("bench", "short", "--json"))["rows"]
     alone = int(row["note"].split()[0]) / float(row["seconds"])
     dice = random.Random(7)
-    positions = {random_line(dice, dice.randrange(8, 20)) for _ in range(20_000 // divisor)}
-    args = [{"moves": line, "level": 5, "book": "ignore"} for line in sorted(positions)]
+    positions = sorted({random_line(dice, dice.randrange(8, 20)) for _ in range(60_000 // divisor)})
+    limits = {"level": 5, "book": "ignore"}
+    # Distinct lines may lead to one position, or its mirror image: few do.
+    singles, listed = positions[::3], [line for number, line in enumerate(positions) if number % 3]
+    lists = [
+        {"positions": [{"moves": line} for line in listed[at : at + _BATCH]], **limits}
+        for at in range(0, len(listed), _BATCH)
+    ]
     with BenchPeer(daemon.ipc) as peer:
-        rate = peer.throughput("analyze", args, len(args), daemon.in_flight - 2)
+        together = peer.throughput("analyze", lists, len(lists), _LISTS) * len(listed) / len(lists)
+        rate = peer.throughput(
+            "analyze", [{"moves": line, **limits} for line in singles], len(singles), daemon.in_flight - 2
+        )
     name = "analyze of level 5"
-    part = 100 * rate / (alone * daemon.threads)
+    both = alone * daemon.threads
     return [
-        MeasuredFigure(f"{name}, distinct positions", rate, "/s"),
+        MeasuredFigure(f"{name}, lists of {_BATCH} distinct positions", together, "/s"),
+        MeasuredFigure(f"{name}, a position a request", rate, "/s"),
         MeasuredFigure(f"{name}, the engine alone on a thread", alone, "/s"),
-        MeasuredFigure(f"{name}, part of engine x {daemon.threads} threads", part, "%", 80, at_least=True),
+        MeasuredFigure(
+            f"{name}, lists, part of engine x {daemon.threads} threads", 100 * together / both, "%", 80, at_least=True
+        ),
+        MeasuredFigure(f"{name}, requests, part of the same", 100 * rate / both, "%"),
     ]
 
 
@@ -158,6 +173,7 @@ def holds(daemon: BenchDaemon, divisor: int) -> list[MeasuredFigure]:
         for op, args in (
             ("analyze", {f"unknown {number}": 0 for number in range(4096)}),
             ("analyze", {"moves": line, "plies": list(range(51)), "level": 1}),
+            ("analyze", {"positions": [{"moves": line[: 2 * (number % 51)]} for number in range(1000)], "level": 3}),
             ("analyze.batch", {"items": [{"moves": line}] * 4096, "level": 0}),
             ("book.get", {"positions": [{"moves": line[: 2 * (number % 51)]} for number in range(1000)]}),
             ("book.info", {}),

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 from desdaemon.protocol.commands.book import BadParameter, find_book_command, values_by_name
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
-from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import KnownLines, read_line
+from desdaemon.protocol.wire.positions import (
+    UNKNOWN_KEYS,
+    KnownLines,
+    check_list_alone,
+    has_unknown_keys,
+    read_line,
+    read_listed,
+)
 from desdaemon.session.settings import SessionSettings
 from desdaemon.system.paths import Hidden
 
@@ -26,7 +32,6 @@ from .service import Books, Caller, NoBook
 
 if TYPE_CHECKING:
     from desdaemon.operations.registry import Data, PendingRequest
-    from desdaemon.protocol.othello.notation import Position
     from desdaemon.protocol.wire.messages import Operation
     from desdaemon.server.metrics import ServerMetrics
     from desdaemon.server.text_sessions import TextSessions
@@ -42,7 +47,6 @@ _OF_A_MOMENT = frozenset(("book.analyze",))
 
 _LINES_KEPT = 50_000
 _AT_ONCE_S = 0.004
-_OF_A_POSITION = {"board": LONGEST_BOARD, "moves": LONGEST_MOVES}
 
 NONE, OPENING, OPEN = "none", "opening", "open"
 """States of the book in `status`, beside `FAILED`: its file could not be opened."""
@@ -127,15 +131,14 @@ class BookOperations:
     def _get_many(self, request: PendingRequest, admit: Callable[[], None], *, children: bool) -> None:
         """The replies in the order of the positions: quick ones here, the rest beside the loop."""
         values = request.values
-        if "board" in values or "moves" in values:
-            raise RequestError("bad_request", "positions and a position are given: expected one of them", "positions")
+        check_list_alone(values)
         items = values["positions"]
-        if any(not item.keys() <= _OF_A_POSITION.keys() for item in items):
-            request.warnings.append("positions: a map has keys other than board and moves")
+        if has_unknown_keys(items):
+            request.warnings.append(UNKNOWN_KEYS)
         found: list[Prepared] = []
         until = time.perf_counter() + _AT_ONCE_S
         for number, item in enumerate(items):
-            at = self._position(number, item)
+            at = read_listed(number, item, self._known_lines.last)
             data = self._looks.get(at.player, at.opponent, children=children)
             if data is None or time.perf_counter() > until:
                 admit()
@@ -152,27 +155,12 @@ class BookOperations:
             for number in range(len(found), len(items)):
                 if request.over:
                     return
-                at = self._position(number, items[number])
+                at = read_listed(number, items[number], self._known_lines.last)
                 found.append(self._looks.find(at.player, at.opponent, children=children))
         except RequestError as error:
             request.fail(error)
         else:
             request.final(PreparedList({"results": found}))
-
-    def _position(self, number: int, item: Data) -> Position:
-        """The position of an item; raises `RequestError`."""
-        for name, longest in _OF_A_POSITION.items():
-            text = item.get(name)
-            if text is not None and (type(text) is not str or len(text) > longest):
-                raise RequestError(
-                    "bad_request",
-                    f"positions {number}: {name}: expected a text of at most {longest} characters",
-                    "positions",
-                )
-        try:
-            return self._known_lines.last(item)
-        except RequestError as error:
-            raise RequestError(error.code, f"positions {number}: {error.message}", "positions") from None
 
     def aside(self, request: PendingRequest, work: Callable[[], Data]) -> None:
         """Reply with the result of ``work``, computed beside the loop of the sockets."""

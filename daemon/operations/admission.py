@@ -30,8 +30,11 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count a request in. Raises `RequestError` (``busy``) beyond a limit."""
+        """Count a request in. Raises `RequestError`: ``busy`` beyond a limit, ``too_large`` where it never fits."""
         limits, key, number = self._limits, client.account, client.number
+        most = min(limits.queue, limits.key_queue)
+        if positions > max(most, SMALL):
+            raise RequestError("too_large", f"{positions} positions in a request: expected at most {most}")
         with self._lock:
             mine, ours = self._clients.get(number, 0), self._keys.get(key, 0)
             if mine or positions > SMALL:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.positions import UNKNOWN_KEYS, has_unknown_keys
 from desdaemon.search.helpers import HelperPool
 from desdaemon.search.scheduler import Purpose, Scheduler
 from desdaemon.search.short_questions import QuestionTurns, TurnOwner
@@ -26,8 +28,8 @@ from desdaemon.system.threads import ThreadPool, begin
 from .analysis_cache import AnalysisCache
 from .answers import answer, line_data
 from .book_answers import NOTHING, BookAnswer, book_answer
-from .questions import Question, read_questions
-from .searches import Budget, ResumableSearch, SearchServices, SharedTurnSearch, short_search_us
+from .questions import Question, check_list, read_questions
+from .searches import Budget, ResumableSearch, SearchServices, SharedTurnSearches, short_search_us
 
 if TYPE_CHECKING:
     from desdaemon.books.service import Books
@@ -40,7 +42,10 @@ SHORTEST_PARTIAL_MS = 10
 """Partials come no closer together, whatever is asked for."""
 
 _PULSE_S = 0.02
-_FEW_PLIES = 4
+_FEW = 4
+"""Positions of a request that the thread of the sockets reads itself."""
+_BEGUN_AT_ONCE = 50
+"""Questions that are begun without a pause."""
 
 
 class AnalysisReceiver(Protocol):
@@ -93,8 +98,13 @@ class AnalysisService:
 
     def ask(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         """Start an analysis after ``admit`` has admitted it. Raises `RequestError`."""
-        plies = len(request.values.get("plies") or ())
-        if plies <= _FEW_PLIES:
+        values = request.values
+        items = values.get("positions")
+        if items is not None:
+            check_list(values)
+            if has_unknown_keys(items):
+                request.warnings.append(UNKNOWN_KEYS)
+        if max(len(values.get("plies") or ()), len(items or ())) <= _FEW:
             self._begin(request, admit)
             return
         admit()
@@ -115,7 +125,13 @@ class AnalysisService:
 
     def _begin(self, request: PendingRequest, admit: Callable[[], None]) -> None:
         values = request.values
-        questions = read_questions(values, self.level, self.line_follower(), deterministic=self.deterministic)
+        questions = read_questions(
+            values,
+            self.level,
+            self.line_follower(),
+            deterministic=self.deterministic,
+            pause=self.health.give_way,
+        )
         admit()
         client = request.client
         owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
@@ -207,7 +223,11 @@ class AnalysisService:
 
 
 class QuestionSet:
-    """The questions of one request, each answered once."""
+    """The questions of one request, each answered once.
+
+    Short ones share turns of search threads. Of the others twice as many as can be searched at a time wait for a
+    thread, so that a cancel has little to undo.
+    """
 
     def __init__(
         self,
@@ -225,71 +245,118 @@ class QuestionSet:
         self._questions = questions
         self._owner = owner
         self._answers: list[Data | None] = [None] * len(questions)
-        self._searches: list[ResumableSearch | SharedTurnSearch] = []
+        self._short = SharedTurnSearches(self, questions, analyses.tools, owner)
+        self._waiting: deque[tuple[int, BookAnswer]] = deque()
+        """Questions without a search as yet."""
+        self._searches: dict[int, ResumableSearch] = {}
+        self._budget: Budget | None = None
         self._left = len(questions)
         self._lock = threading.Lock()
         self._begun = time.perf_counter()
         wanted = values.get("partial_ms", 0)
         self._interval = max(SHORTEST_PARTIAL_MS, wanted) / 1000 if wanted else 0.0
+        listed = values.get("positions") is not None
+        self._tells_done = bool(self._interval) if listed else values.get("plies") is not None
+        """Whether a partial says that a question is done."""
+        self._tells_book = bool(self._interval) or not listed
+        """Whether a partial says what the book knows of a question that is then searched."""
+        self._standing_in: dict[int, list[Data]] = {}
+        """What the book knows of such questions."""
 
     def begin(self) -> None:
         """Answer what book and cache know, and start searches for the rest."""
         if not self._questions:
             self._finish()
-        searched: list[tuple[int, BookAnswer]] = []
-        for number, question in enumerate(self._questions):
-            book = NOTHING if question.facts.over else book_answer(self._analyses.books, question)
-            known = self._analyses.known(question, book)
+            return
+        nodes = self._values.get("game_nodes")
+        # A shared turn tells nothing on the way, and counts no budget.
+        shares = not (nodes or self._interval)
+        rest: deque[tuple[int, BookAnswer]] = deque()
+        for first in range(0, len(self._questions), _BEGUN_AT_ONCE):
+            if first:
+                self._analyses.health.give_way()
+            if self.cancelled:
+                return
+            self._begin_some(range(first, min(first + _BEGUN_AT_ONCE, len(self._questions))), rest, shares=shares)
+        deterministic = any(question.deterministic for question in self._questions)
+        self._budget = Budget(nodes, len(rest), deterministic=deterministic) if nodes else None
+        with self._lock:
+            self._waiting = rest
+        self._search_more()
+
+    def _begin_some(self, numbers: range, rest: deque[tuple[int, BookAnswer]], *, shares: bool) -> None:
+        """Begin the questions of these numbers, but for those that are added to ``rest``."""
+        analyses = self._analyses
+        short: list[tuple[int, int]] = []
+        for number in numbers:
+            question = self._questions[number]
+            book = NOTHING if question.facts.over else book_answer(analyses.books, question)
+            known = analyses.known(question, book)
             if known is not None:
                 self.answered(number, known)
+                continue
+            if book.moves and self._tells_book:
+                self._standing_in[number] = book.moves[: question.multipv]
+                self._receiver.partial({**self._stand_in(number), "done": False})
+            short_us = short_search_us(question, analyses.tools) if shares else 0
+            if short_us:
+                short.append((number, short_us))
             else:
-                searched.append((number, book))
-        nodes = self._values.get("game_nodes")
-        deterministic = any(question.deterministic for question in self._questions)
-        budget = Budget(nodes, len(searched), deterministic=deterministic) if nodes else None
-        searches = [self._search(number, book, budget) for number, book in searched]
+                rest.append((number, book))
+        if short:
+            self._short.submit(short)
+
+    def _stand_in(self, number: int) -> Data:
+        return answer(self._questions[number], self._standing_in[number], 0, 0.0)
+
+    def _search_more(self) -> None:
+        """Start searches as long as there are few."""
+        most = 2 * self._analyses.scheduler.slots
+        begun = []
         with self._lock:
-            self._searches = searches
-        for search in searches:
-            preliminary = search.preliminary()
-            if preliminary is not None:
-                self._receiver.partial({**preliminary, "done": False})
-        for search in searches:
+            while self._waiting and len(self._searches) < most:
+                number, book = self._waiting.popleft()
+                search = ResumableSearch(
+                    self, number, self._questions[number], book, self._analyses.tools, self._owner, self._budget
+                )
+                self._searches[number] = search
+                begun.append(search)
+        for search in begun:
             if not self.cancelled:
                 search.submit()
-
-    def _search(self, number: int, book: BookAnswer, budget: Budget | None) -> ResumableSearch | SharedTurnSearch:
-        question, tools = self._questions[number], self._analyses.tools
-        # A shared turn tells nothing on the way, and counts no budget.
-        short_us = 0 if budget is not None or self._interval else short_search_us(question, tools)
-        if short_us:
-            return SharedTurnSearch(self, number, question, book, tools, self._owner, short_us)
-        return ResumableSearch(self, number, question, book, tools, self._owner, budget)
 
     def cancel(self) -> None:
         """Cancel all searches; no reply is sent any more."""
         self.cancelled = True
         self._analyses.ended(self)
-        for search in self._searches:
+        with self._lock:
+            self._waiting.clear()
+            searches = list(self._searches.values())
+        for search in searches:
             search.cancel()
+        self._short.cancel()
 
     def answered(self, number: int, data: Data) -> None:
         """See `searches.SearchListener`."""
         with self._lock:
             # Under the lock, so that nothing preliminary follows.
-            if self._questions[number].ply >= 0:
+            if self._tells_done:
                 self._receiver.partial({**data, "done": True})
             self._answers[number] = data
+            self._searches.pop(number, None)
             self._left -= 1
             last = self._left == 0
         if last:
             self._finish()
+        elif self._waiting:
+            self._search_more()
 
     def failed(self, error: RequestError) -> None:
         """See `searches.SearchListener`."""
-        self._analyses.health.refused(error.code)
-        self._receiver.fail(error)
-        self.cancel()
+        if not self.cancelled:
+            self._analyses.health.refused(error.code)
+            self._receiver.fail(error)
+            self.cancel()
 
     def _finish(self) -> None:
         self._analyses.ended(self)
@@ -297,19 +364,23 @@ class QuestionSet:
 
     def _result(self, answers: list[Data]) -> Data:
         """The data of a final with these answers."""
-        if self._values.get("plies") is None:
+        listed = self._values.get("positions") is not None
+        if not listed and self._values.get("plies") is None:
             return answers[0]
         spent = round((time.perf_counter() - self._begun) * 1000, 3)
-        return {"plies": answers, "nodes": sum(found["nodes"] for found in answers), "time_ms": spent}
+        nodes = sum(found["nodes"] for found in answers)
+        return {"results" if listed else "plies": answers, "nodes": nodes, "time_ms": spent}
 
     def found(self) -> Data | None:
         """The results so far as the data of a final with ``finished`` false; None without any."""
         with self._lock:
-            answers, searches = list(self._answers), list(self._searches)
-        for search in searches:
-            if answers[search.number] is None:
-                known = search.so_far()
-                answers[search.number] = {**known, "finished": False} if known is not None else None
+            answers, searches = list(self._answers), dict(self._searches)
+        for number, search in searches.items():
+            known = search.so_far()
+            answers[number] = {**known, "finished": False} if known is not None else None
+        for number in list(self._standing_in):
+            if answers[number] is None:
+                answers[number] = {**self._stand_in(number), "finished": False}
         known_answers = [found for found in answers if found is not None]
         return {**self._result(known_answers), "finished": False} if known_answers else None
 
@@ -319,8 +390,8 @@ class QuestionSet:
             return
         with self._lock:
             now = time.perf_counter()
-            for search in self._searches:
-                wanted = now - search.reported_at >= self._interval and self._answers[search.number] is None
+            for search in self._searches.values():
+                wanted = now - search.reported_at >= self._interval
                 data = search.so_far() if wanted and search.running else None
                 if data is not None:
                     search.reported_at = now

@@ -17,6 +17,8 @@ def answer(question: Question, moves: list[Data], nodes: int, ms: float, **extra
     """The data about one position; ``moves`` are best first, ``ms`` is the time searched."""
     position = question.position
     data: Data = {"ply": question.ply} if question.ply >= 0 else {}
+    if question.item >= 0:
+        data["item"] = question.item
     data["board"] = board_text(position)
     data["moves"] = moves
     data["nodes"] = nodes

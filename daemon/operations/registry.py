@@ -337,6 +337,7 @@ class Operations:
             "line": constants.LONGEST_LINE,
             "multipv": constants.MOST_LINES,
             "plies": constants.MOST_PLIES,
+            "positions": constants.MOST_POSITIONS,
             "items": constants.MOST_ITEMS,
             "results": constants.MOST_RESULTS,
             **self.limits._asdict(),
@@ -413,7 +414,9 @@ class Operations:
         self.texts.request(request)
 
     def _analyze(self, request: PendingRequest) -> None:
-        positions = max(1, len(request.values.get("plies") or ()))
+        values = request.values
+        listed = len(values.get("positions") or ()) * values.get("multipv", 1)
+        positions = max(1, len(values.get("plies") or ()), listed)
         self.analyses.ask(request, lambda: self.admit(request, positions))
 
     def _legal(self, request: PendingRequest) -> None:

@@ -1,7 +1,7 @@
 """The search for one question of an analysis, on the daemon's search threads.
 
 `ResumableSearch` waits for a lease, runs, and waits again after it was preempted; it can search any question.
-`SharedTurnSearch` is for short questions: a search thread answers many of them in one turn.
+`SharedTurnSearches` are for short questions: a search thread answers many of them in one turn.
 """
 
 from __future__ import annotations
@@ -135,8 +135,6 @@ class ResumableSearch:
         self._tools = tools
         self._limits = question.limits
         self._budget = budget
-        self._preliminary = book.moves
-        """What stands in as long as nothing is searched."""
         self._settled = book.moves if book.sufficient else []
         self._item = SearchTask(
             owner.purpose,
@@ -290,18 +288,12 @@ class ResumableSearch:
         if complete:
             self._asker.progressed()
 
-    def preliminary(self) -> Data | None:
-        """The book's answer, where that is not all that was asked for; None where it has none."""
-        if not self._preliminary:
-            return None
-        return answer(self.question, self._preliminary[: self.question.multipv], 0, 0.0)
-
     def so_far(self) -> Data | None:
         """The lines found so far, earlier turns included; None without any. Any thread."""
         with self._lock:
             lines = self._lines.known()
         if not lines:
-            return self.preliminary()
+            return None
         data = self._answer([line_data(line) for line in lines])
         with self._lock:
             data["nodes"] += getattr(self._control, "nodes", 0)
@@ -312,66 +304,55 @@ class ResumableSearch:
         return answer(self.question, moves[: self.question.multipv], self._nodes, self._ms, **extra)
 
 
-class SharedTurnSearch:
-    """A short search that shares a turn with others: one line, all moves allowed; begun again if interrupted."""
+class SharedTurnSearches:
+    """The short searches of one request, which share turns with others: one line, all moves allowed.
 
-    running = False
-    """It has no progress to tell."""
+    Those that are interrupted begin again. `submit` is for one thread; `cancel` may be called from any.
+    """
 
-    def __init__(
-        self,
-        asker: SearchListener,
-        number: int,
-        question: Question,
-        book: BookAnswer,
-        tools: SearchServices,
-        owner: TurnOwner,
-        estimated_us: int,
-    ) -> None:
-        self.number = number
-        self.question = question
-        self.reported_at = 0.0
+    def __init__(self, asker: SearchListener, questions: list[Question], tools: SearchServices, owner: TurnOwner):
         self._asker = asker
-        self._preliminary = book.moves
+        self._questions = questions
         self._tools = tools
         self._owner = owner
-        position = question.position
-        self._pending = PendingQuestion(
-            position.player, position.opponent, question.limits, estimated_us, self._answered, self._failed
-        )
+        self._pending: list[PendingQuestion] = []
 
-    def submit(self) -> None:
-        """Wait for a search thread."""
+    def submit(self, wanted: list[tuple[int, int]]) -> None:
+        """Search the questions of these numbers, with an estimate of the microseconds that each takes."""
+        questions = self._questions
+        pending = []
+        for number, estimated_us in wanted:
+            question = questions[number]
+            board = question.position
+            pending.append(PendingQuestion(board.player, board.opponent, question.limits, estimated_us, self, number))
+        self._pending += pending
         assert self._tools.turns is not None
-        self._tools.turns.submit(self._owner, self._pending)
+        self._tools.turns.submit(self._owner, pending)
 
     def cancel(self) -> None:
-        """End it; its answer is not wanted."""
-        assert self._tools.turns is not None
-        self._tools.turns.cancel(self._owner, self._pending)
+        """End them; their answers are not wanted."""
+        if self._pending:
+            assert self._tools.turns is not None
+            self._tools.turns.cancel(self._owner, self._pending)
 
-    def preliminary(self) -> Data | None:
-        """The book's answer, which is not all that was asked for; None where it has none."""
-        return answer(self.question, self._preliminary[:1], 0, 0.0) if self._preliminary else None
-
-    so_far = preliminary
-
-    def _answered(self, result: Result) -> None:
-        question = self.question
+    def answered(self, number: int, result: Result) -> None:
+        """See `QuestionReceiver`."""
+        question = self._questions[number]
         self._tools.health.searched(result.nodes)
         if not self._asker.cancelled:
             self._tools.cache.put(
                 question.position.player, question.position.opponent, result.lines, question.facts.canonical
             )
             found = [line_data(line) for line in result.lines]
-            self._asker.answered(self.number, answer(question, found, result.nodes, result.time_ms))
+            self._asker.answered(number, answer(question, found, result.nodes, result.time_ms))
 
-    def _failed(self, error: EngineFailure) -> None:
+    def failed(self, number: int, error: EngineFailure) -> None:
+        """See `QuestionReceiver`."""
         self._asker.failed(RequestError("internal", str(error)))
 
 
 def short_search_us(question: Question, tools: SearchServices) -> int:
-    """The estimated microseconds of a question for `SharedTurnSearch`; 0 for one that takes a `ResumableSearch`."""
+    """The estimated microseconds of a question for `SharedTurnSearches`; 0 for one that takes a `ResumableSearch`."""
     if tools.turns is None or question.multipv > 1 or question.allow != rules.FULL or question.deterministic:
         return 0
     from desdaemon.engine.limits import estimated_us

@@ -10,8 +10,8 @@ interrupted as well.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from .loader import EngineFailure
 from .scheduler import Purpose, Scheduler, SearchTask
@@ -46,13 +46,23 @@ class TurnOwner(NamedTuple):
     priority: int = 0
 
 
-class PendingQuestion:
-    """A position to be searched, and the callback for its result. Compared by identity.
+class QuestionReceiver(Protocol):
+    """The receiver of results, by the numbers of its questions. Called from search threads; must not raise."""
 
-    ``estimated_us`` is the estimated search time. ``answered`` is called from a search thread, and must not raise.
+    def answered(self, number: int, result: Result) -> None:
+        """Take the result of a question."""
+
+    def failed(self, number: int, error: EngineFailure) -> None:
+        """Take the error of a question that cannot be searched."""
+
+
+class PendingQuestion:
+    """A position to be searched, and the receiver of its result. Compared by identity.
+
+    ``estimated_us`` is the estimated search time; ``number`` is the receiver's for the question.
     """
 
-    __slots__ = ("answered", "estimated_us", "failed", "limits", "opponent", "player")
+    __slots__ = ("estimated_us", "limits", "number", "opponent", "player", "receiver")
 
     def __init__(
         self,
@@ -60,15 +70,15 @@ class PendingQuestion:
         opponent: int,
         limits: Limits,
         estimated_us: int,
-        answered: Callable[[Result], None],
-        failed: Callable[[EngineFailure], None],
+        receiver: QuestionReceiver,
+        number: int,
     ) -> None:
         self.player = player
         self.opponent = opponent
         self.limits = limits
         self.estimated_us = estimated_us
-        self.answered = answered
-        self.failed = failed
+        self.receiver = receiver
+        self.number = number
 
 
 _Question = TypeVar("_Question", bound=Hashable)
@@ -154,22 +164,25 @@ class QuestionTurns:
         self._lock = threading.Lock()
         self._queues: dict[TurnOwner, QuestionQueue[PendingQuestion]] = {}
 
-    def submit(self, owner: TurnOwner, question: PendingQuestion) -> None:
-        """Queue a question of an owner."""
+    def submit(self, owner: TurnOwner, questions: Iterable[PendingQuestion]) -> None:
+        """Queue questions of an owner, in this order."""
         with self._lock:
             queue = self._queues.get(owner)
             if queue is None:
                 queue = self._queues[owner] = QuestionQueue(self._scheduler.slots)
-            wanted = queue.put(question, question.estimated_us)
+            wanted = False
+            for question in questions:
+                wanted |= queue.put(question, question.estimated_us)
         if wanted:
             self._ask_for_turn(owner)
 
-    def cancel(self, owner: TurnOwner, question: PendingQuestion) -> None:
-        """Remove a question; one that is being searched is answered nevertheless."""
+    def cancel(self, owner: TurnOwner, questions: Iterable[PendingQuestion]) -> None:
+        """Remove questions; those that are being searched are answered nevertheless."""
         with self._lock:
             queue = self._queues.get(owner)
             if queue is not None:
-                queue.remove(question)
+                for question in questions:
+                    queue.remove(question)
 
     def _ask_for_turn(self, owner: TurnOwner) -> None:
         _SearchTurn(self, owner, self._scheduler, self._workers).wait()
@@ -200,7 +213,7 @@ class QuestionTurns:
             queue = self._queues.pop(owner, None)
             questions = queue.drain() if queue is not None else []
         for question in questions:
-            question.failed(error)
+            question.receiver.failed(question.number, error)
 
     def count(self, owner: TurnOwner, nodes: int) -> None:
         """Charge the nodes of a turn to its key."""
@@ -258,7 +271,7 @@ class _SearchTurn:
         except Exception:
             self._turns.note_mistake()
             for question in questions:
-                question.failed(EngineFailure(MISTAKE))
+                question.receiver.failed(question.number, EngineFailure(MISTAKE))
             return
         finally:
             self._engine = None
@@ -270,7 +283,7 @@ class _SearchTurn:
                 continue
             nodes += result.nodes
             try:
-                question.answered(result)
+                question.receiver.answered(question.number, result)
             except Exception:
                 self._turns.note_mistake()
         self._turns.count(self._owner, nodes)

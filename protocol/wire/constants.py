@@ -11,6 +11,7 @@ REVISIONS = {
         "analyze.book.level",
         "analyze.cache",
         "analyze.game_nodes",
+        "analyze.many",
         "analyze.threads",
         "analyze.until",
         "book.get.children",
@@ -53,7 +54,10 @@ MOST_LINES_OF_FILE = 100_000
 """Positions of a batch in a file."""
 
 MOST_POSITIONS = 1000
-"""Positions of one `book.get`."""
+"""Positions of one `analyze` or `book.get`."""
+
+MOST_LISTED_MOVES = 4000
+"""`positions` times `multipv` of one `analyze`."""
 
 MOST_RESULTS = 1000
 """Results of a batch in one reply."""

@@ -37,6 +37,7 @@ FEATURES = {
     "analyze.until": "`until`: `analyze` searches ever deeper until it is cancelled.",
     "analyze.game_nodes": "`game_nodes`: a budget for all plies of a request.",
     "analyze.book.level": "A book score below the level asked for is a partial, not the final; moves have `level`.",
+    "analyze.many": "`positions` with `analyze`: many positions in one request.",
     "analyze.batch": "`analyze.batch`, `batch.results`, `batch.forget`: jobs that survive a restart.",
     "cache.clear": "`cache.clear`.",
     "cancel.all": "`all` with `cancel`.",
@@ -179,6 +180,16 @@ ANALYZE = (
         cost="one search each",
         since="analyze.plies",
     ),
+    Argument(
+        "positions",
+        "maps",
+        "Instead of a position: maps of `board` and `moves`, each optional. Partials come only with `partial_ms`.",
+        0,
+        MOST_POSITIONS,
+        default="one position",
+        cost="one search each",
+        since="analyze.many",
+    ),
     _option(
         "level",
         "Strength, as Edax's levels; excludes `depth`.",
@@ -222,7 +233,7 @@ ANALYZE = (
     Argument(
         "until",
         "choice",
-        "Search ever deeper until a `cancel`, or until the score is proved; excludes all other limits and `plies`.",
+        "Search ever deeper until a `cancel`, or until the score is proved; excludes limits and lists.",
         choices=("cancelled",),
         default="the limits end it",
         cost="a search thread for as long",
@@ -230,7 +241,7 @@ ANALYZE = (
     ),
     _option(
         "threads",
-        "Most threads that may search the position together; 0: all that are idle. With `plies`, one a position.",
+        "Most threads that may search the position together; 0: all that are idle. In a list, one a position.",
         0,
         1024,
         "threads",
@@ -247,7 +258,7 @@ ANALYZE = (
     ),
     _option(
         "game_nodes",
-        "Budget for all `plies` together; each ply may use an equal part of the rest.",
+        "Budget for all `plies` or `positions` together; each may use an equal part of the rest.",
         1,
         10**15,
         "nodes",
@@ -256,7 +267,7 @@ ANALYZE = (
     ),
 )
 
-_OF_ONE_REQUEST = frozenset(("board", "moves", "partial_ms", "priority", "until", "threads"))
+_OF_ONE_REQUEST = frozenset(("board", "moves", "positions", "partial_ms", "priority", "until", "threads"))
 
 BATCH = (
     Argument(
@@ -303,7 +314,11 @@ BASIC_OPERATIONS = (
         cost="the command's",
     ),
     Operation(
-        "analyze", ANALYZE, READER, "Search a position, or several of a game.", cost="a search for each position"
+        "analyze",
+        ANALYZE,
+        READER,
+        "Search a position, several of a game, or a list of them.",
+        cost="a search for each position",
     ),
     Operation("legal", POSITION, READER, "The legal moves of a position."),
     Operation(

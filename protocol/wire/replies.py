@@ -143,6 +143,13 @@ SHAPES: dict[str, Shape] = {
     ),
     "analysis": (
         Field("ply", "int", "Place in the game, 0 before the first move.", "plies", absent="no `plies` were asked for"),
+        Field(
+            "item",
+            "int",
+            "Place in `positions`, from 0.",
+            absent="no `positions` were asked for",
+            since="analyze.many",
+        ),
         _BOARD,
         Field("moves", "[move]", "At most `multipv` moves, best first; empty where the game is over."),
         Field("nodes", "int", "Nodes searched for this reply; 0: from the book or the cache.", "nodes"),
@@ -183,7 +190,7 @@ SHAPES: dict[str, Shape] = {
         Field(
             "done",
             "bool",
-            "False: a preliminary result. True: the result of one ply of a game.",
+            "False: a preliminary result. True: the result of one ply of a game, or of one of `positions`.",
             absent="this is no partial",
         ),
     ),
@@ -217,6 +224,18 @@ SHAPES: dict[str, Shape] = {
             "False: a cancel or the end of the daemon ended it; `plies` are those that have a result.",
             absent="neither did",
             since="cancel.data",
+        ),
+    ),
+    "analyses": _added(
+        "analyze.many",
+        Field("results", "[analysis]", "In the order of `positions`."),
+        Field("nodes", "int", "Nodes of all positions.", "nodes"),
+        Field("time_ms", "float", "Time from the request to this reply.", "ms"),
+        Field(
+            "finished",
+            "bool",
+            "False: a cancel or the end of the daemon ended it; `results` are those that were found.",
+            absent="neither did",
         ),
     ),
     "book_position": (
@@ -355,7 +374,7 @@ REPLIES: dict[str, tuple[str, ...]] = {
     "metrics": ("metrics",),
     "status": ("status",),
     "text": ("text",),
-    "analyze": ("analysis", "game"),
+    "analyze": ("analysis", "game", "analyses"),
     "legal": ("legal",),
     "analyze.batch": ("batch",),
     "batch.results": ("batch_page",),

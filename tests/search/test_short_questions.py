@@ -137,14 +137,15 @@ class Asked:
         self.mistakes += 1
 
     def question(self, number: int) -> PendingQuestion:
-        return PendingQuestion(number, 0, Limits(5), 150, self._answered, self._failed)
+        return PendingQuestion(number, 0, Limits(5), 150, self, number)
 
-    def _answered(self, result: Result) -> None:
+    def answered(self, number: int, result: Result) -> None:
         with self._news:
+            assert result.nodes == number
             self.answers.append(result.nodes)
             self._news.notify_all()
 
-    def _failed(self, error: EngineFailure) -> None:
+    def failed(self, number: int, error: EngineFailure) -> None:
         with self._news:
             self.failures.append(str(error))
             self._news.notify_all()
@@ -158,12 +159,12 @@ def test_questions_that_came_while_the_thread_was_busy_share_a_turn() -> None:
     asked = Asked()
     with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
         questions = [asked.question(number) for number in range(10)]
-        for question in questions:
-            asked.turns.submit(OWNER, question)
-        asked.turns.cancel(OWNER, questions[3])
-    asked.wait(9)
-    assert asked.answers == [0, 1, 2, 4, 5, 6, 7, 8, 9]
-    assert asked.searches.rows == [9]
+        asked.turns.submit(OWNER, questions[:5])
+        asked.turns.submit(OWNER, questions[5:])
+        asked.turns.cancel(OWNER, [questions[3], questions[7]])
+    asked.wait(8)
+    assert asked.answers == [0, 1, 2, 4, 5, 6, 8, 9]
+    assert asked.searches.rows == [8]
     assert asked.scheduler.accounts.listed()[0][1].nodes == sum(asked.answers)
 
 
@@ -172,7 +173,7 @@ def test_an_interrupted_turn_goes_on() -> None:
     asked.searches.stopped = True
     with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
         for number in range(8):
-            asked.turns.submit(OWNER, asked.question(number))
+            asked.turns.submit(OWNER, [asked.question(number)])
     asked.wait(8)
     assert asked.answers == list(range(8))
     assert asked.searches.rows == [8, 4]
@@ -183,11 +184,11 @@ def test_without_an_engine_all_are_told() -> None:
     asked.failure = EngineFailure("no weights")
     with asked.scheduler.lease(Purpose.ANALYSIS, key="key", client="other"):
         for number in range(3):
-            asked.turns.submit(OWNER, asked.question(number))
+            asked.turns.submit(OWNER, [asked.question(number)])
     asked.wait(3)
     assert asked.failures == ["no weights"] * 3
     asked.failure = None
-    asked.turns.submit(OWNER, asked.question(7))
+    asked.turns.submit(OWNER, [asked.question(7)])
     asked.wait(4)
     assert asked.answers == [7]
 
@@ -195,10 +196,10 @@ def test_without_an_engine_all_are_told() -> None:
 def test_a_mistake_ends_the_questions_of_its_turn_only() -> None:
     asked = Asked()
     asked.searches.broken = True
-    asked.turns.submit(OWNER, asked.question(1))
+    asked.turns.submit(OWNER, [asked.question(1)])
     asked.wait(1)
     assert len(asked.failures) == asked.mistakes == 1
     asked.searches.broken = False
-    asked.turns.submit(OWNER, asked.question(2))
+    asked.turns.submit(OWNER, [asked.question(2)])
     asked.wait(2)
     assert asked.answers == [2]
