@@ -108,6 +108,17 @@ def test_a_game_asks_for_every_ply(daemon: PretendedDaemon, client: Client) -> N
     assert [position.ply for position in client.analyze_game("f5d6", plies=[1]).result()] == [1]
 
 
+def test_a_list_is_one_request(daemon: PretendedDaemon, client: Client) -> None:
+    daemon.answers["analyze"] = lambda request: {
+        "results": [{**ANALYSED, "item": item} for item, _ in enumerate(request["args"]["positions"])],
+        "nodes": 2,
+        "time_ms": 1.0,
+    }
+    found = client.analyze_many(["f5", {"board": "x", "moves": "d6"}], level=1).result()
+    assert [position.item for position in found] == [0, 1]
+    assert daemon.seen[-1]["args"] == {"positions": [{"moves": "f5"}, {"board": "x", "moves": "d6"}], "level": 1}
+
+
 def test_errors_are_exceptions_with_codes(daemon: PretendedDaemon, client: Client) -> None:
     for code in ("busy", "illegal_move", "something_new"):
         handle = client.start("analyze")
@@ -346,6 +357,7 @@ def test_what_a_cancelled_analysis_had_found(daemon: PretendedDaemon, client: Cl
     for verb, data in (
         (lambda: client.analyze(moves="f5"), ANALYSED),
         (lambda: client.analyze_game("f5", plies=[0]), {"plies": [ANALYSED], "nodes": 1, "time_ms": 1}),
+        (lambda: client.analyze_many(["f5", "d3"]), {"results": [ANALYSED], "nodes": 1, "time_ms": 1}),
     ):
         handle = verb()
         until(lambda: daemon.held)

@@ -96,6 +96,7 @@ def test_every_feature_has_its_revision_and_every_field_its_beginning() -> None:
         ("analyze", {"board": OVER}, "analysis"),
         ("analyze", {"depth": 3, "nodes": 1, "book": "ignore"}, "analysis"),
         ("analyze", {"moves": "f5d6", "plies": [0, 1, 2], "level": 9}, "game"),
+        ("analyze", {"positions": [{"moves": "f5"}, {"board": OVER}], "level": 9}, "analyses"),
         ("book.get", {"moves": "f5"}, "book_position"),
         ("book.get", {"moves": "f5", "children": True}, "book_position"),
         ("book.get", {"positions": [{"moves": "f5"}, {"moves": "d3"}]}, "book_positions"),

@@ -47,6 +47,36 @@ def test_deeper_and_deeper_until_a_cancel(peer: Peer) -> None:
     assert (cancelled["id"], cancelled["data"]) == (cancel, {"cancelled": True})
 
 
+def test_a_list_has_the_answers_of_single_requests(peer: Peer) -> None:
+    items = [{"moves": line_of(seed, 8 + seed % 40)} for seed in range(120)]
+    limits = {"level": 4, "book": "ignore", "deterministic": True}
+    data = peer.final("analyze", {"positions": items, "level": 4, "book": "ignore"})
+    assert shape_faults("analyses", data) == []
+    assert [found["item"] for found in data["results"]] == list(range(len(items)))
+    for number in range(0, len(items), 7):
+        one, found = peer.final("analyze", {**items[number], **limits}), data["results"][number]
+        assert (one["board"], one["canonical"]) == (found["board"], found["canonical"])
+        # What other searches left in the table may change a move, and a score that is not exact: not how deep it is.
+        told = [
+            [(move["depth"], move["selectivity"], move["exact"]) for move in each["moves"]] for each in (one, found)
+        ]
+        assert told[0] == told[1]
+        if one["moves"][0]["exact"]:
+            assert one["moves"][0]["score"] == found["moves"][0]["score"]
+    certain = [peer.final("analyze", {"positions": items[:20], **limits})["results"] for _ in range(2)]
+    assert [[each["moves"] for each in found] for found in certain[:1]] == [[each["moves"] for each in certain[1]]]
+
+
+def test_others_are_answered_between_the_lists_of_a_client(served: Served, peer: Peer) -> None:
+    items = [{"moves": line_of(seed, 20)} for seed in range(150)]
+    lists = [peer.request("analyze", {"positions": items, "level": 5, "book": "ignore"}) for _ in range(3)]
+    with Peer(served.ipc) as other:
+        assert other.final("analyze", {"moves": line_of(77, 21), "level": 3, "book": "ignore"})["moves"]
+    replies = [peer.reply() for _ in lists]
+    assert {reply["id"] for reply in replies} == set(lists)
+    assert all(len(reply["data"]["results"]) == len(items) for reply in replies)
+
+
 def test_an_endless_search_of_the_end_of_a_game_comes_to_an_end(peer: Peer) -> None:
     data = peer.final("analyze", {"moves": line_of(2, 50), "until": "cancelled"})
     assert "finished" not in data
