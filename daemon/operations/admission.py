@@ -30,16 +30,16 @@ class Admission:
         self._lock = threading.Lock()
 
     def enter(self, client: ClientRecord, positions: int) -> None:
-        """Count a request in. Raises `RequestError`: ``busy`` beyond a limit, ``too_large`` where it never fits."""
+        """Count a request in. Raises `RequestError` (``busy``) beyond a limit."""
         limits, key, number = self._limits, client.account, client.number
-        most = min(limits.queue, limits.key_queue)
-        if positions > max(most, SMALL):
-            raise RequestError("too_large", f"{positions} positions in a request: expected at most {most}")
         with self._lock:
             mine, ours = self._clients.get(number, 0), self._keys.get(key, 0)
             if mine or positions > SMALL:
                 left = limits.queue - self._total
                 if mine + positions > min(left, limits.key_queue - ours) or ours + positions > left:
+                    most = min(limits.queue, limits.key_queue)
+                    if positions > most:
+                        raise RequestError("busy", f"{positions} positions in a request: expected at most {most}")
                     raise RequestError(
                         "busy",
                         f"{mine} positions of this client, {ours} of {key} and {self._total} of all are in flight: "

@@ -225,8 +225,8 @@ class AnalysisService:
 class QuestionSet:
     """The questions of one request, each answered once.
 
-    Short ones share turns of search threads. Of the others twice as many as can be searched at a time wait for a
-    thread, so that a cancel has little to undo.
+    Short ones share turns of search threads. Of the others of a list twice as many as can be searched at a time wait
+    for a thread, so that a cancel has little to undo.
     """
 
     def __init__(
@@ -249,13 +249,14 @@ class QuestionSet:
         self._waiting: deque[tuple[int, BookAnswer]] = deque()
         """Questions without a search as yet."""
         self._searches: dict[int, ResumableSearch] = {}
+        listed = values.get("positions") is not None
+        self._most_searches = 2 * analyses.scheduler.slots if listed else len(questions)
         self._budget: Budget | None = None
         self._left = len(questions)
         self._lock = threading.Lock()
         self._begun = time.perf_counter()
         wanted = values.get("partial_ms", 0)
         self._interval = max(SHORTEST_PARTIAL_MS, wanted) / 1000 if wanted else 0.0
-        listed = values.get("positions") is not None
         self._tells_done = bool(self._interval) if listed else values.get("plies") is not None
         """Whether a partial says that a question is done."""
         self._tells_book = bool(self._interval) or not listed
@@ -310,11 +311,10 @@ class QuestionSet:
         return answer(self._questions[number], self._standing_in[number], 0, 0.0)
 
     def _search_more(self) -> None:
-        """Start searches as long as there are few."""
-        most = 2 * self._analyses.scheduler.slots
+        """Start searches up to the most that there may be."""
         begun = []
         with self._lock:
-            while self._waiting and len(self._searches) < most:
+            while self._waiting and len(self._searches) < self._most_searches:
                 number, book = self._waiting.popleft()
                 search = ResumableSearch(
                     self, number, self._questions[number], book, self._analyses.tools, self._owner, self._budget

@@ -156,8 +156,9 @@ def test_of_a_cancelled_list_what_was_found_is_told(daemon: Operated) -> None:
 def test_a_list_counts_its_positions(tmp_path: Path) -> None:
     daemon = Operated(tmp_path, limits=ServerLimits(queue=60, key_queue=40))
     endless = {"depth": ENDLESS_DEPTH, "book": "ignore"}
-    assert daemon.code("analyze", {"positions": [{}] * 41, **endless}) == "too_large"
-    assert daemon.code("analyze", {"positions": [{}] * 14, "multipv": 3, **endless}) == "too_large"
+    error = daemon.ask("analyze", {"positions": [{}] * 41, **endless})["error"]
+    assert (error["code"], error["message"]) == ("busy", "41 positions in a request: expected at most 40")
+    assert daemon.code("analyze", {"positions": [{}] * 14, "multipv": 3, **endless}) == "busy"
     first = daemon.request("analyze", {"positions": [{}] * 20, **endless})
     (account,) = [found for found in daemon.final("status")["accounts"] if found["in_flight"]]
     assert account["in_flight"] == 20
