@@ -110,7 +110,7 @@ def has_unknown_keys(items: list[dict[str, Any]]) -> bool:
 
 
 def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
-    """What ``read`` makes of the item ``number`` of a list of positions; its `RequestError` names the item."""
+    """The result of ``read`` for the item ``number`` of a list of positions; its `RequestError` names the item."""
     for name, longest in _LONGEST.items():
         text = item.get(name)
         if text is not None and (type(text) is not str or len(text) > longest):
