@@ -78,7 +78,7 @@ def read_questions(
     ``deterministic`` for those that do not say. ``follower``, owned by this thread, reads lines of play faster.
     ``pause`` is called at intervals within a long list.
     """
-    asked = _Asked({"deterministic": deterministic, **values}, default_level)
+    asked = _AskedLimits({"deterministic": deterministic, **values}, default_level)
     plies, items = values.get("plies"), values.get("positions")
     if items is not None:
         return list(_listed(asked, items, follower, pause))
@@ -107,7 +107,7 @@ def check_list(values: Data) -> None:
 
 
 def _listed(
-    asked: _Asked, items: list[Data], follower: LineFollower | None, pause: Callable[[], None]
+    asked: _AskedLimits, items: list[Data], follower: LineFollower | None, pause: Callable[[], None]
 ) -> Iterator[Question]:
     def read(item: Data) -> tuple[Position, BoardFacts]:
         return _read_last(item, follower)
@@ -135,7 +135,7 @@ def _facts(position: Position) -> BoardFacts:
     return BoardFacts(position.moves, position.over, rules.canonical_with_symmetry(*board))
 
 
-class _Asked:
+class _AskedLimits:
     """The arguments that hold for all positions of a request, checked."""
 
     def __init__(self, values: Data, default_level: int) -> None:
