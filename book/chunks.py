@@ -37,6 +37,9 @@ class Guard(Protocol):
     def check_all(self, progress: ProgressCallback = no_progress) -> None:
         """Verify all blocks. Raises BookError."""
 
+    def end(self) -> None:
+        """Everything was verified, and nobody asks again."""
+
 
 class State(NamedTuple):
     """The parts of a table, see `Table.state`."""

@@ -59,6 +59,7 @@ from desdaemon.engine.kernels.bits import (
 
 from .graph import (
     BATCH,
+    BOARD,
     FAMILIES,
     FAMILY,
     family_of,
@@ -82,6 +83,7 @@ from .records import (
     opponent_of,
     player_of,
     score_of,
+    set_board,
     set_leaf,
     set_level,
     set_score,
@@ -91,14 +93,20 @@ from .table import insert_row, list_row, listed_row, row_at
 
 ROWS_BYTES = 4 * BATCH
 WORDS_BYTES = 8 * BATCH
-KEYS_BYTES = 16 * BATCH
+KEYS_BYTES = BOARD * BATCH
 AHEAD = 12
 """So many records ahead the index is fetched."""
 LINKS_BYTES = 64 * DAT_LINK_BYTES
 SPECIAL = 16
 """Bytes of an entry of `dat_write`'s ``special``: row and address, 64 bits each."""
+SPECIAL_LINKS = 8
 NOTE = 16
 """Bytes of what `dat_compare` notes: row and byte in the file, 64 bits each."""
+NOTE_BYTE = 8
+WRITTEN_NEXT = 8
+"""Where `dat_write` tells the next row."""
+PACKED_OPPONENT = 8
+"""Records of Edax's and Egaroucid's files begin with the discs of the side to move, then those of the other."""
 
 
 @kernel("u64(u64)", inline=True)
@@ -110,6 +118,18 @@ def word_at(at):
         k -= U(1)
         word = (word << U(8)) | ldu8(at + k)
     return word
+
+
+@kernel("u64(u64)", inline=True)
+def packed_player(at):
+    """The discs of the side to move in a file's record, at an address that may be odd."""
+    return word_at(at)
+
+
+@kernel("u64(u64)", inline=True)
+def packed_opponent(at):
+    """The discs of the other side, likewise."""
+    return word_at(at + U(PACKED_OPPONENT))
 
 
 @kernel("u64(u64)", inline=True)
@@ -181,8 +201,8 @@ def dat_link_move(link):
 @kernel("i64(u64,u64)")
 def dat_check(at, out):
     """The fault of the whole record at ``at`` (0: none); its byte in the record is stored in ``out``."""
-    p = word_at(at)
-    o = word_at(at + U(8))
+    p = packed_player(at)
+    o = packed_opponent(at)
     fault = check_board(p, o)
     if fault:
         return at_fault(out, 0, fault)
@@ -247,7 +267,7 @@ def dat_check(at, out):
 @kernel("u64(u64,u64)", inline=True)
 def prefetch_record(ctx, at):
     """Fetch the tags that looking up the record at ``at`` will read; where the next record begins."""
-    prefetch_key(ctx, word_at(at), word_at(at + U(8)))
+    prefetch_key(ctx, packed_player(at), packed_opponent(at))
     return dat_links_end(at) + U(DAT_LINK_BYTES)
 
 
@@ -275,7 +295,7 @@ def dat_load(ctx, data, size, start, most, out):
         else:
             fault = dat_check(at, out)
         if fault == 0:
-            answer = insert_row(ctx, word_at(at), word_at(at + U(8)))
+            answer = insert_row(ctx, packed_player(at), packed_opponent(at))
             if answer < 0:
                 fault = answer
         if fault:
@@ -353,8 +373,7 @@ def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
     while at < end and most > 0 and u2i(noted) + BATCH <= capacity:
         batch = U(0)
         while batch < U(BATCH) and at < end:
-            st64(keys + (batch << U(4)), word_at(at))
-            st64(keys + (batch << U(4)) + U(8), word_at(at + U(8)))
+            set_board(keys + batch * U(BOARD), packed_player(at), packed_opponent(at))
             st64(places + (batch << U(3)), at)
             at = dat_links_end(at) + U(DAT_LINK_BYTES)
             batch += U(1)
@@ -372,7 +391,7 @@ def dat_compare(ctx, data, size, start, most, out, capacity, stats, filters):
             same = mine == u2i(count) and same_bytes(links, record + U(DAT_FIXED), count * U(DAT_LINK_BYTES))
             if not same:
                 st64(out + noted * U(NOTE), listed_row(rows, k))
-                st64(out + noted * U(NOTE) + U(8), record - data)
+                st64(out + noted * U(NOTE) + U(NOTE_BYTE), record - data)
                 noted += U(1)
             k += U(1)
         most -= BATCH
@@ -389,7 +408,7 @@ def dat_same_links(ctx, special, specials, out, filters):
     rows = stack_buf(ROWS_BYTES)
     k = U(0)
     while k < i2u(specials):
-        source = ld64(special + k * U(SPECIAL) + U(8))
+        source = ld64(special + k * U(SPECIAL) + U(SPECIAL_LINKS))
         count = ldu8(source)
         list_row(rows, U(0), ld64(special + k * U(SPECIAL)))
         gather_children(ctx, rows, U(0), U(1), filters, families)
@@ -440,7 +459,7 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
         family = family_of(ctx, U(0), first, row, i2u(end), filters, families)
         at = row_at(ctx, row)
         put_word(here, player_of(at))
-        put_word(here + U(8), opponent_of(at))
+        put_word(here + U(PACKED_OPPONENT), opponent_of(at))
         k = U(0)
         while k < U(4):
             total = count_of(ctx, at, k)
@@ -460,7 +479,7 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
         next_special = ld64(stats)
         entry = special + next_special * U(SPECIAL)
         if u2i(next_special) < specials and ld64(entry) == row:
-            source = ld64(entry + U(8))
+            source = ld64(entry + U(SPECIAL_LINKS))
             count = ldu8(source)
             k = U(0)
             while k < count * U(DAT_LINK_BYTES):
@@ -486,5 +505,5 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
         st8(leaf + U(1), u2i(leaf_move))
         here = leaf + U(DAT_LINK_BYTES)
         row += U(1)
-    st64(stats + U(8), row)
+    st64(stats + U(WRITTEN_NEXT), row)
     return u2i(here - out)

@@ -4,7 +4,7 @@ In passes over many rows the children of `BATCH` of them are looked up together 
 one look-up waits for is fetched in the others' time.
 """
 
-from desdaemon.book.layout import FILTER_BITS, FILTER_BYTES, FILTER_MASK, GUARD, PASS
+from desdaemon.book.layout import FILTER_BITS, FILTER_BYTES, FILTER_MASK, GUARD, PASS, WORD
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import (
     U,
@@ -398,7 +398,7 @@ def count_layers(ctx, start, end, layers):
     while row < i2u(end):
         at = row_at(ctx, row)
         slot = layers + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
-        st64(slot + U(8), ld64(slot + U(8)) + U(1))
+        st64(slot + U(WORD), ld64(slot + U(WORD)) + U(1))
         row += U(1)
 
 

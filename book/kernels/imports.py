@@ -54,7 +54,7 @@ from desdaemon.engine.kernels.bits import (
     u2i,
 )
 
-from .dat import at_fault, check_board, half_at, set_word, word_at, word_of
+from .dat import at_fault, check_board, half_at, packed_opponent, packed_player, set_word, word_of
 from .graph import prefetch_key
 from .records import (
     flags_of,
@@ -89,6 +89,8 @@ LETTER_P = 80
 
 MOST_LINE = 96
 """A well-formed line has at most 79 characters; what is read of others ends a little later."""
+LINE_SIDE = 65
+"""After 64 squares and a blank the side to move, a comma and the level."""
 LINE_BATCH = 32
 # What `text_line` reads from a line: words.
 LINE_LEVEL = 16
@@ -110,7 +112,7 @@ def bad_level(level):
 def egbk_check(at, bare, out):
     """The fault of the record at ``at`` (0: none); its byte in the record is stored in ``out``. ``bare``: without a
     leaf."""
-    fault = check_board(word_at(at), word_at(at + U(8)))
+    fault = check_board(packed_player(at), packed_opponent(at))
     if fault:
         return at_fault(out, 0, fault)
     score = ldi8(at + U(EGBK_SCORE))
@@ -168,10 +170,10 @@ def egbk_load(ctx, data, start, count, bare, out):
         at = data + k * U(EGBK_BYTES)
         ahead = at + U(AHEAD)
         if ahead < data + end * U(EGBK_BYTES):
-            prefetch_key(ctx, word_at(ahead), word_at(ahead + U(8)))
+            prefetch_key(ctx, packed_player(ahead), packed_opponent(ahead))
         fault = egbk_check(at, bare, out)
-        p = word_at(at)
-        o = word_at(at + U(8))
+        p = packed_player(at)
+        o = packed_opponent(at)
         answer = 0
         if fault == 0:
             answer = insert_row(ctx, p, o)
@@ -329,13 +331,13 @@ def text_line(here, end, discs, to):
         if disc == U(0):
             strange = True
         k += U(1)
-    side = ldu8(discs + ldu8(here + U(65)))
-    separated = ldu8(here + U(64)) == U(BLANK) and ldu8(here + U(66)) == U(COMMA)
+    side = ldu8(discs + ldu8(here + U(LINE_SIDE)))
+    separated = ldu8(here + U(LINE_SIDE - 1)) == U(BLANK) and ldu8(here + U(LINE_SIDE + 1)) == U(COMMA)
     if strange or not separated or (side != U(FIRST) and side != U(SECOND)):
         return 0
     if side == U(SECOND):
         p, o = o, p
-    level = number_at(here + U(67), to)
+    level = number_at(here + U(LINE_SIDE + 2), to)
     comma = ldu8(ld64(to)) == U(COMMA)
     move = move_at(ld64(to) + U(1), to)
     comma = comma and ldu8(ld64(to)) == U(COMMA)

@@ -53,6 +53,7 @@ from .table import hash_of, listed_row, row_at
 
 FAULT = 16
 """Bytes of a noted fault: row and kind, 64 bits each."""
+FAULT_KIND = 8
 
 
 @kernel("i64(u64,u64)")
@@ -100,7 +101,7 @@ def list_faults(ctx, start, end, out, capacity, stats, filters):
         fault = leaf_fault(row_at(ctx, row), family)
         if fault:
             st64(out + noted * U(FAULT), row)
-            sts64(out + noted * U(FAULT) + U(8), fault)
+            sts64(out + noted * U(FAULT) + U(FAULT_KIND), fault)
             noted += U(1)
         row += U(1)
     st64(stats, noted)

@@ -61,6 +61,8 @@ NONE = -128
 GONE = 0xFFFFFFFFFFFFFFFF
 PAIR = 2 * BOARD
 """Bytes of a move to be judged: the position, and the one it leads to."""
+JUDGED_GOOD = 8
+JUDGED_OTHER = 16
 PAIRS_AHEAD = 8
 LEAVES = LEVELS * SQUARES
 """Where the readings of leaves begin."""
@@ -205,8 +207,8 @@ def grade_rows(ctx, marks, count, stack, loss, readings, most):
 def judge_moves(ctx, pairs, count, out):
     """Compare ``count`` moves, each a canonical position and the one it leads to (32 bytes), with the book.
 
-    ``out`` counts: + 0 positions that it does not know, + 8 moves that it finds as good as the position's score, + 16
-    all others.
+    ``out`` counts: + 0 positions that it does not know, + `JUDGED_GOOD` moves that it finds as good as the position's
+    score, + `JUDGED_OTHER` all others.
     """
     children = stack_buf(MOST_LINKS)
     k = U(0)
@@ -243,7 +245,7 @@ def judge_moves(ctx, pairs, count, out):
                 score = leaf_score_of(at)
             if score != NONE and score >= score_of(at):
                 good = True
-        slot = out + U(8) if good else out + U(16)
+        slot = out + U(JUDGED_GOOD) if good else out + U(JUDGED_OTHER)
         st64(slot, ld64(slot) + U(1))
 
 
@@ -290,8 +292,7 @@ def list_scores(ctx, boards, count, found, children):
             child = find_row(ctx, player_of(key), opponent_of(key))
             score = link_score(ctx, child)
             if child >= 0:
-                st64(linked, other)
-                st64(linked + U(8), own)
+                set_board(linked, other, own)
                 linked += U(BOARD)
             elif mirrored(move, symmetry) == leaf_move_of(at) and leaf_score_of(at) >= -MAX_SCORE:
                 score = leaf_score_of(at)

@@ -66,7 +66,10 @@ WALKED_SHIFT = 2
 """The marks that `select_below` has followed are kept this number of bits higher."""
 ROWS_BYTES = 4 * BATCH
 NOTE = 32
-"""Bytes of what `list_lost` notes of a row."""
+"""Bytes of what `list_lost` notes: row, move, score and level, 64 bits each."""
+NOTE_MOVE = 8
+NOTE_SCORE = 16
+NOTE_LEVEL = 24
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -300,9 +303,9 @@ def list_lost(ctx, start, end, keep, out, filters):
             own = level_of(at)
             note = out + noted * U(NOTE)
             st64(note, row)
-            st64(note + U(8), best_move)
-            sts64(note + U(16), best)
-            sts64(note + U(24), own if own < level else level)
+            st64(note + U(NOTE_MOVE), best_move)
+            sts64(note + U(NOTE_SCORE), best)
+            sts64(note + U(NOTE_LEVEL), own if own < level else level)
             noted += U(1)
         row += U(1)
     return u2i(noted)

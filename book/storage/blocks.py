@@ -8,6 +8,7 @@ filled with zeros in memory, so that nothing of it is used, and from then on the
 
 from __future__ import annotations
 
+import mmap
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from desdaemon.book.chunks import Bytes, address
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.exports import kernels
 from desdaemon.book.progress import ProgressCallback, no_progress
+from desdaemon.protocol.system import platform
 
 _SLICE = 1 << 20
 """So many bytes are compared at a time by `Blocks.check_all`."""
@@ -41,17 +43,24 @@ def crc_tables() -> npt.NDArray[np.uint32]:
 class Blocks:
     """The state of verification of a mapped file's blocks. Any thread may call `check` and the kernels at any time."""
 
-    def __init__(self, path: Path, data: Bytes, first: int, end: int, block: int, sums: npt.NDArray[np.uint32]) -> None:
-        """``data`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``."""
+    def __init__(
+        self, path: Path, mapping: mmap.mmap, first: int, end: int, block: int, sums: npt.NDArray[np.uint32]
+    ) -> None:
+        """``mapping`` is the mapped file; the blocks of ``block`` bytes lie in it from byte ``first`` to ``end``.
+
+        Until `end` the system reads pages of it as they are used, and none around them: around each of the few that a
+        first look-up needs it may read megabytes.
+        """
         self.path = path
-        self._data = data
+        self._mapping = mapping
         self._first = first
         self._block = block
         self.size = end - first
         self._sums = np.ascontiguousarray(sums, np.uint32)
         self._states: Bytes = np.zeros(len(sums), np.uint8)
         self._tables = crc_tables()
-        at = address(data)
+        at = address(np.frombuffer(mapping, np.uint8))
+        platform.read_single_pages(mapping, True)
         self._words: npt.NDArray[np.uint64] = np.zeros(layout.GUARD_WORDS, np.uint64)
         for place, value in {
             layout.GUARD_FIRST: at + first,
@@ -91,14 +100,22 @@ class Blocks:
         """Verify the blocks of ``size`` (at least 1) bytes of memory from ``at`` on. Raises Unreadable where any block
         verified so far does not match.
         """
+        if size >= mmap.PAGESIZE:
+            start = at - int(self._words[layout.GUARD_FIRST // layout.WORD])
+            platform.read_soon(self._mapping, self._first + start, size)
         kernels().check_range(self.at, at, size)
         damage = self.damage
         if damage is not None:
             raise damage
 
+    def end(self) -> None:
+        """Everything was verified: what reads the whole file from now on may do so in large parts."""
+        platform.read_single_pages(self._mapping, False)
+
     def check_some(self, start: int, size: int = _SLICE) -> int:
         """Verify a part of the file. Returns where the next part begins. Raises nothing."""
         end = min(self.size, start + size)
+        platform.read_soon(self._mapping, self._first + start, end - start)
         kernels().check_range(self.at, int(self._words[layout.GUARD_FIRST // layout.WORD]) + start, end - start)
         return end
 

@@ -338,7 +338,7 @@ def read(path: Path, *, check: bool = True, progress: ProgressCallback = no_prog
     if check or not header.segments_at:
         _compare(path, header, sums, progress)
     else:
-        blocks = Blocks(path, data, PAGE, header.checksums_at, header.block, np.frombuffer(sums, np.uint32))
+        blocks = Blocks(path, mapping, PAGE, header.checksums_at, header.block, np.frombuffer(sums, np.uint32))
         table.watch(blocks)
         for at, size in _read_at_once(header):
             if size:

@@ -115,11 +115,13 @@ class TableMemory:
 
     def watch(self, guard: Guard | None) -> None:
         """Have mapped memory compared before its first use; None: all of it was."""
-        self.guard = guard
+        before, self.guard = self.guard, guard
         self._context[_GUARD] = guard.at if guard is not None else 0
         if guard is not None:
             # A kernel may still be on its way with it when it is not needed any more.
             self._guards.append(guard)
+        elif before is not None:
+            before.end()
 
     def sound(self) -> None:
         """Raise BookError where a block of the mapped file was found to be damaged: then nothing may be changed, and

@@ -208,6 +208,25 @@ def use_large_pages(mapping: mmap.mmap) -> None:
             mapping.madvise(mmap.MADV_HUGEPAGE)
 
 
+def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
+    """Have the system read only the pages of a mapped file that are used, or, as usual, what lies around them too."""
+    import contextlib
+    import mmap
+
+    with contextlib.suppress(OSError, ValueError):
+        mapping.madvise(mmap.MADV_RANDOM if single else mmap.MADV_NORMAL)
+
+
+def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
+    """Have the system begin to read bytes of a mapped file that are about to be used."""
+    import contextlib
+    import mmap
+
+    first = start // mmap.PAGESIZE * mmap.PAGESIZE
+    with contextlib.suppress(OSError, ValueError):
+        mapping.madvise(mmap.MADV_WILLNEED, first, start + size - first)
+
+
 def drop_pages(mapping: mmap.mmap) -> bool:
     """Give the pages of private memory back, so that it is zeros again; false where nothing happened.
 

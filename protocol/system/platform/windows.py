@@ -313,6 +313,14 @@ def use_large_pages(mapping: mmap.mmap) -> None:
     """See `posix`. Large pages are for programs with a privilege of their own."""
 
 
+def read_single_pages(mapping: mmap.mmap, single: bool) -> None:
+    """See `posix`. Windows decides by itself what to read."""
+
+
+def read_soon(mapping: mmap.mmap, start: int, size: int) -> None:
+    """See `posix`."""
+
+
 def drop_pages(mapping: mmap.mmap) -> bool:
     """See `posix`."""
     return False
