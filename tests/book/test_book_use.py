@@ -34,6 +34,7 @@ from desdaemon.book.reports.report import (
     show_lines,
     summary,
 )
+from desdaemon.book.table import BookTable
 
 FIRST = canonical(*referee.to_bits(referee.play(referee.start(), referee.square("f5"))))
 
@@ -398,6 +399,18 @@ def test_games_are_compared_with_the_book() -> None:
     assert found.missing > 0
     assert found.bad > 0
     assert 0 < found.bad_percent <= 100
+
+
+def test_games_are_compared_together_and_not_move_by_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = grown()
+    games = [bytes(referee.random_moves(seed, 60)) for seed in range(30)]
+    expected = check_games(book, games)
+    asked: list[object] = []
+    for name in ("find", "find_canonical", "entry", "links", "canonical", "play"):
+        method = getattr(BookTable, name)
+        monkeypatch.setattr(BookTable, name, lambda *args, method=method: (asked.append(args), method(*args))[1])
+    assert check_games(book, games) == expected
+    assert len(asked) < len(games)
 
 
 def test_problems_have_one_best_move() -> None:

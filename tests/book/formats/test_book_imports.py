@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,16 @@ from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy
 
 from desdaemon.book.book import Book
+from desdaemon.book.chunks import Bytes
 from desdaemon.book.errors import Unreadable
 from desdaemon.book.formats import egaroucid, registry, text
-from desdaemon.book.growth.add import add_positions, game_positions
+from desdaemon.book.growth.add import add_positions, enumerate_book, game_positions
 from desdaemon.book.growth.grow import deviate
 from desdaemon.book.growth.rounds import Worker
-from desdaemon.book.layout import HUMAN_LEVEL
+from desdaemon.book.layout import HUMAN_LEVEL, MUST_PASS
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START
+from desdaemon.book.storage.table_memory import SEGMENTS, TableMemory
 
 
 def with_games(count: int, *, level: int = 1, depth: int = 61) -> Book:
@@ -168,3 +171,43 @@ def test_a_board_without_a_centre_is_no_board(tmp_path: Path) -> None:
         (tmp_path / "b.txt").write_text(content)
         with pytest.raises(Unreadable, match="line 1: a centre square is empty"):
             text.read(tmp_path / "b.txt")
+
+
+# ------------------------------------------------------------------------------------------------ work and memory
+
+
+@pytest.mark.compiled
+def test_forced_passes_cost_no_index_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Egaroucid's files leave forced passes out; all of them are found in one table with its one index."""
+    book = with_games(40)
+    path = tmp_path / "b.egbk3"
+    egaroucid.write(path, book)
+    passes = sum(kind == MUST_PASS for kind in book.table.kinds().tolist())
+    assert passes > 10
+    indices: list[int] = []
+    resize = TableMemory._resize_segment
+
+    def noted(table: TableMemory, number: int, capacity: int, memory: Bytes | None = None) -> None:
+        indices.append(number)
+        resize(table, number, capacity, memory)
+
+    monkeypatch.setattr(TableMemory, "_resize_segment", noted)
+    assert len(egaroucid.read(path).book) == len(book)
+    assert len(indices) <= SEGMENTS + passes
+
+
+@pytest.mark.compiled
+def test_a_text_goes_through_memory_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_PIECE", 1 << 15)
+    path = tmp_path / "b.txt"
+    book = enumerate_book(8, BookOptions(level=1, min_empties=52))
+    assert text.write(path, book) == len(book)
+    text.read(path)
+    tracemalloc.start()
+    try:
+        read = text.read(path).book
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(read) == len(book)
+    assert most < read.table.memory + path.stat().st_size / 2

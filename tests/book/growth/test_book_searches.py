@@ -17,6 +17,7 @@ from desdaemon.book.growth.rounds import Worker
 from desdaemon.book.options import BookOptions
 from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
+from desdaemon.book.table import BookTable
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import Searcher
 
@@ -120,6 +121,18 @@ def test_what_a_book_knows_is_what_its_links_lead_to(opening: tuple[int, ...]) -
     discs = [(entry[0] | entry[1]).bit_count() for entry in known]
     assert discs == sorted(discs)
     assert all(entry[4] == level_limits(2, 64 - count) for entry, count in zip(known, discs, strict=True))
+
+
+def test_what_a_book_knows_is_looked_up_together_and_not_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = small_book(depth=8)
+    deviate(book, START, Worker(toy), 3, 8)
+    expected = list(known_scores(book, START, 1 << 16))
+    asked: list[object] = []
+    for name in ("find", "find_canonical", "entry", "links", "canonical"):
+        method = getattr(BookTable, name)
+        monkeypatch.setattr(BookTable, name, lambda *args, method=method: (asked.append(args), method(*args))[1])
+    assert list(known_scores(book, START, 1 << 16)) == expected
+    assert len(asked) < 4 < len(expected)
 
 
 def test_what_a_book_knows_spares_the_search_its_work() -> None:
