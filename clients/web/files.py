@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from importlib import resources
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ STATIC_FILES = (
 COLOURS = "colours.css"
 """Made from the table of colours that all pictures of boards share."""
 
+_COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
+_LINE_COMMENT_OR_MARGIN = re.compile(r"^[ \t]+(?://.*)?|^//.*", re.MULTILINE)
 _BOARD = "<!-- board -->"
 _MODULES = "<!-- modules -->"
 _TYPES = {
@@ -64,11 +67,21 @@ class PageFile(NamedTuple):
 def page_files() -> dict[str, PageFile]:
     """All files by name."""
     folder = resources.files(__package__) / "static"
-    found = {name: (folder / name).read_bytes() for name in STATIC_FILES}
+    found = {name: _light(name, (folder / name).read_bytes()) for name in STATIC_FILES}
     page = found["index.html"].decode().replace(_BOARD, board_svg()).replace(_MODULES, _module_links())
     found["index.html"] = page.encode()
     found[COLOURS] = colour_sheet().encode()
     return {name: _file(name, data) for name, data in found.items()}
+
+
+def _light(name: str, data: bytes) -> bytes:
+    """A script or a style sheet without comments and margins, which are for those who read the source; each line keeps
+    its number, so that a browser's complaint leads there.
+    """
+    if not name.endswith((".js", ".css")):
+        return data
+    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), data.decode())
+    return _LINE_COMMENT_OR_MARGIN.sub("", text).encode()
 
 
 def _module_links() -> str:

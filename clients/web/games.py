@@ -56,6 +56,7 @@ def read(args: Data) -> Data:
 def _as_data(game: FileGame) -> Data:
     record = game.record
     return {
+        "number": game.number,
         "board": "" if record.initial == START else board_text(record.initial),
         "moves": "".join(move_text(played.move) for played in record.moves).lower(),
         "black": record.black,

@@ -172,6 +172,20 @@ def test_the_page_is_light() -> None:
     assert page_weight()[0] < 150_000
 
 
+def test_scripts_are_served_without_comments_and_each_line_keeps_its_number() -> None:
+    for name, file in page_files().items():
+        if name == COLOURS or not name.endswith((".js", ".css")):
+            continue
+        source, served = (STATIC / name).read_text("utf-8").splitlines(), file.data.decode().splitlines()
+        assert len(served) == len(source), name
+        for number, (line, kept) in enumerate(zip(source, served, strict=True), 1):
+            assert not kept or re.sub(r"/\*.*?\*/ ?", "", line).endswith(kept), f"{name}:{number}"
+            assert "/*" not in kept, f"{name}:{number}"
+            assert not kept.startswith(("//", " ")), f"{name}:{number}"
+            # A text over several lines would lose its margins.
+            assert kept.count("`") % 2 == 0, f"{name}:{number}"
+
+
 def test_style_sheets_use_colours_that_there_are() -> None:
     own = set(re.findall(r"--([\w-]+):", page_files()["style.css"].data.decode()))
     used = set(re.findall(r"var\(--([\w-]+)\)", page_files()["style.css"].data.decode()))

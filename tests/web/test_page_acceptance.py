@@ -73,6 +73,14 @@ def test_the_book_is_walked_and_edited_while_a_job_runs_in_another_tab(tmp_path:
             await first.until(f"{ROWS}.some(row => row[0] === 'd6' && row[1].startsWith('+7'))")
             await second.evaluate("document.querySelector('#book-unedit').click()")
             await first.until(f"{ROWS}.some(row => row[0] === 'd6' && !row[1].startsWith('+7'))")
+            # What takes positions out asks before.
+            remove = "document.getElementById('book-delete').click()"
+            await second.evaluate("window.confirm = text => { window.asked = text; return window.yes; }")
+            await second.evaluate(remove)
+            assert "take it out of the book?" in await second.evaluate("asked")
+            await first.until(f"{ROWS}.length > 0")
+            await second.evaluate(f"window.yes = true; {remove}")
+            await first.until("!document.getElementById('book-none').hidden")
             for tab in (first, second):
                 assert tab.complaints == []
                 await tab.close()

@@ -11,6 +11,7 @@ from struct import pack_into, unpack_from
 
 from desdaemon.clients.bench.browser import BrowserTab
 from desdaemon.clients.web.games import write
+from desdaemon.protocol.games import wthor
 from desdaemon.protocol.othello.diagrams import COLOURS
 
 Visit = Callable[..., None]
@@ -23,19 +24,24 @@ ROWS = "[...document.querySelectorAll('#kept .open')].map(e => e.textContent)"
 NOTICE = "document.getElementById('notice').textContent"
 CLOCK = "document.getElementById('black-clock').textContent"
 
-DROP = """([data, name]) => {
+DROP = """files => {
     const dataTransfer = new DataTransfer();
-    if (name) {
-        const bytes = Uint8Array.from(atob(data), one => one.charCodeAt(0));
-        dataTransfer.items.add(new File([bytes], name));
-    } else dataTransfer.setData("text/plain", data);
+    for (const [data, name] of files) {
+        if (name) {
+            const bytes = Uint8Array.from(atob(data), one => one.charCodeAt(0));
+            dataTransfer.items.add(new File([bytes], name));
+        } else dataTransfer.setData("text/plain", data);
+    }
     for (const kind of ["dragover", "drop"]) {
         const event = new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true });
         document.getElementById("board").dispatchEvent(event);
         if (!event.defaultPrevented) throw new Error(`the browser would take the ${kind} itself`);
     }
 }"""
-"""Drop a file (base64 and a name), or a text, on the board."""
+"""Drop files (base64 and a name each), or a text, on the board."""
+
+ASKED = "window.confirm = text => { window.asked = text; return %s; }"
+"""How a question of the page is answered."""
 
 SAVED = """id => new Promise(resolve => {
     const old = URL.createObjectURL;
@@ -51,9 +57,11 @@ SAVED = """id => new Promise(resolve => {
 """The type and the content (base64) of the file that a button offers."""
 
 
-async def drop(tab: BrowserTab, data: bytes | str, name: str = "") -> None:
+async def drop(tab: BrowserTab, data: bytes | str, name: str = "", **more: bytes) -> None:
+    """Drop a text, or a file; ``more`` are files beside it, by extension."""
     given = base64.b64encode(data).decode() if isinstance(data, bytes) else data
-    await tab.evaluate(f"({DROP})({json.dumps([given, name])})")
+    beside = [[base64.b64encode(content).decode(), f"WTHOR.{kind}"] for kind, content in more.items()]
+    await tab.evaluate(f"({DROP})({json.dumps([[given, name], *beside])})")
 
 
 async def saved(tab: BrowserTab, button: str) -> tuple[str, bytes]:
@@ -205,6 +213,43 @@ def test_a_wthor_file_and_a_text_are_dropped(visit: Visit, tmp_path: Path) -> No
     visit(talk, hints=False)
 
 
+def test_the_names_of_a_wthor_file_are_in_files_beside_it(visit: Visit) -> None:
+    """As for `desdaemon analyze`, to which they are neighbours in a folder."""
+    game = wthor.parse(wthor_file(1), "").games[0]
+    base = wthor.to_bytes(
+        [game._replace(tournament=1, black=2, white=1), game._replace(tournament=0, black=0, white=9)],
+        wthor.WthorHeader((2001, 1, 2), 2, 2001, 8),
+    )
+    players = wthor.names_to_bytes(["???", "Tamenori", "Hélène"], (2001, 1, 2), wthor.PLAYER_BYTES)
+    tournaments = wthor.names_to_bytes(["???", "Brest"], (2001, 1, 2), wthor.TOURNAMENT_BYTES)
+
+    async def talk(tab: BrowserTab) -> None:
+        await drop(tab, base, "WTH_2001.wtb", JOU=players, TRN=tournaments)
+        await tab.until(f"{ROWS}.length === 2")
+        assert await tab.evaluate(ROWS) == ["Hélène \u2013 Tamenori · Brest · f5f6e6f4", "f5f6e6f4"]
+        assert await tab.evaluate("desdaemon.game.about.black") == "Hélène"
+        # Alone they are nothing to look at.
+        await drop(tab, players, "WTHOR.JOU")
+        await tab.until(f"{NOTICE}.includes('.wtb')")
+        assert await tab.evaluate(f"{ROWS}.length") == 2
+
+    visit(talk, hints=False)
+
+
+def test_counts_are_told_as_people_tell_them(visit: Visit) -> None:
+    async def talk(tab: BrowserTab) -> None:
+        script = "import('/view/texts.js').then(({ t }) => [0, 1, 2].map(n => t('bookSize', { n })))"
+        for language, told in (
+            ("en", ["0 positions", "1 position", "2 positions"]),
+            ("fr", ["0 position", "1 position", "2 positions"]),
+            ("ja", ["0局面", "1局面", "2局面"]),
+        ):
+            await tab.evaluate(f"desdaemon.preferences.set('language', {language!r})")
+            assert await tab.evaluate(script) == told
+
+    visit(talk, hints=False)
+
+
 def test_the_list_of_kept_games(visit: Visit) -> None:
     async def talk(tab: BrowserTab) -> None:
         await tab.click("#tab-library")
@@ -224,6 +269,12 @@ def test_the_list_of_kept_games(visit: Visit) -> None:
         assert await tab.evaluate("desdaemon.game.now.comment") == "why not"
         await tab.press("Shift+ArrowRight")
         assert await tab.evaluate(OPENED) == LINE
+        # Nothing is thrown away unasked.
+        await tab.evaluate(ASKED % "false")
+        await tab.click("#kept .small")
+        assert await tab.evaluate("asked") == "Forget this game? kuro \u2013 shiro · f5f6"
+        assert await tab.evaluate(f"{ROWS}.length") == 2
+        await tab.evaluate(ASKED % "true")
         await tab.click("#kept .small")
         assert await tab.evaluate(ROWS) == [LINE]
 

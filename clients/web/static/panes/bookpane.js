@@ -6,6 +6,9 @@ import { t } from "../view/texts.js";
 
 /** @typedef {import("../main.js").App} App */
 
+/** Commands that take positions out. */
+const REMOVING = ["delete", "prune", "subtree", "cut", "reduce"];
+
 export class BookPane {
   /** @param {App} app */
   constructor(app) {
@@ -26,7 +29,7 @@ export class BookPane {
       this.command("edit", { move: byId("edit-move").value, score: Number(byId("edit-score").value) });
     });
     byId("book-unedit").addEventListener("click", () => this.command("unedit", { move: byId("edit-move").value }));
-    byId("book-delete").addEventListener("click", () => this.command("delete", {}));
+    byId("book-delete").addEventListener("click", () => this.command("delete", {}, false, t("removePosition")));
     byId("book-store").addEventListener("click", () => this.command("store", {}, true));
   }
 
@@ -130,9 +133,10 @@ export class BookPane {
   }
 
   /** Give a command about the position at hand, or with ``line`` about the whole line.
-   * @param {string} name @param {Record<string, any>} args @param {boolean} [line] */
-  async command(name, args, line = false) {
+   * @param {string} name @param {Record<string, any>} args @param {boolean} [line] @param {string} [what] its name for the user */
+  async command(name, args, line = false, what = `book ${name}`) {
     const { app } = this;
+    if (REMOVING.includes(name) && !confirm(t("sureRemove", { what }))) return;
     const last = line ? app.game.line().at(-1) : app.game.now;
     const place = { board: app.game.board(app.game.root), moves: app.game.moves(last) };
     byId("book-told").textContent = "…";

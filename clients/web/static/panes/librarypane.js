@@ -14,7 +14,8 @@ const FORMATS = ["txt", "ggf", "sgf", "pgn", "wtb", "edx"];
 const LARGEST = 190_000;
 /** Games that the list has room for. */
 const MOST = 500;
-const WTHOR = { header: 16, game: 68 };
+/** Bytes of WTHOR's files: the header of all, a game, and the names of players and of tournaments. */
+const WTHOR = { header: 16, game: 68, jou: 20, trn: 26 };
 
 export class LibraryPane {
   /** @param {App} app */
@@ -60,20 +61,33 @@ export class LibraryPane {
     if (text.trim()) this.read({ text });
   }
 
-  /** @param {FileList} files */
+  /** Files of games; those of WTHOR's names serve the `.wtb` among them. @param {FileList} files */
   async files(files) {
-    for (const file of files) {
+    const [players, tournaments] = [await namesOf(files, "jou"), await namesOf(files, "trn")];
+    const games = [...files].filter((file) => !/\.(jou|trn)$/i.test(file.name));
+    if (!games.length) this.app.tell(t("namesAlone"));
+    for (const file of games) {
+      const bytes = await beginning(file);
       let binary = "";
-      for (const byte of await beginning(file)) binary += String.fromCharCode(byte);
-      await this.read({ data: btoa(binary), name: file.name }, file.size > LARGEST ? [t("tooLarge", { n: LARGEST / 1000 })] : []);
+      for (const byte of bytes) binary += String.fromCharCode(byte);
+      const base = /\.wtb$/i.test(file.name) ? new DataView(bytes.buffer) : null;
+      await this.read({ data: btoa(binary), name: file.name }, file.size > LARGEST ? [t("tooLarge", { n: LARGEST / 1000 })] : [], (game) => {
+        const at = WTHOR.header + WTHOR.game * (game.number - 1);
+        if (!base) return;
+        game.event ||= tournaments[base.getUint16(at, true)] ?? "";
+        game.black ||= players[base.getUint16(at + 2, true)] ?? "";
+        game.white ||= players[base.getUint16(at + 4, true)] ?? "";
+      });
     }
   }
 
-  /** Have the gateway read games: one is opened, several go into the list. @param {any} args @param {string[]} [notes] */
-  async read(args, notes = []) {
+  /** Have the gateway read games: one is opened, several go into the list.
+   * @param {any} args @param {string[]} [notes] @param {(game: any) => void} [named] told each game */
+  async read(args, notes = [], named = () => {}) {
     const { app } = this;
     try {
       const found = await app.socket.ask("web.read", args);
+      found.games.forEach(named);
       const [first] = found.games;
       app.game.open(first, found.games.length === 1);
       if (found.games.length > 1) this.keep(found.games.slice(0, MOST).map((/** @type {any} */ game) => asSaved(game)));
@@ -159,6 +173,7 @@ export class LibraryPane {
 
   /** @param {number} at */
   remove(at) {
+    if (!confirm(t("sureForget", { what: titled(this.games[at]) }))) return;
     this.games.splice(at, 1);
     write("games", this.games);
     this.draw();
@@ -173,6 +188,18 @@ async function beginning(file) {
   const games = Math.floor((LARGEST - WTHOR.header) / WTHOR.game);
   new DataView(bytes.buffer).setUint32(4, games, true);
   return bytes.slice(0, WTHOR.header + WTHOR.game * games);
+}
+
+/** The names in a file of WTHOR's among others; none without one. @param {FileList} files @param {"jou"|"trn"} kind */
+async function namesOf(files, kind) {
+  const file = [...files].find((one) => one.name.toLowerCase().endsWith(`.${kind}`));
+  const bytes = file ? new Uint8Array(await file.arrayBuffer()) : [];
+  const found = [];
+  for (let at = WTHOR.header; at < bytes.length; at += WTHOR[kind]) {
+    const [name] = new TextDecoder("latin1").decode(bytes.slice(at, at + WTHOR[kind])).split("\0");
+    found.push(/^\?*$/.test(name.trim()) ? "" : name.trim());
+  }
+  return found;
 }
 
 /** A game as the gateway reads it in the form of `Game.save`. @param {any} game */

@@ -16,10 +16,10 @@ export const TEXTS = {
   minus: ["minus {n}", "マイナス{n}", "moins {n}"],
   exact: ["exact", "完全読み", "exact"],
   fromBook: ["from the book", "定石より", "du livre"],
-  deep: ["{n} moves deep", "{n}手読み", "{n} coups"],
+  deep: ["{n} {n:move/moves} deep", "{n}手読み", "{n} {n:coup/coups}"],
   blackTurn: ["Black to move", "黒番", "Aux noirs"],
   whiteTurn: ["White to move", "白番", "Aux blancs"],
-  played: ["{side} {move}, {n} turned", "{side} {move}、{n}枚返し", "{side} {move}, {n} retournés"],
+  played: ["{side} {move}, {n} turned", "{side} {move}、{n}枚返し", "{side} {move}, {n} {n:retourné/retournés}"],
   passed: ["{side} passes", "{side}パス", "{side} passe"],
   gameOver: ["Game over: {result}", "終局：{result}", "Partie finie : {result}"],
   blackWins: ["Black wins by {n}", "黒{n}石勝ち", "les noirs gagnent de {n}"],
@@ -32,7 +32,7 @@ export const TEXTS = {
   line: ["Best line", "最善進行", "Meilleure suite"],
   lineBack: ["Best line backwards", "最善進行を戻る", "Meilleure suite, en arrière"],
   hoverHint: ["Point at a number to see its best line; the wheel plays it through.", "数字に重ねると最善進行、ホイールで進みます。", "Survolez un nombre pour voir sa suite ; la molette la joue."],
-  typedMove: ["Type a move: d3", "着手を入力：d3", "Un coup : d3"],
+  typedMove: ["Move: d3", "着手：d3", "Coup : d3"],
   boardLabel: ["Board", "盤面", "Plateau"],
   // Panes
   paneGame: ["Game", "棋譜", "Partie"],
@@ -73,13 +73,13 @@ export const TEXTS = {
   noMistakes: ["None found so far.", "まだありません。", "Aucune pour l'instant."],
   comment: ["Comment", "コメント", "Commentaire"],
   promote: ["Make main line", "本譜にする", "Ligne principale"],
-  analysing: ["{n} of {m} positions", "{n} / {m} 局面", "{n} positions sur {m}"],
+  analysing: ["{n} of {m} {m:position/positions}", "{n} / {m} 局面", "{n} {n:position/positions} sur {m}"],
   blackAhead: ["Black ahead", "黒優勢", "Noirs devant"],
   whiteAhead: ["White ahead", "白優勢", "Blancs devant"],
   graphEmpty: ["No scores yet", "評価値はまだありません", "Pas encore de scores"],
   graphScores: ["Scores from Black's side, from {low} to {high}", "黒から見た評価値 {low}〜{high}", "Scores vus des noirs, de {low} à {high}"],
   graphLosses: ["Discs lost by each side", "両者の損失石数", "Pions perdus par chaque camp"],
-  lostDiscs: ["{n} lost", "{n}石損", "{n} perdus"],
+  lostDiscs: ["{n} lost", "{n}石損", "{n} {n:perdu/perdus}"],
   bestWas: ["best {move}", "最善{move}", "meilleur {move}"],
   blunder: ["blunder", "大悪手", "bévue"],
   mistake: ["mistake", "悪手", "faute"],
@@ -94,7 +94,7 @@ export const TEXTS = {
   bookNone: ["No book is open. Start with `desdaemon web --book FILE`.", "定石ファイルがありません。`desdaemon web --book FILE` で起動してください。", "Aucun livre. Lancez `desdaemon web --book FICHIER`."],
   bookUnknown: ["The book does not know this position.", "この局面は定石にありません。", "Le livre ne connaît pas cette position."],
   bookPosition: ["Score {score} ({low} to {high}), level {level}, grade {grade}", "評価 {score}（{low}〜{high}）、レベル{level}、等級{grade}", "Score {score} ({low} à {high}), niveau {level}, note {grade}"],
-  bookSize: ["{n} positions", "{n}局面", "{n} positions"],
+  bookSize: ["{n} {n:position/positions}", "{n}局面", "{n} {n:position/positions}"],
   readOnly: ["read only: {why}", "読み取り専用：{why}", "lecture seule : {why}"],
   grade: ["Grade", "等級", "Note"],
   lines: ["Lines", "進行数", "Lignes"],
@@ -109,6 +109,8 @@ export const TEXTS = {
   unedit: ["Take back", "設定を取り消す", "Annuler"],
   remove: ["Delete", "削除", "Supprimer"],
   removePosition: ["Delete this position", "この局面を削除", "Supprimer cette position"],
+  sureRemove: ["{what}: take it out of the book?", "{what}：定石から削除しますか？", "{what} : retirer du livre ?"],
+  sureForget: ["Forget this game? {what}", "この対局を削除しますか？ {what}", "Oublier cette partie ? {what}"],
   storeGame: ["Store this game", "この対局を登録", "Enregistrer la partie"],
   grow: ["Commands", "定石操作", "Commandes"],
   run: ["Start", "開始", "Lancer"],
@@ -120,15 +122,15 @@ export const TEXTS = {
   jobProgress: ["{phase} {done} of {total}", "{phase} {done} / {total}", "{phase} {done} sur {total}"],
   jobRate: ["{n} a second", "毎秒{n}", "{n} par seconde"],
   jobLeft: ["about {n} s left", "残り約{n}秒", "environ {n} s"],
-  jobAdded: ["{n} positions added, {m} changed", "{n}局面追加、{m}局面変更", "{n} positions ajoutées, {m} modifiées"],
+  jobAdded: ["{n} {n:position/positions} added, {m} changed", "{n}局面追加、{m}局面変更", "{n} {n:position ajoutée/positions ajoutées}, {m} {m:modifiée/modifiées}"],
   stateQueued: ["waits", "待機中", "en attente"],
   stateRunning: ["runs", "実行中", "en cours"],
   stateDone: ["done", "完了", "terminée"],
   stateCancelled: ["stopped", "停止", "arrêtée"],
   stateFailed: ["failed", "失敗", "échouée"],
   status: ["Status", "状態", "État"],
-  searches: ["{n} searching, {m} waiting, {t} threads", "探索{n}、待機{m}、スレッド{t}", "{n} en recherche, {m} en attente, {t} fils"],
-  clients: ["{n} clients, {m} MB, up {t}", "クライアント{n}、{m} MB、稼働{t}", "{n} clients, {m} Mo, depuis {t}"],
+  searches: ["{n} searching, {m} waiting, {t} {t:thread/threads}", "探索{n}、待機{m}、スレッド{t}", "{n} en recherche, {m} en attente, {t} {t:fil/fils}"],
+  clients: ["{n} {n:client/clients}, {m} MB, up {t}", "クライアント{n}、{m} MB、稼働{t}", "{n} {n:client/clients}, {m} Mo, depuis {t}"],
   who: ["{key}: {n} in flight, {s} s searched", "{key}：処理中{n}、探索{s}秒", "{key} : {n} en cours, {s} s de recherche"],
   log: ["Last messages", "最近の通信", "Derniers messages"],
   connected: ["connected", "接続中", "connecté"],
@@ -148,10 +150,11 @@ export const TEXTS = {
   picture: ["Picture", "画像", "Image"],
   keep: ["Keep this game", "この対局を保存", "Garder cette partie"],
   kept: ["Kept in this browser", "このブラウザに保存", "Gardées dans ce navigateur"],
-  read: ["{n} games read", "{n}局読み込み", "{n} parties lues"],
+  read: ["{n} {n:game/games} read", "{n}局読み込み", "{n} {n:partie lue/parties lues}"],
   full: ["The browser keeps no more.", "ブラウザの保存容量が一杯です。", "Le navigateur est plein."],
   players: ["Players", "対局者", "Joueurs"],
   date: ["Date", "日付", "Date"],
+  namesAlone: ["Names of players (.jou) or tournaments (.trn): choose the .wtb file together with them.", "選手名（.jou）・大会名（.trn）は .wtb と一緒に選択してください。", "Noms de joueurs (.jou) ou de tournois (.trn) : choisissez le .wtb avec eux."],
   tooLarge: ["of the first {n} kB", "先頭の{n} kBのみ", "des premiers {n} ko"],
   keptSome: ["the list has the first {n}", "一覧には最初の{n}局", "la liste a les {n} premières"],
   // Set-up
@@ -205,8 +208,10 @@ export function choose(wanted) {
 
 export const chosen = () => language;
 
-/** A text in the language chosen. @param {string} name @param {Record<string, string|number>} [values] */
+/** A text in the language chosen. `{n}` is a value, `{n:one/many}` the word for so many: French has one for 0 too.
+ * @param {string} name @param {Record<string, string|number>} [values] */
 export function t(name, values = {}) {
   const found = TEXTS[name]?.[Object.keys(LANGUAGES).indexOf(language)] ?? name;
-  return found.replace(/\{(\w+)\}/g, (whole, key) => String(values[key] ?? whole));
+  const single = (/** @type {any} */ count) => (language === "fr" ? Math.abs(count) < 2 : Number(count) === 1);
+  return found.replace(/\{(\w+)(?::([^/}]*)\/([^}]*))?\}/g, (whole, key, one, many) => (many === undefined ? String(values[key] ?? whole) : single(values[key]) ? one : many));
 }
