@@ -74,6 +74,7 @@ def test_verify_finds_and_repair_mends(fields: dict[str, int], problem: str) -> 
     verdict = verify(book)
     assert any(problem in found.what for found in verdict.problems)
     assert all(found.positions >= 1 for found in verdict.problems)
+    assert verify(book, threads=3) == verdict
     repair(book)
     assert verify(book).clean
 
