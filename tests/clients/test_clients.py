@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 from pretended import PretendedDaemon, leave_connection_file
 
 from desdaemon.clients import AsyncClient, Cancelled, Client, ConnectionLost, DaemonError, NoDaemon, TimedOut, connect
+from desdaemon.clients.connection import DaemonAddress, equip
 from desdaemon.clients.results import Analysed, AnalysedMove, BookPosition, JobProgress
 
 MOVE = {
@@ -319,6 +321,14 @@ def test_a_client_inherited_over_a_fork_says_so(daemon: PretendedDaemon, endpoin
         assert pipe.read() == " ".join(["forked"] * 5)
     assert os.waitpid(child, 0)[1] == 0
     assert client.ping() >= 0
+
+
+def test_no_option_that_makes_libzmq_abort(endpoint: str) -> None:
+    """Heartbeats that meet a full receive queue and a broken connection do (`stream_engine_base.cpp`)."""
+    with zmq.Context() as context, context.socket(zmq.DEALER) as socket:
+        equip(socket, DaemonAddress(endpoint, endpoint, None), endpoint)
+        assert socket.get(zmq.HEARTBEAT_IVL) <= 0
+        assert socket.rcvhwm == 0
 
 
 def test_a_closed_client_says_so(daemon: PretendedDaemon, endpoint: str) -> None:

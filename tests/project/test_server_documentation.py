@@ -25,3 +25,13 @@ def test_limits() -> None:
 def test_files_that_are_named_are_there() -> None:
     for name in re.findall(r"\]\(([^)#]+)\)", PAGE):
         assert (ROOT / "docs" / name).is_file(), name
+
+
+def test_unit_and_container_supervise() -> None:
+    for name, started in (
+        ("desdaemon.service", r"ExecStart=\S+ serve (.*)"),
+        ("Containerfile", r'CMD \["serve", (.*)\]'),
+    ):
+        found = re.search(started, (ROOT / "docs" / name).read_text(encoding="utf-8"))
+        assert found, name
+        assert "--supervise" in found[1], name
