@@ -286,6 +286,7 @@ class ResumableSearch:
         # Before the first iteration has come to all moves, which takes it no time, a partial would tell one of them
         # and keep the others waiting for its interval; should it take long, `AnalysisService` asks.
         if complete:
+            self._item.reported = True
             self._asker.progressed()
 
     def so_far(self) -> Data | None:

@@ -10,11 +10,12 @@ share. So a short question is answered at once on a busy machine, and many short
 than its share. A task interrupted by a short one keeps its turn and is resumed before others are started; one that
 would have to start over is not interrupted, but the short task runs beside it, as its *guest*, until it is no longer
 short. Second, short tasks share the threads among each other by a *first turn*: one that runs for the first time gives
-way after `LEAST_RUN_S` to a *lone* one, which came while no other of its client waited, and goes on as a short one
-later. So clients that ask at the same moment all have a first result soon. It happens to a task only once, never for
-one of its own client, and not for clients that keep many tasks waiting: an exchange costs work. Third, a turn lasts an
-eighth of the time that the task has run so far, at least `SLICE_S`, because an interruption costs some of the work
-done. Tasks of `Purpose.IDLE` have no turn: they are interrupted as soon as another task can use their threads.
+way, once it has a first result and has run for `LEAST_RUN_S`, to a *lone* one, which came while no other of its
+client waited, and goes on as a short one later. So clients that ask at the same moment all have a first result soon. It
+happens to a task only once, never for one of its own client, and not for clients that keep many tasks waiting: an
+exchange costs work. Third, a turn lasts an eighth of the time that the task has run so far, at least `SLICE_S`, because
+an interruption costs some of the work done. Tasks of `Purpose.IDLE` have no turn: they are interrupted as soon as
+another task can use their threads.
 """
 
 from __future__ import annotations
@@ -521,7 +522,7 @@ class RunQueue:
             return False
         if not running.is_short(now):
             return True
-        if task.kind == LONE and not running.used_s and not running.brief and not running.restarts:
+        if task.kind == LONE and not running.used_s and running.reported and not running.restarts:
             return running.lane is not task.lane
         if running.host is not None:
             return False

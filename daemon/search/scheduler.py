@@ -43,7 +43,6 @@ class SearchTask(QueuedTask):
         least: int = 1,
         priority: int = 0,
         restarts: bool = False,
-        brief: bool = False,
     ) -> None:
         super().__init__(
             purpose,
@@ -54,7 +53,6 @@ class SearchTask(QueuedTask):
             priority=priority,
             interruptible=interrupt is not None,
             restarts=restarts,
-            brief=brief,
         )
         self.start = start
         self.interrupt = interrupt

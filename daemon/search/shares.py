@@ -67,9 +67,9 @@ KEY_CHARGES = tuple(max(1.0, charge) for charge in CHARGES)
 class QueuedTask:
     """A piece of work for ``least`` to ``threads`` threads, waiting or running, of a ``client`` with a ``key``.
 
-    While it runs, ``granted`` is its number of threads. A ``brief`` one ends soon by itself. One that is not
-    ``interruptible`` keeps them until it is over; an interrupted one may be added again, and ``restarts`` means that it
-    then starts over. Among a client's tasks those of higher ``priority`` run first.
+    While it runs, ``granted`` is its number of threads. One that is not ``interruptible`` keeps them until it is over;
+    an interrupted one may be added again, and ``restarts`` means that it then starts over. Among a client's tasks those
+    of higher ``priority`` run first.
     """
 
     def __init__(
@@ -83,7 +83,6 @@ class QueuedTask:
         priority: int = 0,
         interruptible: bool = True,
         restarts: bool = False,
-        brief: bool = False,
     ) -> None:
         self.purpose = purpose
         self.key = key
@@ -93,7 +92,6 @@ class QueuedTask:
         self.priority = priority
         self.interruptible = interruptible
         self.restarts = restarts
-        self.brief = brief
         self.granted = 0
         self.used_s = 0.0
         """Thread time of its turns so far, the present one not included."""
@@ -109,6 +107,8 @@ class QueuedTask:
         """Its place among all that ever waited; with another one it has left and come back."""
         self.waiting = False
         self.running = False
+        self.reported = False
+        """Whether its client has a first result. Set by its owner, from any thread."""
         self.interrupted = False
         self.coming = 0
         """Threads that others count on since it was interrupted."""

@@ -238,7 +238,7 @@ class _SearchTurn:
         self._workers = workers
         self._engine: LoadedEngine | None = None
         self._item = SearchTask(
-            owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority, brief=True
+            owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority
         )
 
     def wait(self) -> None:

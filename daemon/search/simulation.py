@@ -101,6 +101,8 @@ class Simulation:
             turn = self._turn[task]
             self._from[task] = self.now
             self._begun.pop(task, lambda: None)()
+            # A first result takes no time.
+            task.reported = True
             self.at(self.now + self._left[task] / task.granted, lambda task=task, turn=turn: self._end(task, turn))  # type: ignore[misc]
         for task in decision.interrupt:
             self.interruptions += 1

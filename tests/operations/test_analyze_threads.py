@@ -13,6 +13,7 @@ from desdaemon.engine.search import Searcher
 from desdaemon.operations.searches import Budget
 from desdaemon.protocol.wire.positions import read_last
 from desdaemon.search.loader import EngineConfig, LoadedEngine, build_engine
+from desdaemon.search.scheduler import Scheduler, SearchTask
 
 MOVES = "f5d6c3d3c4f4f6f3e6e7d7g6"
 NEXT = [MOVES[:at] for at in range(4, len(MOVES), 2)]
@@ -52,6 +53,21 @@ def test_only_a_single_position_may_be_joined(daemon: Operated) -> None:
     for more in ({"threads": 1}, {"deterministic": True}, {"plies": [3]}):
         daemon.services.cache.clear()
         assert welcomed(**more) == [False], more
+
+
+def test_a_search_that_has_told_all_moves_may_give_way(searching: Searching, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first turn ends no sooner; see `run_queue`."""
+    added: list[SearchTask] = []
+    add = Scheduler.add
+
+    def noting(scheduler: Scheduler, item: SearchTask) -> None:
+        assert not item.reported
+        added.append(item)
+        add(scheduler, item)
+
+    monkeypatch.setattr(Scheduler, "add", noting)
+    searching.final("analyze", {"moves": MOVES, "depth": 6, "multipv": 64, "book": "ignore", "threads": 1})
+    assert [item.reported for item in added] == [True]
 
 
 def test_the_arguments_are_checked(daemon: Operated) -> None:
