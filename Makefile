@@ -76,7 +76,7 @@ coverage-kernels: $(VENV)/.installed-dev compiled
 	@COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage report --rcfile=/dev/null --skip-empty -m
 
 # The log is kept, and says at its beginning and its end what could not be tried for want of a program.
-acceptance: $(VENV)/.installed-dev compiled
+acceptance: $(VENV)/.installed-dev $(VENV)/.installed-docs compiled
 	@mkdir -p build/acceptance
 	@bash -o pipefail -c '{ $(BIN)/python tests/support/programs.py && \
 	  $(BIN)/python -m pytest -m slow -rs --timeout=3600 $(ARGS); } 2>&1 | tee build/acceptance/log'
