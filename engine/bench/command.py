@@ -32,6 +32,7 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
 
+from .peer import Peer, PeerError
 from .problems import contradicts, random_problems, read_problems
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class EngineBench:
         self.problems = problems
         self.repeat = repeat
         self.plan = Plan()
+        self.peer: Peer | None = None
+        """Another program, whose solves stand beside ours."""
 
     def _set(self, file: str, first: int, last: int, empties: int) -> tuple[str, list[Problem]]:
         path = self.problems / file if self.problems else None
@@ -117,7 +120,10 @@ class EngineBench:
         return rows
 
     def solve(self) -> list[Measurement]:
-        """Exact scores, one thread."""
+        """Exact scores, one thread; the peer's after ours.
+
+        Raises PeerError.
+        """
         rows = []
         for file, first, last, bits in (
             ("fforum-1-19.obf", 0, 19, 16),
@@ -126,10 +132,27 @@ class EngineBench:
             ("fforum-40-59.obf", 0, 10, 22),
         ):
             name, problems = self._set(file, first, last, 18)
-            rows.append(self._searched(f"exact {name}", problems, lambda empties: Limits(empties), bits=bits))
+            if self.peer is None:
+                rows.append(self._searched(f"exact {name}", problems, Limits, bits=bits))
+            else:
+                rows += self._beside(self.peer, f"exact {name}", problems, bits)
             if name.startswith("random"):
                 break
         return rows
+
+    def _beside(self, peer: Peer, name: str, problems: Sequence[Problem], bits: int) -> list[Measurement]:
+        """Our solves and the peer's, in turn, so that what else the machine does disturbs both alike."""
+        turns = EngineBench(self.weights, None, 1)
+        ours, theirs = [], []
+        for _ in range(self.repeat):
+            ours.append(turns._searched(name, problems, Limits, bits=bits))
+            theirs.append(peer.solve(problems, bits))
+        own = ours[-1]._replace(seconds=statistics.median(run.seconds for run in ours))
+        seconds, nodes, wrong = statistics.median(run.seconds for run in theirs), theirs[-1].nodes, theirs[-1].wrong
+        note = f"ours: {own.seconds / seconds:.2f} of its time" if seconds else "too fast for its clock"
+        note += f", {own.nodes / nodes:.2f} of its nodes" if nodes else ""
+        note += f"; {wrong} WRONG" if wrong else ""
+        return [own, Measurement(f"  {peer.name}", seconds, nodes, note)]
 
     def midgame(self) -> list[Measurement]:
         """Levels 12, 16 and 21, one thread."""
@@ -371,6 +394,7 @@ def command_line() -> Parser:
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress (1)"
     )
+    parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
 
@@ -402,23 +426,33 @@ def main(argv: Sequence[str]) -> int:
         arguments.stress,
         arguments.seed,
     )
+    try:
+        bench.peer = Peer(arguments.peer) if arguments.peer else None
+        return _run(bench, chosen, as_json=arguments.json)
+    except PeerError as error:
+        logs.message(str(error), level="error")
+        return 1
+
+
+def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> int:
+    """Take the measurements and print them; returns the exit status. Raises PeerError."""
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
-    if not arguments.json:
+    if not as_json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))
         print(f"{'measurement':44} {'seconds':>9} {'count':>14} {'M/s':>8}")
     for what in chosen:
         if what == "signature":
             nodes, scores = bench.signature()
             report["signature"] = {"nodes": nodes, "scores": scores}
-            if not arguments.json:
+            if not as_json:
                 print(f"signature {nodes}")
             continue
         for row in getattr(bench, "evaluation" if what == "eval" else what)():
             report["rows"].append(row._asdict())
-            if not arguments.json:
+            if not as_json:
                 speed = f"{row.nodes / row.seconds / 1e6:8.1f}" if row.nodes and row.seconds else ""
                 seconds = f"{row.seconds:9.4f}" if row.seconds else ""
                 print(f"{row.name:44} {seconds:>9} {row.nodes or '':>14} {speed:>8} {row.note}", flush=True)
-    if arguments.json:
+    if as_json:
         print(json.dumps(report))
     return 0
