@@ -115,6 +115,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l level -r -d 'thr
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l places -r -d 'threads: places of their positions'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l stress -r -d 'threads: check N exact solves instead'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l seed -r -d 'threads: seed of the positions of --stress (1)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l peer -r -d 'solve: beside ours, a program that solves as Edax does'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a book -d 'measure the opening book'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -a server -d 'measure a server under load'
