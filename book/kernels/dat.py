@@ -79,7 +79,7 @@ from .records import (
     leaf_move_of,
     leaf_score_of,
     level_of,
-    lower_of,
+    lower_bound_of,
     opponent_of,
     player_of,
     score_of,
@@ -87,7 +87,7 @@ from .records import (
     set_leaf,
     set_level,
     set_score,
-    upper_of,
+    upper_bound_of,
 )
 from .table import insert_row, list_row, listed_row, row_at
 
@@ -466,8 +466,8 @@ def dat_write(ctx, start, end, out, size, special, specials, stats, filters):
             put_word(here + U(DAT_COUNTS) + (k << U(2)), U(MOST_NARROW) if total > U(MOST_NARROW) else total)
             k += U(1)
         put_short(here + U(DAT_SCORE), score_of(at))
-        put_short(here + U(DAT_SCORE + 2), lower_of(at))
-        put_short(here + U(DAT_SCORE + 4), upper_of(at))
+        put_short(here + U(DAT_SCORE + 2), lower_bound_of(at))
+        put_short(here + U(DAT_SCORE + 4), upper_bound_of(at))
         leaf_move = leaf_move_of(at)
         leaf_score = leaf_score_of(at)
         level = level_of(at)

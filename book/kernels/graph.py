@@ -32,6 +32,7 @@ from .records import empties_of, opponent_of, player_of
 from .table import (
     capacity_of,
     find_row,
+    first_slot,
     found_at,
     hash_of,
     insert_row,
@@ -39,7 +40,6 @@ from .table import (
     listed_row,
     place_of,
     prefetch_row,
-    probe,
     row_at,
     row_place,
     segment_of,
@@ -167,7 +167,7 @@ def find_rows(ctx, keys, count, out):
                 k += U(1)
             k = U(0)
             while k < batch:
-                slot = probe(ctx, ld64(hashes + (k << U(3))))
+                slot = first_slot(ctx, ld64(hashes + (k << U(3))))
                 st64(slots + (k << U(3)), slot)
                 prefetch(slot)
                 k += U(1)
@@ -330,7 +330,7 @@ def gather_children(ctx, order, start, end, filters, out):
         over = child + child_count(family) * U(CHILD)
         while child < over:
             if ld64(child + U(CHILD_PLACE)) != U(NOT_THERE):
-                slot = probe(ctx, ld64(child + U(CHILD_PLACE)))
+                slot = first_slot(ctx, ld64(child + U(CHILD_PLACE)))
                 st64(child + U(CHILD_PLACE), slot if slot else U(NOT_THERE))
                 prefetch(slot)
             child += U(CHILD)

@@ -46,7 +46,7 @@ from .records import (
     leaf_move_of,
     leaf_score_of,
     level_of,
-    lower_of,
+    lower_bound_of,
     margin_at,
     margin_exact,
     margin_lower,
@@ -58,7 +58,7 @@ from .records import (
     set_flags,
     set_narrow_count,
     set_score,
-    upper_of,
+    upper_bound_of,
 )
 from .table import listed_row, row_at
 
@@ -214,8 +214,8 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
                 continue
             scored += 1
             score = larger(score, -score_of(child))
-            lower = larger(lower, -upper_of(child))
-            upper = larger(upper, -lower_of(child))
+            lower = larger(lower, -upper_bound_of(child))
+            upper = larger(upper, -lower_bound_of(child))
             wins = add_saturated(wins, count_of(ctx, child, U(LOSSES)))
             draws = add_saturated(draws, count_of(ctx, child, U(DRAWS)))
             losses = add_saturated(losses, count_of(ctx, child, U(WINS)))
@@ -260,7 +260,7 @@ def negamax_rows(ctx, order, start, end, margins, rule, filters, block):
         st64(counts + U(8 * LINES), lines)
         lower = clamped(lower)
         upper = clamped(upper)
-        right = score_of(at) == score and lower_of(at) == lower and upper_of(at) == upper
+        right = score_of(at) == score and lower_bound_of(at) == lower and upper_bound_of(at) == upper
         counted = same_counts(ctx, at, counts)
         if rule & RULE_CHECK_ONLY:
             if not right or counted == 0:

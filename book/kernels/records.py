@@ -47,12 +47,12 @@ def score_of(at):
 
 
 @kernel("i64(u64)", inline=True)
-def lower_of(at):
+def lower_bound_of(at):
     return ldi8(at + U(LOWER))
 
 
 @kernel("i64(u64)", inline=True)
-def upper_of(at):
+def upper_bound_of(at):
     return ldi8(at + U(UPPER))
 
 

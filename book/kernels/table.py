@@ -207,7 +207,7 @@ def find_row(ctx, p, o):
 
 
 @kernel("u64(u64,u64)", inline=True)
-def probe(ctx, h):
+def first_slot(ctx, h):
     """The address of the first slot with the tag of hash ``h``, 0 where there is none.
 
     Only for a table that is not guarded.
@@ -239,7 +239,7 @@ def prefetch_row(ctx, row):
 
 @kernel("i64(u64,u64,u64,u64)", inline=True)
 def found_at(ctx, slot, p, o):
-    """The row of a canonical position for which `probe` gave ``slot``; -1 when it is not there."""
+    """The row of a canonical position for which `first_slot` gave ``slot``; -1 when it is not there."""
     if slot == U(0):
         return -1
     row = ldu32(slot)

@@ -51,12 +51,12 @@ from .records import (
     leaf_move_of,
     leaf_score_of,
     level_of,
-    lower_of,
+    lower_bound_of,
     margin_at,
     margin_lower,
     margin_upper,
     score_of,
-    upper_of,
+    upper_bound_of,
 )
 from .table import list_row, listed_row, row_at
 
@@ -176,7 +176,7 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
             if mode == DEVIATE:
                 follow = value - score <= tolerance and low <= score and score <= high
             elif mode == ENHANCE:
-                follow = -upper_of(child) >= lower_of(at) or -lower_of(child) >= upper_of(at)
+                follow = -upper_bound_of(child) >= lower_bound_of(at) or -lower_bound_of(child) >= upper_bound_of(at)
             if not follow:
                 continue
             known = ldu8(marks + found)
@@ -192,8 +192,8 @@ def select_row(ctx, row, sides, family, rules, marks, stack):
                 margin = margin_at(ld64(rules + U(SELECT_MARGINS)), leaf_level_of(at), empties)
                 growing = (
                     growing
-                    or leaf + margin_lower(margin) >= lower_of(at)
-                    or leaf + margin_upper(margin) >= upper_of(at)
+                    or leaf + margin_lower(margin) >= lower_bound_of(at)
+                    or leaf + margin_upper(margin) >= upper_bound_of(at)
                 )
             elif mode == PLAY:
                 growing = total == U(0)
