@@ -54,6 +54,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
+# The slowest tests are told at the end; build/durations.json has how long each took.
 test: lint compiled
 	$(BIN)/python -m pytest -m 'not slow' --durations=15 $(ARGS)
 
@@ -79,7 +80,7 @@ coverage-kernels: $(VENV)/.installed-dev compiled
 acceptance: $(VENV)/.installed-dev $(VENV)/.installed-docs compiled
 	@mkdir -p build/acceptance
 	@bash -o pipefail -c '{ $(BIN)/python tests/support/programs.py && \
-	  $(BIN)/python -m pytest -m slow -rs --timeout=3600 $(ARGS); } 2>&1 | tee build/acceptance/log'
+	  $(BIN)/python -m pytest -m slow -rs --timeout=3600 --durations=15 $(ARGS); } 2>&1 | tee build/acceptance/log'
 
 docs: $(VENV)/.installed-docs
 	@$(BIN)/mkdocs build -q
@@ -94,22 +95,23 @@ printf '%s ' "$(1)" >&2; [ -t 2 ] || echo >&2; \
 endef
 
 # The locked releases where they can be had; elsewhere (a newer Python, a partial mirror) what pyproject.toml allows.
+# Bytecode at once, whatever PYTHONDONTWRITEBYTECODE says: without it each start compiles what it imports. Every
+# installation makes the tree of links anew, without bytecode.
 define install
 	@$(call counted,installing $(1),{ \
 	  { $(PIP) install -q -c requirements.lock 'setuptools>=77' || $(PIP) install -q 'setuptools>=77'; } && \
 	  { $(PIP) install -q -c requirements.lock $(2) 2>/dev/null || { \
 	    echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; }; \
 	} >&2 </dev/null)
+	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build >&2 </dev/null || true)
 	@touch $@
 endef
 
 # Strict: a tree of links that other tools can read, not an import hook. It has to be made again for a new file.
 EDITABLE := --no-build-isolation --config-settings editable_mode=strict -e
 
-# Bytecode at once, whatever PYTHONDONTWRITEBYTECODE says: without it each start compiles what it imports.
 $(VENV)/.installed: pyproject.toml requirements.lock $(VENV)/.files
 	$(call install,desdaemon in $(VENV),$(EDITABLE) .)
-	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build >&2 </dev/null || true)
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(call install,the tools for tests in $(VENV),$(EDITABLE) '.[dev]')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from desdaemon.engine.compiler.library import Library, Spec, Tell, load
+from desdaemon.engine.compiler.library import Library, OnProgress, Spec, load
 
 MODULES = ("desdaemon.book.kernels.interface",)
 
@@ -61,6 +61,6 @@ SPEC = Spec(
 
 
 @cache
-def kernels(tell: Tell | None = None) -> Library:
+def kernels(on_progress: OnProgress | None = None) -> Library:
     """The library's functions; compiled at the first use on a machine, which takes seconds."""
-    return load(SPEC, tell)
+    return load(SPEC, on_progress)

@@ -56,9 +56,9 @@ class AsyncHandle(Generic[P, F]):
         """The final of a request that is `done`; raises its error instead."""
         return self._final.result()
 
-    def when_done(self, tell: Callable[[], None]) -> None:
-        """Call ``tell`` soon after the final or an error has come."""
-        self._final.add_done_callback(lambda future: tell())
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` soon after the final or an error has come."""
+        self._final.add_done_callback(lambda future: callback())
 
     async def cancel(self, *, keep: bool = False) -> bool:
         """Cancel the request. Returns whether it was still running.

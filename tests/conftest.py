@@ -1,6 +1,7 @@
 """Makes the checkout importable as `desdaemon`, and the helpers of `tests/support`; finds the optional shared data."""
 
 import gc
+import json
 import sys
 import threading
 import time
@@ -27,9 +28,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from desdaemon.engine.compiler import INTERPRETED
 
     if INTERPRETED:
+        cases: dict[str, int] = {}
         for item in items:
+            function = item.nodeid.partition("[")[0]
+            cases[function] = cases.get(function, 0) + 1
             if item.get_closest_marker("compiled"):
                 item.add_marker(pytest.mark.skip(reason="about compiled kernels, or too slow without them"))
+            elif cases[function] > _CASES and {"engine", "book"} & set(item.path.parts):
+                item.add_marker(pytest.mark.skip(reason="a further case, with kernels run as Python"))
+
+
+_CASES = 3
+"""Where kernels run as Python, the tests of engine and book run so many of their cases."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Record in `build/durations.json` how many seconds each test of this run took, the slowest first."""
+    if _durations:
+        path = session.config.rootpath / "build" / "durations.json"
+        path.parent.mkdir(exist_ok=True)
+        slowest = sorted(_durations.items(), key=lambda duration: -duration[1])
+        path.write_text(json.dumps({name: round(seconds, 2) for name, seconds in slowest}, indent=0) + "\n")
+
+
+_durations: dict[str, float] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up what a test and its fixtures take."""
+    _durations[report.nodeid] = _durations.get(report.nodeid, 0.0) + report.duration
 
 
 _LEAK_S = 20.0
@@ -51,7 +78,7 @@ def _held() -> dict[str, int]:
     return held
 
 
-_CHECKED = {"commands", "operations", "protocol", "search", "session"}
+_CHECKED = {"books", "commands", "dialects", "gtp", "operations", "protocol", "search", "session"}
 """Folders whose modules have to leave nothing behind."""
 
 

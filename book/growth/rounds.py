@@ -45,7 +45,7 @@ class CommandProgress(NamedTuple):
     positions: int
 
 
-Tell = Callable[[CommandProgress], bool]
+OnProgress = Callable[[CommandProgress], bool]
 """Told after every search, and between parts of the other stages; returns whether to go on."""
 
 
@@ -79,13 +79,13 @@ class Worker:
         evaluate: Evaluate,
         *,
         threads: int = 1,
-        tell: Tell | None = None,
+        on_progress: OnProgress | None = None,
         halt: Callable[[], None] | None = None,
     ) -> None:
-        """``halt`` is called after ``tell`` has cancelled a command, to stop the running searches."""
+        """``halt`` is called after ``on_progress`` has cancelled a command, to stop the running searches."""
         self.evaluate = evaluate
         self.threads = within("threads", threads, 1, 1024)
-        self.tell = tell or (lambda report: True)
+        self.on_progress = on_progress or (lambda report: True)
         self.halt = halt or (lambda: None)
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
@@ -131,7 +131,7 @@ class LongCommand:
     def progress(self, stage: str, done: int, total: int) -> None:
         """Report progress. Raises `WorkCancelled` when the command was cancelled."""
         report = CommandProgress(self.command, stage, self.rounds, done, total, self.added, len(self.book))
-        if not self.worker.tell(report):
+        if not self.worker.on_progress(report):
             raise WorkCancelled
 
     def negamax(self) -> None:

@@ -41,11 +41,11 @@ class ChildDaemon:
             raise
         self.engine = f"{hello['name']} {hello['version']}"
 
-    def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
+    def analyze(self, requests: Sequence[Data], on_partial: Callable[[Data], None]) -> list[Data]:
         """See `game.AnalysisSource`."""
-        return self._ask([("analyze", args) for args in requests], tell)
+        return self._ask([("analyze", args) for args in requests], on_partial)
 
-    def _ask(self, requests: Sequence[tuple[str, Data]], tell: Callable[[Data], None]) -> list[Data]:
+    def _ask(self, requests: Sequence[tuple[str, Data]], on_partial: Callable[[Data], None]) -> list[Data]:
         first = self._number
         self._number += len(requests)
         finals: dict[int, Data] = {}
@@ -62,7 +62,7 @@ class ChildDaemon:
                 if reply["type"] == "error":
                     raise from_reply(reply["error"])
                 if reply["type"] == "partial":
-                    tell(reply["data"])
+                    on_partial(reply["data"])
                 else:
                     finals[reply["id"] - first] = reply["data"]
         except EngineFault as fault:
@@ -81,14 +81,14 @@ class RemoteDaemon:
         self._client = client
         self.engine = f"{client.hello.name} {client.hello.version}"
 
-    def analyze(self, requests: Sequence[Data], tell: Callable[[Data], None]) -> list[Data]:
+    def analyze(self, requests: Sequence[Data], on_partial: Callable[[Data], None]) -> list[Data]:
         """See `game.AnalysisSource`."""
         finals: list[Data] = []
         for at in range(0, len(requests), _AT_ONCE):
             handles = [self._client.start("analyze", dict(args)) for args in requests[at : at + _AT_ONCE]]
             for handle in handles:
                 for partial in handle:
-                    tell(partial)
+                    on_partial(partial)
                 finals.append(handle.result())
         return finals
 

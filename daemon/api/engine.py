@@ -388,7 +388,7 @@ def _compiler_progress() -> Any:
     """The callback that shows the progress of a first compilation on standard error."""
     line = ProgressLine()
 
-    def tell(progress: str) -> None:
+    def on_progress(progress: str) -> None:
         place = progress.partition(" ")[0]
         done, _, total = place.partition("/")
         if done == total:
@@ -398,4 +398,4 @@ def _compiler_progress() -> Any:
         elif done == "1":
             logs.message("compiling the engine for this machine, which takes about a minute")
 
-    return tell
+    return on_progress

@@ -106,8 +106,8 @@ class BookJob:
         for cancel in cancellers:
             cancel()
 
-    def watch(self, tell: Callable[[BookJob], None]) -> Callable[[], None]:
-        """Call ``tell`` from the job's thread with each progress report and at the end. Returns a function that
+    def watch(self, watcher: Callable[[BookJob], None]) -> Callable[[], None]:
+        """Call ``watcher`` from the job's thread with each progress report and at the end. Returns a function that
         unregisters it.
 
         For a job that is already over it is called at once, on this thread.
@@ -115,14 +115,14 @@ class BookJob:
         with self._lock:
             over = self._over
             if not over:
-                self._watchers.append(tell)
+                self._watchers.append(watcher)
         if over:
-            tell(self)
+            watcher(self)
 
         def unwatch() -> None:
             with self._lock:
-                if tell in self._watchers:
-                    self._watchers.remove(tell)
+                if watcher in self._watchers:
+                    self._watchers.remove(watcher)
 
         return unwatch
 
@@ -189,8 +189,8 @@ class BookJob:
         if not self._over:
             self.before_notice()
         self.reported = found
-        for tell in watchers:
-            tell(self)
+        for watcher in watchers:
+            watcher(self)
 
 
 def _no_work(job: BookJob) -> Result:
@@ -198,7 +198,7 @@ def _no_work(job: BookJob) -> Result:
 
 
 class BookJobs:
-    """All jobs of the process; ``tell`` is called with every change of one.
+    """All jobs of the process; ``on_change`` is called with every change of one.
 
     ``active`` jobs on the book are not over, ``ended`` ones are.
     """
@@ -206,7 +206,7 @@ class BookJobs:
     def __init__(self) -> None:
         self.active = 0
         self.ended = 0
-        self.tell: Callable[[BookJob], None] = lambda job: None
+        self.on_change: Callable[[BookJob], None] = lambda job: None
         self.prepare: Callable[[], None] = lambda: None
         """Called by each job's thread before its work; threads that the job begins have its priority."""
         self._lock = threading.Condition()
@@ -281,7 +281,7 @@ class BookJobs:
             with self._lock:
                 self.active -= 1
                 self.ended += 1
-        self.tell(job)
+        self.on_change(job)
 
     def _run(self, job: BookJob) -> None:
         self.prepare()

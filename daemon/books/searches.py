@@ -37,16 +37,16 @@ def worker_of(books: Books, job: BookJob, caller: Caller) -> Worker:
     searches = Searches(weights=weights, on_search=on_search)
     job.on_cancel(searches.stop)
 
-    def tell(report: CommandProgress) -> bool:
+    def on_progress(report: CommandProgress) -> bool:
         return job.report(report.stage, report.done, report.total, report.positions)
 
     threads = settings.book_tasks or processors()
     evaluate = searches if books.scheduler is None else _leased(books.scheduler, job, searches)
     if not settings.cluster:
-        return Worker(evaluate, threads=threads, tell=tell, halt=searches.stop)
+        return Worker(evaluate, threads=threads, on_progress=on_progress, halt=searches.stop)
     from desdaemon.cluster.pool import cluster_pool
 
-    return cluster_pool(job, settings, weights, evaluate, threads, tell, show)
+    return cluster_pool(job, settings, weights, evaluate, threads, on_progress, show)
 
 
 def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
     from desdaemon.book.book import Evaluate
-    from desdaemon.book.growth.rounds import Tell
+    from desdaemon.book.growth.rounds import OnProgress
     from desdaemon.books.jobs import BookJob
     from desdaemon.engine.evaluation.weights import Weights
     from desdaemon.session.settings import SessionSettings
@@ -324,10 +324,10 @@ class ClusterPool(Worker):
     """The searches of a book job; ``run`` is called from the job's thread."""
 
     def __init__(
-        self, cluster: ClusterSearches[Search, WorkerAnswer], evaluate: Evaluate, threads: int, tell: Tell
+        self, cluster: ClusterSearches[Search, WorkerAnswer], evaluate: Evaluate, threads: int, on_progress: OnProgress
     ) -> None:
         """``evaluate`` is for searches that the book wants one by one, ``threads`` are for its own work."""
-        super().__init__(evaluate, threads=threads, tell=tell, halt=cluster.stop)
+        super().__init__(evaluate, threads=threads, on_progress=on_progress, halt=cluster.stop)
         self._cluster = cluster
 
     def run(self, tasks: Iterable[LeafTask]) -> Iterator[tuple[LeafTask, tuple[int, int] | None]]:
@@ -350,7 +350,7 @@ def cluster_pool(
     weights: Weights,
     evaluate: Evaluate,
     threads: int,
-    tell: Tell,
+    on_progress: OnProgress,
     show: Callable[[str], None] | None,
 ) -> ClusterPool:
     """The pool of a book job, by the options of whoever gave it. Raises `BadInput` where there is no scheduler."""
@@ -377,4 +377,4 @@ def cluster_pool(
         note=job.notes.append if show is None else lambda line: show(f"{line}\n"),
     )
     job.on_cancel(cluster.stop)
-    return ClusterPool(cluster, evaluate, threads, tell)
+    return ClusterPool(cluster, evaluate, threads, on_progress)

@@ -110,11 +110,11 @@ class _Seeker:
     first.
     """
 
-    def __init__(self, target: Position, search: StoppableSearch, tell: Callable[[str], None]) -> None:
+    def __init__(self, target: Position, search: StoppableSearch, show: Callable[[str], None]) -> None:
         self._target = target
         self._occupied = target.player | target.opponent
         self._search = search
-        self._tell = tell
+        self._show = show
         self._until = time.monotonic() + SEEK_S
         self._reported_at = time.monotonic()
         self.looked_at = 0
@@ -145,7 +145,7 @@ class _Seeker:
         now = time.monotonic()
         if now - self._reported_at >= _REPORT_S:
             self._reported_at = now
-            self._tell(f"Seek...{self.looked_at} positions looked at")
+            self._show(f"Seek...{self.looked_at} positions looked at")
         self.given_up = self.given_up or self._search.stopped or now >= self._until
         return self.given_up
 

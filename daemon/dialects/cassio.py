@@ -168,7 +168,7 @@ class CassioDialect(LineDialect):
         shown: list[str] = []
         finished: Line | None = None
 
-        def tell(line: Line) -> None:
+        def report(line: Line) -> None:
             ms = (time.monotonic() - running.begun) * 1000
             text = cassio.result_line(
                 task.position,
@@ -189,7 +189,7 @@ class CassioDialect(LineDialect):
             nonlocal finished
             running.nodes += line.nodes
             finished = line
-            tell(line)
+            report(line)
 
         limits = Limits(task.position.empties if task.depth is None else task.depth, task.selectivity)
         try:
@@ -199,7 +199,7 @@ class CassioDialect(LineDialect):
                     task.position, limits, progress=progress, window=(task.alpha, task.beta)
                 )
             if result.lines:
-                tell(result.lines[0] if result.complete else _interrupted(result.lines[0], finished))
+                report(result.lines[0] if result.complete else _interrupted(result.lines[0], finished))
             elif task.position.over:
                 score = rules.final_score(task.position.player, task.position.opponent)
                 self.say(cassio.result_line(task.position, None, 0, Selectivity.FULL, (score, score), (), 0, 0.0))

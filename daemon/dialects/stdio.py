@@ -16,9 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from desdaemon.books.jobs import BookJob, BookJobs
-from desdaemon.books.running import open_book
 from desdaemon.books.service import Books
-from desdaemon.engine.compiler import notice
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import logs
 from desdaemon.search.loader import Abandoned, EngineFailure, EngineSource
@@ -227,16 +225,19 @@ def serve(
     storing: list[BookJob] = []
 
     def converse(protocol: str, first: InputLine | None = None) -> int:
-        notice.in_dialogue(prompting.free if prompting and protocol == "text" else None)
         logs.redirect(on_compiler if protocol == "nboard" else None)
         if protocol != "text":
+            report_compiling(None)
             if first is None:
+                from desdaemon.books.running import open_book
+
                 open_book(session, on_note)
             store_finished_games(session, storing)
             return spoken(protocol).dialect(session, output).run(source, first)
         dialect = TextDialect(session, output)
 
         def on_prompt() -> None:
+            report_compiling(prompting.free if prompting else None)
             session.prepare(on_failure)
             dialect.open_book()
 
@@ -285,12 +286,20 @@ def _nothing() -> None:
     return
 
 
+def report_compiling(free: Callable[[], bool] | None) -> None:
+    """Say how the compiler's messages go with this dialogue (`notice.in_dialogue`)."""
+    # Imported here: a start to the first prompt needs none of it.
+    from desdaemon.engine.compiler import notice
+
+    notice.in_dialogue(free)
+
+
 def _editor() -> LineEditor | None:
     """The line editor, if the standard streams are a terminal and readline is installed; else None."""
-    from desdaemon.system.line_editor import LineEditor, at_terminal, command_candidates, history_file
-
-    if not at_terminal():
+    if not all(map(os.isatty, (0, 1, 2))):
         return None
+    from desdaemon.system.line_editor import LineEditor, command_candidates, history_file
+
     try:
         return LineEditor(PROMPT, history_file(), command_candidates)
     except ImportError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from desdaemon.books.running import open_book
 from desdaemon.protocol.commands.options import STARTING, Option, find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.dialects import edax
@@ -133,6 +132,8 @@ class TextDialect:
 
     def open_book(self) -> None:
         """Start to open the book that the options name."""
+        from desdaemon.books.running import open_book
+
         open_book(self.session, self.warn)
 
     def played(self) -> None:

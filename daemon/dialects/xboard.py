@@ -216,7 +216,7 @@ class XBoardDialect(LineDialect):
         if self.session.settings.move_time:
             return
         clock = self.session.clocks.setdefault(black, Clock(left))
-        self.session.overhead.find(clock.set(left, clock.left_stones))
+        self.session.overhead.raise_to(clock.set(left, clock.left_stones))
 
     def _own_side(self) -> bool:
         """The side whose clock `time` sets: the engine's, or the side to move where the engine plays neither."""

@@ -83,18 +83,18 @@ class _Batch:
 class _BatchItem:
     """Receives the answer to one item of a batch (`analysis.AnalysisReceiver`)."""
 
-    def __init__(self, tell: Callable[[Data], None]) -> None:
-        self._tell = tell
+    def __init__(self, on_answer: Callable[[Data], None]) -> None:
+        self._on_answer = on_answer
 
     def partial(self, data: Data) -> bool:
         return True
 
     def final(self, data: Data) -> bool:
-        self._tell({"data": data})
+        self._on_answer({"data": data})
         return True
 
     def fail(self, error: RequestError) -> bool:
-        self._tell({"error": error.data()})
+        self._on_answer({"error": error.data()})
         return True
 
 
@@ -385,10 +385,10 @@ class Batches:
     def _begin(self, batch: _Batch, number: int) -> None:
         item: Data = {}
 
-        def tell(answer: Data) -> None:
+        def on_answer(answer: Data) -> None:
             self._put(lambda: self._found(batch, number, {"item": number, "id": item.get("id", number), **answer}))
 
-        receiver = _BatchItem(tell)
+        receiver = _BatchItem(on_answer)
         self._health.give_way()
         try:
             item = batch.file.item(number)

@@ -105,7 +105,7 @@ class DaemonServer:
             self._scrape = Scrape(*options.metrics, services.operations.metrics)
             self._scrape.attach(self._sockets.poller)
         services.health.restarts = self._lifeline.restarts
-        self._jobs.tell = self._tell
+        self._jobs.on_change = self._publish_job
         self._jobs.prepare = step_back
         encrypting = keys or local
         self._public_key = encrypting.server()[0] if encrypting is not None else None
@@ -151,7 +151,7 @@ class DaemonServer:
         notify(f"READY=1\nMAINPID={os.getpid()}")
         self._lifeline.tell(READY)
 
-    def _tell(self, job: BookJob) -> None:
+    def _publish_job(self, job: BookJob) -> None:
         """Publish the progress of a job."""
         data = {**progress_data(job), "op": job.op, "client": job.client, "state": job.state}
         if job.over and job.on_book:
@@ -329,7 +329,6 @@ def _opened(
     made_folder(options.data_folder)
     server = DaemonServer(settings, options, log, scheduler, books)
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
     return server
 
 

@@ -78,7 +78,7 @@ class Clock:
 
     def move_ms(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> int:
         """The time for the next move, at least 1."""
-        return _after_lag(overhead.less(self._share(settings, empties, overhead)))
+        return _after_lag(overhead.subtracted_from(self._share(settings, empties, overhead)))
 
     def _share(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> float:
         left = max(0.0, self.left)
@@ -119,10 +119,10 @@ def _move_time(
     """Milliseconds for this move, 0 without a clock."""
     times = [clock.move_ms(settings, empties, overhead)] if clock else []
     if settings.move_time:
-        times.append(_after_reserve(overhead.less(settings.move_time)))
+        times.append(_after_reserve(overhead.subtracted_from(settings.move_time)))
     if settings.game_time:
         share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, overhead)
-        times.append(_after_reserve(overhead.less(share)))
+        times.append(_after_reserve(overhead.subtracted_from(share)))
     return min(times, default=0)
 
 

@@ -33,15 +33,15 @@ class MoveOverhead:
         """Record the delay of a move; negative where it was early."""
         self.recent *= FORGETTING
         self.worst *= REMEMBERING
-        self.find(ms)
+        self.raise_to(ms)
 
-    def find(self, ms: float) -> None:
+    def raise_to(self, ms: float) -> None:
         """Raise the delay recorded last to ``ms``, which the other end's clock has shown."""
         late = min(ms, MOST_LATE_MS)
         self.recent = max(late, self.recent)
         self.worst = max(late, self.worst)
 
-    def less(self, share: float) -> float:
+    def subtracted_from(self, share: float) -> float:
         """A move's time with the expected delay subtracted, at least a fifth of ``share``."""
         return max(share - 2 * self.recent, share / 5)
 

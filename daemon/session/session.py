@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, "Line"], None]
 
+_NEVER = float("inf")  # `math` would be one more library to load before the first prompt.
 _CORNERS = 0x8100_0000_0000_0081
 
 FAST_MS = 1000
@@ -227,7 +227,7 @@ class Session:
         """Begin to load the engine."""
         self.engines.prepare(self.config, on_failure)
 
-    def engine(self, search: StoppableSearch | None = None, until: float = math.inf) -> LoadedEngine:
+    def engine(self, search: StoppableSearch | None = None, until: float = _NEVER) -> LoadedEngine:
         """The engine, once it is loaded.
 
         Raises `EngineFailure`, `Abandoned` when ``search`` was abandoned, and `TooLate` at ``until``, a monotonic time.
@@ -305,8 +305,8 @@ class Session:
 
         begun = time.monotonic()
         hurried = bool(limits.time_ms) and not patient
-        for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else math.inf
-        for_slots = begun + limits.time_ms / 1000 if hurried else math.inf
+        for_engine = begun + self._patience_ms(position, limits.time_ms) / 1000 if hurried else _NEVER
+        for_slots = begun + limits.time_ms / 1000 if hurried else _NEVER
         alpha, beta = window or (self.settings.alpha, self.settings.beta)
         with self.interrupt.searching(is_bounded(limits), idle=idle) as search:
             if self.interrupt.expired:

@@ -10,11 +10,6 @@ from desdaemon.protocol.system import folders, platform
 LONGEST_HISTORY = 1000
 
 
-def at_terminal() -> bool:
-    """Whether standard input, output and error are all a terminal."""
-    return all(map(os.isatty, (0, 1, 2)))
-
-
 class LineEditor:
     """Reads lines with readline. `read` is for one thread, `restore` for every thread and the end of the process."""
 

@@ -23,7 +23,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 MASK = (1 << 64) - 1
 _STACK_BYTES = 1 << 22
@@ -40,13 +40,18 @@ class OutOfBounds(IndexError):
     """An access to memory that does not belong to any buffer."""
 
 
+# Calls of the class, and its operators within its operators, would take most of the time of interpreted kernels.
+_new = int.__new__
+_left, _right, _exclusive_or = int.__lshift__, int.__rshift__, int.__xor__
+
+
 def _wrapping(name: str) -> Callable[[U64, Any], U64]:
     operation = getattr(int, name)
 
     def compute(self: U64, other: Any) -> U64:
         if type(other) is not U64:
             raise MixedIntegers(f"{name.strip('_')} of U64 and {type(other).__name__}")
-        return U64(operation(self, other))
+        return _new(U64, operation(self, other) & MASK)
 
     return compute
 
@@ -55,7 +60,7 @@ def _bitwise(name: str) -> Callable[[U64, Any], U64]:
     operation = getattr(int, name)
 
     def compute(self: U64, other: Any) -> U64:
-        return U64(operation(self, other & MASK))
+        return _new(U64, operation(self, other if type(other) is U64 else other & MASK))
 
     return compute
 
@@ -64,7 +69,7 @@ class U64(int):
     """An unsigned 64-bit integer; arithmetic wraps around, a shift by 64 or more is refused."""
 
     def __new__(cls, value: Any = 0) -> U64:
-        return int.__new__(cls, value & MASK)
+        return _new(cls, int(value) & MASK)
 
     __add__, __radd__ = _wrapping("__add__"), _wrapping("__radd__")
     __sub__, __rsub__ = _wrapping("__sub__"), _wrapping("__rsub__")
@@ -76,13 +81,13 @@ class U64(int):
     __xor__, __rxor__ = _bitwise("__xor__"), _bitwise("__rxor__")
 
     def __lshift__(self, other: int) -> U64:
-        return U64(int(self) << _shift(other))
+        return _new(U64, _left(self, other) & MASK) if 0 <= other < 64 else _refuse_shift(other)
 
     def __rshift__(self, other: int) -> U64:
-        return U64(int(self) >> _shift(other))
+        return _new(U64, _right(self, other)) if 0 <= other < 64 else _refuse_shift(other)
 
     def __invert__(self) -> U64:
-        return U64(MASK ^ int(self))
+        return _new(U64, _exclusive_or(self, MASK))
 
     def __neg__(self) -> U64:
         raise MixedIntegers("the negative of a U64 is a signed number")
@@ -91,10 +96,8 @@ class U64(int):
         raise MixedIntegers("a quotient would be a floating-point number")
 
 
-def _shift(count: int) -> int:
-    if not 0 <= count < 64:
-        raise OverflowError(f"a shift by {int(count)}: expected 0 to 63")
-    return int(count)
+def _refuse_shift(count: int) -> NoReturn:
+    raise OverflowError(f"a shift by {int(count)}: expected 0 to 63")
 
 
 class _Stack(threading.local):
@@ -221,7 +224,8 @@ _KINDS: dict[tuple[int, bool], Any] = {
 def load(address: int, size: int, signed: bool) -> int:
     """The number of ``size`` bytes at ``address``."""
     check(address, size)
-    return int(_KINDS[size, signed].from_address(address).value)
+    value: int = _KINDS[size, signed].from_address(address).value
+    return value
 
 
 def store(address: int, size: int, value: int) -> None:

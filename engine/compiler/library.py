@@ -31,7 +31,7 @@ _OWN_PACKAGE = "desdaemon"
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
 _EACH_TIME = "each start makes it again (DESDAEMON_CACHE_DIR names another folder)"
 
-Tell = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 # What a start from the cache does not need is imported where it is needed: subprocess, tempfile.
 
@@ -222,19 +222,19 @@ def forget_old(keep: Path, *patterns: str) -> None:
             continue
 
 
-def compile_library(spec: Spec, tell: Tell | None = None) -> bytes:
+def compile_library(spec: Spec, on_progress: OnProgress | None = None) -> bytes:
     """Compile in a child process, put the object file into the cache if there is one, and return the code.
 
-    ``tell`` receives one line of progress for each kernel; without it `notice` shows progress. Raises `LibraryError`
-    when the compiler fails.
+    ``on_progress`` receives one line of progress for each kernel; without it `notice` shows progress. Raises
+    `LibraryError` when the compiler fails.
     """
-    if tell is None:
+    if on_progress is None:
         with notice.Compiling(spec.name) as progress:
             return _compile(spec, progress)
-    return _compile(spec, tell)
+    return _compile(spec, on_progress)
 
 
-def _compile(spec: Spec, tell: Tell) -> bytes:
+def _compile(spec: Spec, on_progress: OnProgress) -> bytes:
     import subprocess
 
     process = subprocess.Popen(
@@ -258,7 +258,7 @@ def _compile(spec: Spec, tell: Tell) -> bytes:
             line = raw.decode(errors="replace").rstrip()
             last.append(line)
             if line.startswith("kernel "):
-                tell(line.removeprefix("kernel "))
+                on_progress(line.removeprefix("kernel "))
 
     follower = threading.Thread(target=follow, daemon=True)
     with process:
@@ -358,7 +358,7 @@ _loaded: dict[str, Library] = {}
 _lock = threading.Lock()
 
 
-def load(spec: Spec, tell: Tell | None = None) -> Library:
+def load(spec: Spec, on_progress: OnProgress | None = None) -> Library:
     """The library, from memory, the cache or the compiler (which takes seconds). Raises LibraryError."""
     with _lock:
         library = _loaded.get(spec.name)
@@ -371,6 +371,6 @@ def load(spec: Spec, tell: Tell | None = None) -> Library:
         if library is None:
             code = read_cached(spec)
             if code is None:
-                code = compile_library(spec, tell)
+                code = compile_library(spec, on_progress)
             library = _loaded[spec.name] = Library(code, spec.entries, spec.quick)
         return library

@@ -27,11 +27,11 @@ def silent(what: str, done: int, total: int) -> None:
 def kernels(progress: Progress = silent) -> Library:
     """The library; raises LibraryError."""
 
-    def tell(line: str) -> None:
+    def on_progress(line: str) -> None:
         done, _, total = line.partition(" ")[0].partition("/")
         progress("compiling", int(done), int(total))
 
-    return load(SPEC, tell)
+    return load(SPEC, on_progress)
 
 
 def noted_lines(address: int, number: int) -> list[list[int]]:

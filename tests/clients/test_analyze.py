@@ -40,11 +40,11 @@ class ExactSource:
         self.asked: list[Mapping[str, Any]] = []
 
     def analyze(
-        self, requests: Sequence[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], None]
+        self, requests: Sequence[Mapping[str, Any]], on_partial: Callable[[Mapping[str, Any]], None]
     ) -> list[Mapping[str, Any]]:
-        return [self._one(args, tell) for args in requests]
+        return [self._one(args, on_partial) for args in requests]
 
-    def _one(self, args: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+    def _one(self, args: Mapping[str, Any], on_partial: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
         self.asked.append(args)
         position = parse_board(args["board"])
         if "plies" not in args:
@@ -54,7 +54,7 @@ class ExactSource:
         for ply in range(len(moves) + 1):
             if ply in args["plies"]:
                 found.append(self._position(position, None))
-                tell(found[-1])
+                on_partial(found[-1])
             if ply < len(moves):
                 position = position.after(moves[ply])
         return {"plies": found}

@@ -108,12 +108,12 @@ class StoppingSource(ExactSource):
         self.left = requests
 
     def analyze(
-        self, requests: Sequence[Mapping[str, Any]], tell: Callable[[Mapping[str, Any]], None]
+        self, requests: Sequence[Mapping[str, Any]], on_partial: Callable[[Mapping[str, Any]], None]
     ) -> list[Mapping[str, Any]]:
         self.left -= 1
         if self.left < 0:
             raise NoDaemon("gone")
-        return super().analyze(requests, tell)
+        return super().analyze(requests, on_partial)
 
 
 def test_an_interrupted_analysis_is_of_the_first_moves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,9 +201,9 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
     made = Compilations()
     compile_library = library.compile_library
 
-    def watched(spec: Spec, tell: library.Tell | None = None) -> bytes:
+    def watched(spec: Spec, on_progress: library.OnProgress | None = None) -> bytes:
         made.append(spec.name)
-        return compile_library(spec, tell)
+        return compile_library(spec, on_progress)
 
     monkeypatch.setattr(library, "compile_library", watched)
     return made
@@ -471,9 +471,9 @@ sys.modules["desdaemon"] = top
 from desdaemon.engine.compiler import library, notice
 compiled = []
 original = library.compile_library
-def watched(spec, tell=None):
+def watched(spec, on_progress=None):
     compiled.append(spec.name)
-    return original(spec, tell)
+    return original(spec, on_progress)
 library.compile_library = watched
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher

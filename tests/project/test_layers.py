@@ -54,7 +54,6 @@ LIGHT = ("desdaemon.engine.training.labelling.chunks",)
 AT_THE_PROMPT = """
     books
     books.jobs
-    books.running
     books.service
     cli
     command_line
@@ -68,9 +67,6 @@ AT_THE_PROMPT = """
     dialects.protocols
     dialects.stdio
     dialects.text
-    engine
-    engine.compiler
-    engine.compiler.notice
     protocol
     protocol.commands
     protocol.commands.options
@@ -90,7 +86,6 @@ AT_THE_PROMPT = """
     protocol.system.interpreter
     protocol.system.platform
     protocol.system.platform.posix
-    protocol.system.terminal
     search
     search.loader
     session
@@ -99,8 +94,6 @@ AT_THE_PROMPT = """
     session.move_overhead
     session.session
     session.settings
-    system
-    system.line_editor
 """
 """The program's modules that are imported before the first prompt."""
 SLOW_TO_IMPORT = {

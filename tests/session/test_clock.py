@@ -145,7 +145,7 @@ def played(clock: Clock, overhead: MoveOverhead, empties: int, late: float, unse
     ms = clock.move_ms(settings(), empties, overhead)
     clock.spend(ms + late)
     overhead.note(late)
-    overhead.find(clock.set(clock.left - unseen, 0))
+    overhead.raise_to(clock.set(clock.left - unseen, 0))
     return clock.left - clock.increment
 
 

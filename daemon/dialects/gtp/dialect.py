@@ -224,7 +224,7 @@ class GtpDialect(LineDialect):
         black, left = gtp.parse_colour(colour), gtp.parse_seconds(seconds, overdrawn=True)
         count = gtp.parse_count(stones, 0, 10**6)
         clock = self.session.clocks.setdefault(black, Clock(left))
-        self.session.overhead.find(clock.set(left, count))
+        self.session.overhead.raise_to(clock.set(left, count))
         return ""
 
     # The game

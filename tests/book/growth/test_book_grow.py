@@ -343,12 +343,12 @@ def test_stopped_and_gone_on_with_is_the_same_book(stops: tuple[int, ...]) -> No
     for stop in stops:
         left = stop
 
-        def tell(report: CommandProgress) -> bool:
+        def on_progress(report: CommandProgress) -> bool:
             nonlocal left
             left -= 1
             return left > 0
 
-        outcome = deviate(book, START, Worker(toy, tell=tell), 3, 8)
+        outcome = deviate(book, START, Worker(toy, on_progress=on_progress), 3, 8)
         assert not outcome.finished
         verdict = verify(book)
         assert verdict.clean
@@ -377,12 +377,12 @@ def test_an_unfinished_search_is_not_stored() -> None:
 def test_progress_counts_up() -> None:
     reports: list[CommandProgress] = []
 
-    def tell(report: CommandProgress) -> bool:
+    def on_progress(report: CommandProgress) -> bool:
         reports.append(report)
         return True
 
     book = small_book(depth=7)
-    outcome = deviate(book, START, Worker(toy, tell=tell), 3, 8)
+    outcome = deviate(book, START, Worker(toy, on_progress=on_progress), 3, 8)
     assert sum(report.stage == "search" for report in reports) == outcome.searches
     assert all(1 <= report.done <= report.total for report in reports if report.stage == "search")
     assert [report.positions for report in reports] == sorted(report.positions for report in reports)
@@ -676,7 +676,7 @@ def test_a_stop_between_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 2)
     games = [BookGame(bytes(moves), score) for moves, score in some_games(6)]
     book = new_book(BookOptions(level=1, min_empties=40), toy)
-    outcome, _ = add_games(book, games, Worker(toy, tell=lambda report: report.total < 4))
+    outcome, _ = add_games(book, games, Worker(toy, on_progress=lambda report: report.total < 4))
     assert not outcome.finished
     assert verify(book).clean
     outcome, _ = add_games(book, games, Worker(toy))

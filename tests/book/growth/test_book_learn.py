@@ -136,13 +136,13 @@ def test_stopped_three_times_and_resumed_is_the_same_book(threads: int, tmp_path
     for limit in (5, 30, 60, 10**9):
         left = limit
 
-        def tell(report: CommandProgress) -> bool:
+        def on_progress(report: CommandProgress) -> bool:
             nonlocal left
             left -= 1
             return left > 0
 
         with open_store(path) as store:
-            outcome = learn(store.book, START, Worker(counting, threads=threads, tell=tell), WINDOW, 8, 3)
+            outcome = learn(store.book, START, Worker(counting, threads=threads, on_progress=on_progress), WINDOW, 8, 3)
             assert outcome.finished == (limit == 10**9)
             assert verify(store.book).clean
             if limit == 30:
@@ -421,13 +421,16 @@ def test_a_stopped_schedule_goes_on() -> None:
     book = small_book(depth=10)
     calls = 0
 
-    def tell(report: CommandProgress) -> bool:
+    def on_progress(report: CommandProgress) -> bool:
         nonlocal calls
         calls += 1
         return calls != 5
 
-    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, tell=tell))] == [False]
-    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, tell=tell))] == [True, True]
+    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, on_progress=on_progress))] == [False]
+    assert [outcome.finished for outcome in run(book, START, steps, Worker(toy, on_progress=on_progress))] == [
+        True,
+        True,
+    ]
     assert contents(book) == contents(whole)
 
 

@@ -182,9 +182,11 @@ def test_results_are_shown(dialogue: BookDialogue, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ self-play
 
 
-def played(games: int, threads: int = 1, tell: object = None, **changed: object) -> tuple[Book, bool, SelfPlayTally]:
+def played(
+    games: int, threads: int = 1, on_progress: object = None, **changed: object
+) -> tuple[Book, bool, SelfPlayTally]:
     book = small_book(depth=8)
-    worker = Worker(toy, threads=threads, **({"tell": tell} if tell else {}))
+    worker = Worker(toy, threads=threads, **({"on_progress": on_progress} if on_progress else {}))
     terms = SelfPlayTerms(1, MoveChoice(randomness=2), seed=7, random_plies=2)._replace(**changed)
     outcome, tally = self_play(book, START, worker, games, terms)
     return book, outcome.finished, tally
@@ -209,10 +211,10 @@ def test_self_play_is_the_same_with_any_number_of_threads() -> None:
 
 
 def test_a_stop_leaves_whole_rounds() -> None:
-    def tell(report: CommandProgress) -> bool:
+    def on_progress(report: CommandProgress) -> bool:
         return not (report.stage == "games" and report.done == ROUND + 2)
 
-    book, finished, tally = played(2 * ROUND, tell=tell)
+    book, finished, tally = played(2 * ROUND, on_progress=on_progress)
     assert not finished
     assert sum(tally) == ROUND
     assert sum(book.table.results(book.table.find(*START))) == ROUND

@@ -60,7 +60,7 @@ def test_telling_a_command_to_stop_halts_its_searches() -> None:
     worker = Worker(
         search,
         threads=2,
-        tell=lambda report: report.stage != "search",
+        on_progress=lambda report: report.stage != "search",
         halt=lambda: (ended.append(1), search.stop())[0],
     )
     book.options = book.options.at_level(1)

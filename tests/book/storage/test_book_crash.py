@@ -44,14 +44,14 @@ def slow(*question):
     time.sleep(0.002)
     return toy(*question)
 
-def tell(report):
+def on_progress(report):
     # What has been told is on the disk.
     store.commit()
     print(report.positions, flush=True)
     return True
 
 print("open", flush=True)
-worker = Worker(slow, threads=2, tell=tell)
+worker = Worker(slow, threads=2, on_progress=on_progress)
 if sys.argv[3] == "deviate":
     deviate(store.book, START, worker, 5, 12)
 else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 
 from markdown_tables import cell, rows
@@ -72,9 +73,13 @@ def _operation(operation: Operation) -> str:
     partial = f"; partials: {_linked(PARTIALS[operation.name])}" if operation.name in PARTIALS else ""
     cost = f" Cost: {operation.cost}." if operation.cost else ""
     since = f" Since {_since(operation.since)}." if operation.since != "1.0" else ""
-    told = f"{operation.help} Role: {operation.role}.{cost}{since}\n\nFinal: {replied}{partial}."
+    told = f"{_wrapped(f'{operation.help} Role: {operation.role}.{cost}{since}')}\n\nFinal: {replied}{partial}."
     arguments = f"\n\n{_argument_rows(operation.arguments)}" if operation.arguments else ""
     return f"### {operation.name}\n\n{told}{arguments}"
+
+
+def _wrapped(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _argument_rows(arguments: Iterable[Argument]) -> str:
@@ -118,7 +123,7 @@ def _number(number: int) -> str:
 def _book_operation(operation: Operation) -> str:
     command = next(command for command in BOOK_COMMANDS if command.op == operation.name)
     kind = "A job." if command.long or command.writes else "Done at once."
-    told = f"{operation.help} Role: {operation.role}. {kind}"
+    told = _wrapped(f"{operation.help} Role: {operation.role}. {kind}")
     parts = [f"### {operation.name}", told]
     if command.parameters:
         body = []
