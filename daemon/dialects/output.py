@@ -7,8 +7,6 @@ import select
 import threading
 from typing import Protocol
 
-from desdaemon.engine.compiler import notice
-
 
 class DialogueOutput(Protocol):
     """The output of a dialogue. Text includes its line ends; an error is one line without."""
@@ -129,6 +127,9 @@ class Prompting:
 
     def _claim(self) -> None:
         """Clear the compiler's progress from the cursor's line."""
+        # Imported here: nothing that precedes the first prompt needs it.
+        from desdaemon.engine.compiler import notice
+
         self._free = False
         notice.wipe()
 
