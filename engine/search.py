@@ -40,7 +40,6 @@ from .layout import (
     PV_TABLE_MASK,
     SALT,
     SAMPLES,
-    SELECTIVITY_BIAS,
     STOP,
     SWITCHED_OFF,
     TABLE,
@@ -73,6 +72,9 @@ _PASS_FROM = {Selectivity.PERCENT_73: 15, Selectivity.PERCENT_87: 24, Selectivit
 
 _SELECTIVE_LATER = 3
 """Additional empties from which the second and third pass repay themselves in a search that is itself selective."""
+
+_SEEN = 1 << 16
+"""Slots of the set of positions that `Searcher.check_entries` has met."""
 
 Progress = Callable[[int, Line], None]
 
@@ -270,14 +272,23 @@ class Searcher:
             boards = image(own, symmetry), image(other, symmetry)
             self._engine.feed_score(context.address, *boards, score, limits.depth, limits.selectivity.index, square)
 
-    def proved(self, player: int, opponent: int) -> tuple[int, int] | None:
-        """The exact bounds that the table has for a board, in the orientation of the root's canonical image."""
-        word = self._engine.table_word(self._contexts[0].address, player, opponent)
-        empties = 64 - (player | opponent).bit_count()
-        depth, selectivity = word >> 48 & 255, (word >> 56) - SELECTIVITY_BIAS
-        if not word or depth < empties or selectivity != Selectivity.FULL.index:
-            return None
-        return (word & 255) - 64, (word >> 8 & 255) - 64
+    def check_entries(
+        self, judge: Searcher, player: int, opponent: int, *, thread: int, fewest: int, share: int
+    ) -> tuple[int, int, int]:
+        """Compare exact entries for a board and positions after it with searches by ``judge``: positions looked up,
+        their exact entries, and how many of these are wrong.
+
+        The entries are those of the tables shared, and of the table of one of this searcher's threads. Positions have
+        ``fewest`` empties at least, and ``share`` in 256 moves of each are followed; half of `_SEEN` at most.
+        """
+        player, opponent, _ = self._canonical(player, opponent)
+        judge._prepare(_UNLIMITED, Control())
+        seen, counts = Block(_SEEN * 16), Block(4096)
+        contexts = self._contexts[thread].address, judge._contexts[0].address
+        words = seen.address, _SEEN - 1, counts.address
+        self._engine.check_entries(*contexts, player, opponent, fewest, share, *words)
+        found, entries, wrong = counts.words()[:3]
+        return int(found), int(entries), int(wrong)
 
     def evaluate(self, player: int, opponent: int) -> float:
         """The static evaluation in discs, seen from ``player``, who is to move."""

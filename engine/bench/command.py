@@ -31,6 +31,7 @@ from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.othello.selectivity import Selectivity
 from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
+from desdaemon.protocol.system.terminal import ProgressLine
 
 from .peer import Peer, PeerError
 from .problems import contradicts, random_problems, read_problems
@@ -198,13 +199,7 @@ class EngineBench:
 
         plan = self.plan
         if plan.stress:
-            found = threads.stress(self.weights, plan.stress, plan.seed)
-            note = (
-                f"{found.wrong} of {found.solved} scores WRONG, {found.stopped} stopped before; "
-                f"{found.wrong_entries} of {found.entries} entries WRONG; "
-                f"{found.wrong_full_width} of {found.full_width} full-width scores WRONG"
-            )
-            return [Measurement("exact solves by 2 to 32 threads", found.seconds, found.nodes, note)]
+            return _stressed(self.weights, plan)
         rows = []
         for virtual, numbers, last in ((False, plan.real, 10), (True, plan.virtual, 5)):
             if not numbers:
@@ -338,6 +333,36 @@ def _spread_row(name: str, spread: Spread, *, virtual: bool) -> Measurement:
     )
     label = f"{name}, {spread.threads} {kind}{'s' * (spread.threads > 1)}"
     return Measurement(label, 0.0 if virtual else spread.time, spread.nodes, note)
+
+
+def _stressed(weights: Weights, plan: Plan) -> list[Measurement]:
+    """The solves that `stress` compares, with progress on standard error: all, and those of each number of empties."""
+    from . import stress
+
+    line, last = ProgressLine(), 0.0
+
+    def progress(found: stress.Stress) -> None:
+        nonlocal last
+        if time.perf_counter() - last >= 1:
+            last = time.perf_counter()
+            line.show(f"{found.solved} of {plan.stress} solves, {found.wrong} wrong scores")
+
+    found = stress.stress(weights, plan.stress, plan.seed, progress)
+    line.clear()
+    rows = [
+        Measurement(
+            f"exact solves by {stress.THREADS[0]} to {stress.THREADS[-1]} threads",
+            found.seconds,
+            found.nodes,
+            f"{found.wrong} of {found.solved} scores WRONG, {found.stopped} stopped before; "
+            f"{found.wrong_entries} of {found.entries} entries WRONG; "
+            f"{found.wrong_full_width} of {found.full_width} full-width scores WRONG",
+        )
+    ]
+    for empties in sorted({empties for empties, _ in found.counts}):
+        by = ", ".join(f"{found.counts[empties, threads]} by {threads}" for threads in stress.THREADS)
+        rows.append(Measurement(f"of these, {empties} empties", 0.0, 0, by))
+    return rows + [Measurement(failure, 0.0, 0, "WRONG") for failure in found.failures]
 
 
 def _machine() -> dict[str, Any]:

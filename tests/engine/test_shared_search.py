@@ -9,14 +9,15 @@ import judge
 import pytest
 
 from desdaemon.engine.bench.problems import random_problems
-from desdaemon.engine.bench.threads import stress
+from desdaemon.engine.bench.stress import THREADS, stress
 from desdaemon.engine.bench.virtual_threads import Turns
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.result import Result
-from desdaemon.engine.search import Control, Searcher
+from desdaemon.engine.search import Control, KnownScore, Searcher
 from desdaemon.engine.team import Team
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.othello.selectivity import Selectivity
 
 TO_THE_END = Limits(60)
@@ -191,7 +192,30 @@ def test_alone_where_nobody_is_welcome(weights: Weights) -> None:
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_scores_and_entries_of_many_threads(weights: Weights) -> None:
-    found = stress(weights, 2000, seed=99)
-    assert (found.wrong, found.wrong_entries, found.wrong_full_width) == (0, 0, 0)
-    assert found.stopped > 50
-    assert found.entries > 1000
+    found = stress(weights, 4000, seed=99)
+    assert (found.wrong, found.wrong_entries, found.wrong_full_width, found.failures) == (0, 0, 0, [])
+    assert {empties for empties, _ in found.counts} >= set(range(10, 19))
+    assert {threads for _, threads in found.counts} == set(THREADS)
+    assert found.stopped > 100
+    assert found.entries > 10_000
+    assert found.full_width > 10
+
+
+def test_a_wrong_entry_is_found(weights: Weights) -> None:
+    """What `stress` looks at: the exact entries of a table, compared with searches of another."""
+    empties = pick(12, 8)
+    [board] = boards(99, 1, empties)
+    truth = judge.solve(*board)
+    searcher, other = (Searcher(hash_bits=12, weights=weights) for _ in range(2))
+    where = {"thread": 0, "fewest": empties - 2, "share": 256}
+    for score, wrong in ((truth, 0), (truth + 2, 1), (truth - 2, 1)):
+        searcher.clear()
+        searcher.feed(*board, [KnownScore(*board, 64, MoverScore(score), TO_THE_END)])
+        positions, *found = searcher.check_entries(other, *board, **where)
+        assert found == [1, wrong]
+        assert positions > judge.moves(*board).bit_count()
+    searcher.clear()
+    searcher.search(*board, TO_THE_END)
+    _, entries, wrong = searcher.check_entries(other, *board, **where)
+    assert entries > 3
+    assert wrong == 0
