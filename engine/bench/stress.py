@@ -45,7 +45,7 @@ _BRANCHING = 8
 
 @dataclass
 class Stress:
-    """What `stress` has found so far."""
+    """The findings of `stress` so far."""
 
     counts: Counter[tuple[int, int]] = field(default_factory=Counter)
     """Solves by empties and threads."""
