@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -115,3 +116,37 @@ def test_from_start_to_answer_as_a_process() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     lines = done.stdout.decode().splitlines()
     assert len([line for line in lines if line[53:].strip()]) == 3
+
+
+@pytest.mark.compiled
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the system in the way of Linux")
+def test_stopped_searches_leave_no_thread_and_no_descriptor() -> None:
+    """By all processors, as the options are without any, of several kinds."""
+
+    def held() -> tuple[int, int]:
+        folder = Path(f"/proc/{process.pid}")
+        return len(list((folder / "task").iterdir())), len(list((folder / "fd").iterdir()))
+
+    def until_prompt() -> None:
+        while (byte := process.stdout.read(1)) != b">":
+            assert byte, "the output has ended"
+
+    board = board_text(Position(*referee.to_bits(referee.random_position(6, 24)), True))
+    command = [sys.executable, "-m", "daemon", "-q", "-l", "60", "-h", "16"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        until_prompt()
+        found = []
+        for _ in range(3):
+            for search in ("hint 1", "hint 3", "go"):
+                process.stdin.write(f"setboard {board}\n{search}\n".encode())
+                until_prompt()
+                time.sleep(0.3)
+                process.stdin.write(b"stop\n")
+                until_prompt()
+                until_prompt()
+            found.append(held())
+        process.stdin.write(b"quit\n")
+        assert found[1:] == found[:1] * 2
+        assert process.wait(60) == 0

@@ -50,5 +50,6 @@ def test_few_positions_of_low_levels() -> None:
 
 @pytest.mark.slow
 @pytest.mark.compiled
+@pytest.mark.timeout(3600)
 def test_many_positions() -> None:
     compared(200, MOST_LEVEL)
