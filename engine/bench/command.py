@@ -51,7 +51,7 @@ class Measurement(NamedTuple):
 
 class Plan(NamedTuple):
     """The parameters of `EngineBench.threads`: numbers of real and of virtual threads and a level, or a number of
-    solves to check and the seed of their positions.
+    solves to check or of games to play, ``nodes`` of virtual time a move, with the seed of their positions.
 
     ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
     """
@@ -61,6 +61,8 @@ class Plan(NamedTuple):
     level: int = 21
     places: tuple[int, ...] = ()
     stress: int = 0
+    games: int = 0
+    nodes: int = 100_000
     seed: int = 1
 
 
@@ -200,6 +202,8 @@ class EngineBench:
         plan = self.plan
         if plan.stress:
             return _stressed(self.weights, plan)
+        if plan.games:
+            return [_played(self.weights, plan, threads) for threads in plan.virtual]
         rows = []
         for virtual, numbers, last in ((False, plan.real, 10), (True, plan.virtual, 5)):
             if not numbers:
@@ -365,6 +369,29 @@ def _stressed(weights: Weights, plan: Plan) -> list[Measurement]:
     return rows + [Measurement(failure, 0.0, 0, "WRONG") for failure in found.failures]
 
 
+def _played(weights: Weights, plan: Plan, threads: int) -> Measurement:
+    """The games of so many virtual threads against one, with progress on standard error."""
+    from . import games
+
+    line = ProgressLine()
+
+    def said(found: games.Outcome) -> str:
+        return f"{100 * found.share:.1f} +- {100 * found.error:.1f} % of the points, {found.discs:+.2f} discs a game"
+
+    begun = time.perf_counter()
+    found = games.play(
+        weights,
+        threads,
+        plan.nodes,
+        plan.games,
+        plan.seed,
+        lambda found: line.show(f"{threads} virtual threads, {found.games} of {plan.games} games: {said(found)}"),
+    )
+    line.clear()
+    name = f"{found.games} games of {threads} virtual threads against one"
+    return Measurement(name, time.perf_counter() - begun, found.nodes, said(found))
+
+
 def _machine() -> dict[str, Any]:
     from desdaemon.engine.compiler.target import host_target
 
@@ -400,6 +427,18 @@ def _places(text: str) -> tuple[int, ...]:
     return _numbers(text, 0, 1000)
 
 
+def _even(text: str) -> int:
+    if not text.isdecimal() or int(text) % 2:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected an even number of games, two from each position")
+    return int(text)
+
+
+def _nodes(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of nodes from 1")
+    return int(text)
+
+
 def command_line() -> Parser:
     """The command line."""
     parser = Parser(
@@ -417,7 +456,13 @@ def command_line() -> Parser:
     parser.add_argument("--places", type=_places, default=(), metavar="N,N", help="threads: places of their positions")
     parser.add_argument("--stress", type=int, default=0, metavar="N", help="threads: check N exact solves instead")
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress (1)"
+        "--games", type=_even, default=0, metavar="N", help="threads: play N games by the virtual ones against one"
+    )
+    parser.add_argument(
+        "--nodes", type=_nodes, default=100_000, metavar="N", help="threads: virtual time of a move there (100000)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress, --games (1)"
     )
     parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
@@ -440,6 +485,8 @@ def main(argv: Sequence[str]) -> int:
     except WeightsError as error:
         logs.message(str(error), level="error")
         return 1
+    if arguments.games and not arguments.virtual:
+        parser.error("--games: expected --virtual, the threads that play against one")
     if arguments.problems is not None and not arguments.problems.is_dir():
         parser.error(f"--problems {arguments.problems}: expected a folder")
     bench = EngineBench(weights, arguments.problems, arguments.repeat)
@@ -449,6 +496,8 @@ def main(argv: Sequence[str]) -> int:
         arguments.level,
         arguments.places,
         arguments.stress,
+        arguments.games,
+        arguments.nodes,
         arguments.seed,
     )
     try:

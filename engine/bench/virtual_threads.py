@@ -18,9 +18,11 @@ from desdaemon.engine.layout import (
     HOOK_WAKE,
     NODE_LIMIT,
 )
+from desdaemon.engine.search import Control
 from desdaemon.engine.team import Context, Team
 
 _LEADER = 0
+_NO_LIMIT = (1 << 64) - 1
 
 
 class Turns:
@@ -40,6 +42,12 @@ class Turns:
         self._begun = False
         self._ready: set[int] = set()
         self._contexts: Sequence[Context] = ()
+        self._most = _NO_LIMIT
+        self._control: Control | None = None
+
+    def limit(self, nodes: int, control: Control) -> None:
+        """Stop the search that ``control`` belongs to when a thread's clock shows ``nodes``."""
+        self._most, self._control = nodes, control
 
     def begin(self, team: Team) -> None:
         self._contexts = team.contexts
@@ -61,6 +69,8 @@ class Turns:
                 self.idle[helper] = now - self._contexts[helper].nodes
                 self._ready.add(helper)
         else:
+            if self._control is not None and self._clock(thread) >= self._most:
+                self._control.stop()
             if reason != HOOK_TURN:
                 self._ready.discard(thread)
             following = self._next()
@@ -90,7 +100,7 @@ class Turns:
         """Let ``thread`` run until it is a quantum ahead of the others."""
         context = self._contexts[thread]
         others = [self._clock(other) for other in self._ready if other != thread]
-        last = context[NODE_LIMIT]
+        last = min(context[NODE_LIMIT], max(0, self._most - self.idle[thread]))
         if others:
             last = min(last, max(context.nodes, min(others) - self.idle[thread]) + self.quantum)
         context[CHECK_AT] = last
