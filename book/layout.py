@@ -142,6 +142,9 @@ FILTER_MASK = 8
 """How many bits, a power of 2, less one; 0 where there are none, and any position may be there."""
 MOST_FILTERED = 1 << 22
 """Rows with one number of empty squares beyond which the bits would not stay in a cache."""
+DENSE_LAYER = 3
+"""So many times the rows with one empty square more: of the moves of those so many lead to rows that bits would only
+cost time."""
 FILTER_BITS_PER_ROW = 16
 
 # What a leaf can be at fault for.

@@ -8,6 +8,7 @@ bytes a position, so a position costs at most 47.5 all told, plus the unused par
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from .chunks import CHUNK_ROWS, Bytes, Records, Rows, Words, address, by_chunk, without_counts
 from .layout import (
     CHUNK_BITS,
+    DENSE_LAYER,
     FILTER_BITS,
     FILTER_BITS_PER_ROW,
     FILTER_BYTES,
@@ -37,7 +39,8 @@ _STEP = 1 << 12
 
 class Filters:
     """Filters for passes over a table: which positions are not in it, without a look-up, by the number of empty
-    squares: where no position has that number, all; where few have, most, by bits. See `layout.FILTER_BYTES`.
+    squares: where no position has that number, all; where few have, most, by bits, unless most children are there. See
+    `layout.FILTER_BYTES`.
     """
 
     def __init__(self) -> None:
@@ -50,10 +53,11 @@ class Filters:
     def of_counts(cls, counts: Words) -> Filters:
         """Filters for these numbers of positions with 0 to 64 empty squares; the bits are not set yet."""
         found = cls()
-        for empties, count in enumerate(counts.tolist()):
+        rows = counts.tolist()
+        for empties, (count, parents) in enumerate(itertools.zip_longest(rows, rows[1:], fillvalue=0)):
             if count == 0:
                 found.words[empties] = 0
-            elif count <= MOST_FILTERED:
+            elif count <= MOST_FILTERED and count < DENSE_LAYER * parents:
                 bits = np.zeros(max(8, 1 << (FILTER_BITS_PER_ROW * count - 1).bit_length()) // 8, np.uint8)
                 found.bits.append(bits)
                 found.words[empties] = address(bits), 8 * len(bits) - 1

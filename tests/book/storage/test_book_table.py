@@ -18,7 +18,7 @@ from desdaemon.book.options import BookOptions
 from desdaemon.book.record import RECORD, STATE, PositionEntry, mirror_move, unmirror_move
 from desdaemon.book.storage import table_memory
 from desdaemon.book.storage.arena import ARENA
-from desdaemon.book.table import BookTable
+from desdaemon.book.table import BookTable, Filters
 
 seeds = st.integers(0, 10_000)
 plies = st.integers(0, 60)
@@ -301,3 +301,13 @@ def test_states_are_everything_about_rows_in_their_order() -> None:
         assert found.dtype == STATE
         assert found.tolist() == [(*table.entry(row), *table.results(row)) for row in rows]
     assert len(table.states(np.zeros(0, np.int64))) == 0
+
+
+def test_bits_are_kept_where_most_children_are_missing() -> None:
+    """In a book of all positions nearly every move leads to another row, so that bits would only cost time."""
+    counts = np.zeros(65, np.uint64)
+    counts[60], counts[59], counts[58], counts[57] = 1, 5, 10, 40
+    filters = Filters.of_counts(counts)
+    assert [filters.words[empties].any() for empties in (56, 57, 58, 59)] == [False, True, True, True]
+    masks = filters.words[:, 1].tolist()
+    assert [bool(masks[empties]) for empties in (57, 58, 59, 60)] == [False, True, False, False]
