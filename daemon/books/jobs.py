@@ -180,6 +180,11 @@ class BookJob:
         try:
             self._notify()
         finally:
+            # An ended job is kept for a while; what its request and its work hold is not.
+            with self._lock:
+                self._watchers.clear()
+                self._cancellers.clear()
+                self._work = _no_work
             self._watchers_called.set()
 
     def _notify(self) -> None:

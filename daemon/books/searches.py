@@ -13,7 +13,7 @@ from desdaemon.protocol.dialects import edax
 from desdaemon.protocol.othello.notation import Position
 from desdaemon.search.accounts import account_of
 from desdaemon.search.loader import Abandoned
-from desdaemon.search.scheduler import Purpose, Scheduler, SearchTask
+from desdaemon.search.scheduler import CallbackTask, Purpose, Scheduler
 from desdaemon.search.workers import step_back
 
 from .jobs import BookJob
@@ -56,7 +56,9 @@ def _leased(scheduler: Scheduler, job: BookJob, searches: Searches) -> Evaluate:
         step_back()
         controls = [Control()]
         # Every search is made with a clean table, so that a preempted one begins again.
-        item = SearchTask(Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True)
+        item = CallbackTask(
+            Purpose.BOOK, key, f"job {job.id}", lambda: None, lambda: controls[-1].stop(), restarts=True
+        )
         while not job.cancelled:
             control = controls[-1] = Control()
             try:

@@ -223,7 +223,7 @@ class BookOperations:
             self._end(request, job)
             return
         request.outlives = True
-        request.cancel = job.cancel
+        request.attach(job.cancel)
         job.watch(lambda job: self._tell(request, job))
 
     def _tell(self, request: PendingRequest, job: BookJob) -> None:

@@ -19,7 +19,7 @@ from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import UNKNOWN_KEYS, has_unknown_keys
 from desdaemon.search.helpers import HelperPool
 from desdaemon.search.scheduler import Purpose, Scheduler
-from desdaemon.search.short_questions import QuestionTurns, TurnOwner
+from desdaemon.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
 from desdaemon.search.workers import SearchThreads
 from desdaemon.server.metrics import ServerMetrics
 from desdaemon.session.clock import is_bounded
@@ -136,9 +136,7 @@ class AnalysisService:
         client = request.client
         owner = TurnOwner(Purpose.ANALYSIS, client.account, client.number, values.get("priority", 0))
         analysis = QuestionSet(self, request, values, questions, owner)
-        request.found = analysis.found
-        request.cancel = analysis.cancel
-        if request.over:
+        if not request.attach(analysis.cancel, analysis.found):
             return
         request.endless = not all(is_bounded(question.limits) for question in questions)
         if values.get("partial_ms"):
@@ -245,7 +243,8 @@ class QuestionSet:
         self._questions = questions
         self._owner = owner
         self._answers: list[Data | None] = [None] * len(questions)
-        self._short = SharedTurnSearches(self, questions, analyses.tools, owner)
+        self._short: list[PendingQuestion] = []
+        """Questions that wait for a shared turn, or had one; emptied at the end, because they refer to this."""
         self._waiting: deque[tuple[int, BookAnswer]] = deque()
         """Questions without a search as yet."""
         self._searches: dict[int, ResumableSearch] = {}
@@ -305,7 +304,10 @@ class QuestionSet:
             else:
                 rest.append((number, book))
         if short:
-            self._short.submit(short)
+            searches = SharedTurnSearches(self, self._questions, analyses.tools, self._owner)
+            searches.submit(short, self._short)
+            if self.cancelled:
+                self._cancel_short()
 
     def _stand_in(self, number: int) -> Data:
         return answer(self._questions[number], self._standing_in[number], 0, 0.0)
@@ -332,9 +334,17 @@ class QuestionSet:
         with self._lock:
             self._waiting.clear()
             searches = list(self._searches.values())
+            self._searches.clear()
         for search in searches:
             search.cancel()
-        self._short.cancel()
+        self._cancel_short()
+
+    def _cancel_short(self) -> None:
+        turns = self._analyses.tools.turns
+        waiting = list(self._short)
+        self._short.clear()
+        if waiting and turns is not None:
+            turns.cancel(self._owner, waiting)
 
     def answered(self, number: int, data: Data) -> None:
         """See `searches.SearchListener`."""
@@ -360,6 +370,7 @@ class QuestionSet:
 
     def _finish(self) -> None:
         self._analyses.ended(self)
+        self._short.clear()
         self._receiver.final(self._result([found for found in self._answers if found is not None]))
 
     def _result(self, answers: list[Data]) -> Data:
@@ -392,7 +403,7 @@ class QuestionSet:
             now = time.perf_counter()
             for search in self._searches.values():
                 wanted = now - search.reported_at >= self._interval
-                data = search.so_far() if wanted and search.running else None
+                data = search.so_far() if wanted and search.searching else None
                 if data is not None:
                     search.reported_at = now
                     self._receiver.partial({**data, "done": False})

@@ -110,9 +110,9 @@ class PendingRequest:
         self.arrived = time.perf_counter()
         self.over = False
         self.cancel: Callable[[], None] | None = None
-        """Ends what is done for it, without a reply."""
+        """Ends the work for it, without a reply; None before `attach` and once it is over."""
         self.found: Callable[[], Data | None] | None = None
-        """What an analysis knows by now, as the data of a final with ``finished`` false; None where nothing is."""
+        """Tells what an analysis knows by now, as the data of a final with ``finished`` false; None as `cancel` is."""
         self.endless = False
         """Whether nothing but a cancel may ever end it."""
         self.outlives = False
@@ -122,6 +122,14 @@ class PendingRequest:
         self._reply = reply
         self._seq = 0
         self._lock = threading.Lock()
+
+    def attach(self, cancel: Callable[[], None], found: Callable[[], Data | None] | None = None) -> bool:
+        """Set what ends the work for it, and what tells its results so far. Returns False where it is over already."""
+        with self._lock:
+            if not self.over:
+                self.cancel = cancel
+                self.found = found
+            return not self.over
 
     def partial(self, data: Data) -> bool:
         """Send an intermediate result. Returns False when the request is over."""
@@ -151,6 +159,8 @@ class PendingRequest:
                 self._send(kind, key, data, found)
             finally:
                 self.client.parting.discard(self)
+                # They refer to this request: without a cycle it is freed now, and not minutes later by the collector.
+                self.cancel = self.found = self.leave = None
         return True
 
     def _send(self, kind: str, key: str, data: Data, found: Data | None = None) -> bool:
@@ -310,15 +320,17 @@ class Operations:
 
         The results so far go with the error, or, with ``keep``, are sent as the final.
         """
-        found = request.found() if request.found is not None and not request.over else None
+        # Its end forgets them.
+        cancel, so_far = request.cancel, request.found
+        found = so_far() if so_far is not None and not request.over else None
         if keep and found is not None:
             stopped = request.final(found)
         else:
             stopped = request.fail(RequestError(code, _ENDINGS[code]), found)
             if stopped:
                 self.health.refused(code)
-        if request.cancel:
-            request.cancel()
+        if cancel is not None:
+            cancel()
         return stopped
 
     def shut(self, request: PendingRequest) -> bool:

@@ -114,7 +114,7 @@ class FoundLines:
         return len(self._latest) == self._count or len(self._before) == self._count
 
 
-class ResumableSearch:
+class ResumableSearch(SearchTask):
     """A search of one or more turns. ``book`` is the book's answer: its sufficient moves are not searched again."""
 
     def __init__(
@@ -127,6 +127,9 @@ class ResumableSearch:
         owner: TurnOwner,
         budget: Budget | None = None,
     ) -> None:
+        super().__init__(
+            owner.purpose, owner.key, owner.client, priority=owner.priority, restarts=question.deterministic
+        )
         self.number = number
         self.question = question
         self.reported_at = 0.0
@@ -136,15 +139,6 @@ class ResumableSearch:
         self._limits = question.limits
         self._budget = budget
         self._settled = book.moves if book.sufficient else []
-        self._item = SearchTask(
-            owner.purpose,
-            owner.key,
-            owner.client,
-            self._start,
-            self._stop,
-            priority=owner.priority,
-            restarts=question.deterministic,
-        )
         self._threads = question.threads if owner.purpose is Purpose.ANALYSIS else 1
         self._engine = 0
         """The engine of the last turn, whose table still knows this search."""
@@ -158,27 +152,29 @@ class ResumableSearch:
         self._ms = 0.0
 
     @property
-    def running(self) -> bool:
-        """Whether it has its turn."""
+    def searching(self) -> bool:
+        """Whether an engine searches for it now."""
         return self._control is not None
 
     def submit(self) -> None:
         """Wait for a search thread."""
-        self._tools.scheduler.add(self._item)
+        self._tools.scheduler.add(self)
 
     def cancel(self) -> None:
         """End it; its answer is not wanted."""
-        self._tools.scheduler.remove(self._item)
-        self._stop()
+        self._tools.scheduler.remove(self)
+        self.interrupt()
 
-    def _stop(self) -> None:
+    def interrupt(self) -> None:
+        """See `SearchTask.interrupt`."""
         with self._lock:
             self._interrupted = True
             control = self._control
         if control is not None:
             control.stop()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """See `SearchTask.start`."""
         self._tools.workers.put(SearchWork(self._run, self._done, self._no_engine, self._engine))
 
     def _no_engine(self, error: EngineFailure) -> None:
@@ -193,7 +189,7 @@ class ResumableSearch:
 
     def _done(self) -> None:
         again, self._again = self._again, False
-        self._tools.scheduler.release(self._item, again=again)
+        self._tools.scheduler.release(self, again=again)
 
     def _search(self, engine: LoadedEngine) -> bool:
         """Search, and answer unless the search was interrupted for something better; then True."""
@@ -206,7 +202,7 @@ class ResumableSearch:
         control = engine.new_control()
         with self._lock:
             self._control = control
-            self._interrupted = self._item.interrupted
+            self._interrupted = self.interrupted
         used, goes_on = 0, False
         helped = self._helped(engine)
         try:
@@ -231,7 +227,7 @@ class ResumableSearch:
                 self._ms += result.time_ms
                 self._control = None
             self._tools.health.searched(used)
-            self._tools.scheduler.accounts.searched(self._item.key, used)
+            self._tools.scheduler.accounts.searched(self.key, used)
             if self._asker.cancelled:
                 return False
             if self._interrupted and not result.complete:
@@ -261,7 +257,7 @@ class ResumableSearch:
         """The context in which idle threads may join the search on that engine; None where they may not."""
         most = self._tools.helpers.most(self._threads)
         team = getattr(engine.searcher, "team", None)
-        return HelpedSearch(self._tools.helpers, team, most, self._item.key) if most and team is not None else None
+        return HelpedSearch(self._tools.helpers, team, most, self.key) if most and team is not None else None
 
     def _open_moves(self) -> int:
         """The moves to be searched."""
@@ -286,7 +282,7 @@ class ResumableSearch:
         # Before the first iteration has come to all moves, which takes it no time, a partial would tell one of them
         # and keep the others waiting for its interval; should it take long, `AnalysisService` asks.
         if complete:
-            self._item.reported = True
+            self.reported = True
             self._asker.progressed()
 
     def so_far(self) -> Data | None:
@@ -308,7 +304,7 @@ class ResumableSearch:
 class SharedTurnSearches:
     """The short searches of one request, which share turns with others: one line, all moves allowed.
 
-    Those that are interrupted begin again. `submit` is for one thread; `cancel` may be called from any.
+    Those that are interrupted begin again. It keeps none of its questions, which refer to it as their receiver.
     """
 
     def __init__(self, asker: SearchListener, questions: list[Question], tools: SearchServices, owner: TurnOwner):
@@ -316,25 +312,21 @@ class SharedTurnSearches:
         self._questions = questions
         self._tools = tools
         self._owner = owner
-        self._pending: list[PendingQuestion] = []
 
-    def submit(self, wanted: list[tuple[int, int]]) -> None:
-        """Search the questions of these numbers, with an estimate of the microseconds that each takes."""
+    def submit(self, wanted: list[tuple[int, int]], waiting: list[PendingQuestion]) -> None:
+        """Search the questions of these numbers, with an estimate of the microseconds that each takes.
+
+        They are added to ``waiting`` before any of them can be answered.
+        """
         questions = self._questions
         pending = []
         for number, estimated_us in wanted:
             question = questions[number]
             board = question.position
             pending.append(PendingQuestion(board.player, board.opponent, question.limits, estimated_us, self, number))
-        self._pending += pending
+        waiting += pending
         assert self._tools.turns is not None
         self._tools.turns.submit(self._owner, pending)
-
-    def cancel(self) -> None:
-        """End them; their answers are not wanted."""
-        if self._pending:
-            assert self._tools.turns is not None
-            self._tools.turns.cancel(self._owner, self._pending)
 
     def answered(self, number: int, result: Result) -> None:
         """See `QuestionReceiver`."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from .loader import Abandoned, EngineConfig, EngineSource, LoadedEngine
-from .scheduler import Purpose, Scheduler, SearchTask
+from .scheduler import CallbackTask, Purpose, Scheduler
 from .workers import EnginePool
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class LeasedSearcher:
     ) -> Result:
         """See `SearchProtocol`; ``control`` is a `LeaseControl`. Raises `Abandoned` when stopped before any turn."""
         attempt = _ResumedSearch(limits, control, progress)
-        item = SearchTask(
+        item = CallbackTask(
             Purpose.INTERACTIVE, self._key, self._client, lambda: None, attempt.interrupt, threads=self._threads
         )
         last = 0

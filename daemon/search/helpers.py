@@ -51,10 +51,10 @@ class HelperPool:
             leaving = [helper for other in self._searches for helper in list(other.helpers)[max(1, part) :]]
             woken = [self._resting.pop() for _ in range(min(search.most, len(self._resting)))]
         for helper in leaving:
-            helper.leave()
+            helper.interrupt()
         for helper in woken:
-            helper.item.key = search.key
-            self.scheduler.add(helper.item)
+            helper.key = search.key
+            self.scheduler.add(helper)
 
     def close(self, search: HelpedSearch) -> None:
         """That search is over, or never came so far."""
@@ -77,14 +77,14 @@ class HelperPool:
 
     def turn_over(self, helper: _Helper) -> None:
         """A helper's thread is needed elsewhere, or there was nothing for it to do."""
-        self.scheduler.release(helper.item)
+        self.scheduler.release(helper)
         with self._lock:
             wanted = next((each for each in self._searches if len(each.helpers) < each.most), None)
             if wanted is None:
                 self._resting.append(helper)
         if wanted is not None:
-            helper.item.key = wanted.key
-            self.scheduler.add(helper.item)
+            helper.key = wanted.key
+            self.scheduler.add(helper)
 
 
 class HelpedSearch:
@@ -108,35 +108,36 @@ class HelpedSearch:
         self._pool.close(self)
 
 
-class _Helper:
+class _Helper(SearchTask):
     """One idle thread at most: work for the scheduler, of which every turn is spent at one search."""
 
     def __init__(self, pool: HelperPool) -> None:
-        self.item = SearchTask(Purpose.IDLE, "", "", self._start, self.leave)
+        super().__init__(Purpose.IDLE, "", "")
         self._pool = pool
         self._work = HelperWork(self._run, self._done)
         self._lock = threading.Lock()
         self._place: tuple[HelpedSearch, int] | None = None
 
-    def leave(self) -> None:
-        """End this turn soon."""
+    def interrupt(self) -> None:
+        """See `SearchTask.interrupt`."""
         with self._lock:
             place = self._place
         if place is not None:
             search, seat = place
             search.team.dismiss(seat)
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """See `SearchTask.start`."""
         self._pool.workers.put(self._work)
 
     def _run(self) -> None:
         with self._lock:
             # An instruction to leave may come before the one to start.
-            place = self._place = None if self.item.interrupted else self._pool.join(self)
+            place = self._place = None if self.interrupted else self._pool.join(self)
         if place is None:
             return
         search, seat = place
-        self.item.key = search.key
+        self.key = search.key
         try:
             search.team.help(seat)
         finally:

@@ -19,25 +19,40 @@ from .loader import Abandoned
 from .run_queue import Decision, RunQueue
 from .shares import Purpose, QueuedTask
 
-__all__ = ["Purpose", "Scheduler", "SearchTask"]
+__all__ = ["CallbackTask", "Purpose", "Scheduler", "SearchTask"]
 
 _POLL_S = 0.01
 
 
 class SearchTask(QueuedTask):
-    """A task with callbacks; see `QueuedTask`.
+    """A task that the scheduler starts and interrupts; see `QueuedTask`.
 
-    ``start`` is called, from any thread, when its turn comes, and must return at once. ``interrupt`` is called, from
-    any thread, when it has to release its threads; a task without one keeps them until it is over.
+    A base class rather than an object with callbacks: a search and a task that refer to each other would be freed by
+    the garbage collector alone, minutes later.
     """
+
+    again = False
+    """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
+
+    def start(self) -> None:
+        """Begin a turn. Called from any thread when it comes; must return at once."""
+        raise NotImplementedError
+
+    def interrupt(self) -> None:
+        """Release the threads soon. Called from any thread, and only where the task is ``interruptible``."""
+        raise NotImplementedError
+
+
+class CallbackTask(SearchTask):
+    """A task whose turns are callbacks; a task without ``on_interrupt`` keeps its threads until it is over."""
 
     def __init__(
         self,
         purpose: Purpose,
         key: Hashable,
         client: Hashable,
-        start: Callable[[], None],
-        interrupt: Callable[[], None] | None,
+        on_start: Callable[[], None],
+        on_interrupt: Callable[[], None] | None,
         *,
         threads: int = 1,
         least: int = 1,
@@ -51,13 +66,20 @@ class SearchTask(QueuedTask):
             threads=threads,
             least=least,
             priority=priority,
-            interruptible=interrupt is not None,
+            interruptible=on_interrupt is not None,
             restarts=restarts,
         )
-        self.start = start
-        self.interrupt = interrupt
-        self.again = False
-        """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
+        self.on_start = on_start
+        self.on_interrupt = on_interrupt
+
+    def start(self) -> None:
+        """See `SearchTask.start`."""
+        self.on_start()
+
+    def interrupt(self) -> None:
+        """See `SearchTask.interrupt`."""
+        assert self.on_interrupt is not None
+        self.on_interrupt()
 
 
 class Scheduler:
@@ -151,20 +173,20 @@ class Scheduler:
 
         Raises `Abandoned` soon after ``abandoned`` returns true.
         """
-        item = SearchTask(purpose, key, client, _nothing, interrupt, threads=threads, least=threads)
+        item = CallbackTask(purpose, key, client, _nothing, interrupt, threads=threads, least=threads)
         with self.turn_of(item, abandoned):
             yield
 
     @contextmanager
     def turn_of(
-        self, item: SearchTask, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
+        self, item: CallbackTask, abandoned: Callable[[], bool] = lambda: False, news: threading.Event | None = None
     ) -> Iterator[None]:
         """As `lease`, for an item that may have had turns before; `SearchTask.again` prepares the next one.
 
-        Its ``start`` is replaced. ``abandoned`` is called whenever ``news`` is set, without it at intervals.
+        Its ``on_start`` is replaced. ``abandoned`` is called whenever ``news`` is set, without it at intervals.
         """
         turn = news or threading.Event()
-        item.start = turn.set
+        item.on_start = turn.set
         if not (item.waiting or item.running):
             self.add(item)
         try:
@@ -183,7 +205,6 @@ class Scheduler:
 def _carry_out(decision: Decision) -> None:
     for task in decision.interrupt:
         assert isinstance(task, SearchTask)
-        assert task.interrupt is not None
         task.interrupt()
     for task in decision.start:
         assert isinstance(task, SearchTask)

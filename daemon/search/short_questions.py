@@ -185,7 +185,7 @@ class QuestionTurns:
                     queue.remove(question)
 
     def _ask_for_turn(self, owner: TurnOwner) -> None:
-        _SearchTurn(self, owner, self._scheduler, self._workers).wait()
+        self._scheduler.add(_SearchTurn(self, owner, self._scheduler, self._workers))
 
     def begin(self, owner: TurnOwner) -> list[PendingQuestion]:
         """The questions of a starting turn."""
@@ -228,26 +228,23 @@ class QuestionTurns:
             del self._queues[owner]
 
 
-class _SearchTurn:
+class _SearchTurn(SearchTask):
     """One turn: waits in the scheduler, searches its questions in one call, and ends."""
 
     def __init__(self, turns: QuestionTurns, owner: TurnOwner, scheduler: Scheduler, workers: SearchThreads) -> None:
+        super().__init__(owner.purpose, owner.key, owner.client, priority=owner.priority)
         self._turns = turns
         self._owner = owner
         self._scheduler = scheduler
         self._workers = workers
         self._engine: LoadedEngine | None = None
-        self._item = SearchTask(
-            owner.purpose, owner.key, owner.client, self._start, self._interrupt, priority=owner.priority
-        )
 
-    def wait(self) -> None:
-        self._scheduler.add(self._item)
-
-    def _start(self) -> None:
+    def start(self) -> None:
+        """See `SearchTask.start`."""
         self._workers.put(SearchWork(self._run, self._done, self._failed))
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
+        """See `SearchTask.interrupt`."""
         engine = self._engine
         if engine is not None and engine.short_searches is not None:
             engine.short_searches.stop()
@@ -256,7 +253,7 @@ class _SearchTurn:
         self._turns.fail(self._owner, error)
 
     def _done(self) -> None:
-        self._scheduler.release(self._item)
+        self._scheduler.release(self)
 
     def _run(self, engine: LoadedEngine) -> None:
         questions = self._turns.begin(self._owner)

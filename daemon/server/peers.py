@@ -182,9 +182,10 @@ class SocketClients:
                 self._renew(peer)
                 if not peer.role:
                     for request in list(peer.requests.values()):
+                        cancel = request.cancel
                         request.fail(REVOKED)
-                        if request.cancel is not None and not request.outlives:
-                            request.cancel()
+                        if cancel is not None and not request.outlives:
+                            cancel()
 
     def _renew(self, peer: SocketClient) -> None:
         if peer.acceptor.keys is None:

@@ -176,7 +176,7 @@ class TextSessions:
             request.final({"all": printed.all} if bare else {"out": printed.out, "err": printed.err})
 
         request.outlives = _is_about_the_book(line)
-        request.cancel = self.put(request.client, line, done)
+        request.attach(self.put(request.client, line, done))
 
     def settings_of(self, client: ClientRecord) -> SessionSettings:
         """The options of a client's session."""

@@ -10,7 +10,7 @@ import pytest
 from fake_engine import build_fake
 
 from desdaemon.search.helpers import HelpedSearch, HelperPool
-from desdaemon.search.scheduler import Purpose, Scheduler, SearchTask
+from desdaemon.search.scheduler import CallbackTask, Purpose, Scheduler, SearchTask
 from desdaemon.search.workers import EnginePool, SearchThreads
 
 SLOTS = 8
@@ -69,7 +69,7 @@ class Served:
     def occupy(self, client: str, threads: int = 1) -> SearchTask:
         """A search that takes a thread and keeps it."""
         begun = threading.Event()
-        item = SearchTask(Purpose.ANALYSIS, client, client, begun.set, None, threads=threads)
+        item = CallbackTask(Purpose.ANALYSIS, client, client, begun.set, None, threads=threads)
         self.scheduler.add(item)
         assert begun.wait(60)
         return item

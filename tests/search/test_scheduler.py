@@ -8,7 +8,7 @@ import time
 import pytest
 
 from desdaemon.search.loader import Abandoned
-from desdaemon.search.scheduler import Purpose, Scheduler, SearchTask
+from desdaemon.search.scheduler import CallbackTask, Purpose, Scheduler
 
 
 def test_a_lease_waits_for_its_turn_and_is_given_up() -> None:
@@ -73,7 +73,7 @@ def test_an_equal_gets_its_turn_by_time_alone() -> None:
 def test_released_items_wait_again_and_are_accounted_for() -> None:
     scheduler = Scheduler(1)
     turns: list[int] = []
-    item = SearchTask(Purpose.ANALYSIS, "k", "a", lambda: turns.append(1), lambda: None)
+    item = CallbackTask(Purpose.ANALYSIS, "k", "a", lambda: turns.append(1), lambda: None)
     scheduler.add(item)
     time.sleep(0.01)
     scheduler.release(item, again=True)
