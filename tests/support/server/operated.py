@@ -41,6 +41,9 @@ def close_all() -> None:
 class Operated:
     """Ask things and see the replies. ``searchers`` are the engines that were made."""
 
+    share_turns = False
+    """Whether these have ``short_searches``."""
+
     def __init__(
         self,
         folder: Path,
@@ -66,6 +69,7 @@ class Operated:
             log=Log("error"),
             data_folder=str(folder) if data_folder is None else data_folder,
             shut_down=self.ended.set,
+            share_turns=self.share_turns,
         )
         self.client = ClientRecord("tester", "admin")
         self.replies: list[dict[str, Any]] = []
