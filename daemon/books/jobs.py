@@ -1,22 +1,20 @@
 """Jobs: work of more than a second beside the dialogues, with progress and cancellation, listed for all clients.
 
 Jobs that need the book for themselves (because they change it, or because it must not change meanwhile) run one at a
-time in the order of arrival; others run in parallel.
+time in the order of arrival; others run in parallel. `desdaemon.states.job_turns` decides; here are threads and locks.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+from desdaemon.states.job_turns import JobTurns, PhaseProgress, Turn
 
-NOTICE_S = 0.2
-"""Watchers are notified of progress at most this often."""
+QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 KEPT = 100
 """So many jobs that are over stay in the list."""
@@ -83,9 +81,7 @@ class BookJob:
         self._lock = threading.Lock()
         self._watchers: list[Callable[[BookJob], None]] = []
         self._cancellers: list[Callable[[], None]] = []
-        self._phase_began = time.monotonic()
-        self._phase_from = 0
-        self._noticed = 0.0
+        self._phases = PhaseProgress(time.monotonic())
 
     # For those who asked for it
 
@@ -138,15 +134,10 @@ class BookJob:
 
     def report(self, phase: str, done: int, total: int, positions: int) -> bool:
         """Report progress; returns whether to continue."""
-        now = time.monotonic()
-        if phase != self.progress.phase or done < self.progress.done:
-            self._phase_began, self._phase_from = now, done
-        spent, steps = now - self._phase_began, done - self._phase_from
-        rate = steps / spent if spent > 0 else 0.0
-        eta = (total - done) / rate if rate and total >= done else None
-        self.progress = JobState(self.id, phase, done, total, eta, positions, rate)
-        if now - self._noticed >= NOTICE_S:
-            self._noticed = now
+        notices = self._phases.step(phase, done, total, time.monotonic())
+        state = self._phases.state
+        self.progress = JobState(self.id, phase, done, total, state.eta_s, positions, state.rate)
+        if notices:
             self._notify()
         return not self.cancelled
 
@@ -214,33 +205,28 @@ class BookJobs:
         self.on_change: Callable[[BookJob], None] = lambda job: None
         self.prepare: Callable[[], None] = lambda: None
         """Called by each job's thread before its work; threads that the job begins have its priority."""
-        self._lock = threading.Condition()
+        self._lock = threading.Lock()
         self._jobs: dict[int, BookJob] = {}
         self._number = 0
-        self._queue: deque[BookJob] = deque()
-        self._taking_turns = False
-        """Whether the thread of `_take_turns` was begun."""
-        self._closed = False
+        self._turns = JobTurns()
+
+    def story(self) -> str:
+        """The last turns, for bug reports."""
+        return self._turns.story.text()
 
     def submit(self, op: str, work: Callable[[BookJob], Result], client: str, *, writes: bool) -> BookJob:
         """Run ``work`` on a thread of its own; with ``writes`` no other such job runs meanwhile.
 
         ``work`` gets the job, for progress and cancellation, and returns the result; an exception fails the job.
         """
-        from desdaemon.system.threads import begin
-
         job = self._new(op, work, client)
-        if job.cancelled:
+        with self._lock:
+            turn = self._turns.submit(job.id, exclusive=writes)
+        if turn is Turn.REFUSE:
+            job.cancelled = True
             job.run()
-        elif writes:
-            with self._lock:
-                self._queue.append(job)
-                if not self._taking_turns:
-                    self._taking_turns = True
-                    begin(self._take_turns, "book-jobs")
-                self._lock.notify_all()
-        else:
-            begin(partial(self._run, job), f"job-{job.id}")
+        elif turn is Turn.BEGIN:
+            self._begin(job)
         return job
 
     def at_once(self, op: str, work: Callable[[BookJob], Result], client: str) -> BookJob:
@@ -273,8 +259,6 @@ class BookJobs:
             self._number += 1
             job = self._jobs[self._number] = BookJob(self._number, op, client, work)
             self.active += 1
-            if self._closed:
-                job.cancelled = True
             over = [number for number, old in self._jobs.items() if old.over and old.on_book]
             for number in over[: max(0, len(over) - KEPT)]:
                 del self._jobs[number]
@@ -288,22 +272,22 @@ class BookJobs:
                 self.ended += 1
         self.on_change(job)
 
-    def _run(self, job: BookJob) -> None:
-        self.prepare()
-        job.run()
+    def _begin(self, job: BookJob) -> None:
+        from desdaemon.system.threads import begin
 
-    def _take_turns(self) -> None:
-        while True:
+        begin(partial(self._run, job), f"job-{job.id}")
+
+    def _run(self, job: BookJob) -> None:
+        try:
+            self.prepare()
+            job.run()
+        finally:
+            # Also after an error in a watcher, which must not end the turns of others.
             with self._lock:
-                while not self._queue:
-                    if self._closed:
-                        return
-                    self._lock.wait()
-                job = self._queue.popleft()
-            # On a thread of its own: an error in a watcher must not end the queue.
-            thread = threading.Thread(target=self._run, args=(job,), name=f"job-{job.id}", daemon=True)
-            thread.start()
-            thread.join()
+                number = self._turns.ended(job.id)
+                following = self._jobs[number] if number is not None else None
+            if following is not None:
+                self._begin(following)
 
     def listed(self) -> list[BookJob]:
         """The jobs that wait, run, or ended recently, oldest first."""
@@ -328,10 +312,8 @@ class BookJobs:
         over.
         """
         with self._lock:
-            self._closed = True
-            self._lock.notify_all()
+            jobs = [self._jobs[number] for number in self._turns.close()]
         until = time.monotonic() + timeout
-        jobs = [job for job in self.listed() if job.on_book]
         for job in jobs:
             job.cancel()
         return all(job.wait(max(0.0, until - time.monotonic())) for job in jobs)

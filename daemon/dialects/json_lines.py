@@ -21,7 +21,7 @@ from desdaemon.protocol.wire.messages import ADMIN, RequestError
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.server.composition import Services, build_services
-from desdaemon.session.interrupt import UNBOUNDED_GRACE_S
+from desdaemon.states.stops import UNBOUNDED_GRACE_S
 
 from .dialogue import InputLine, LineSource
 from .interrupt_listener import InputListener

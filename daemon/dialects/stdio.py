@@ -413,7 +413,7 @@ def run_beside_signals(
         except Exception:
             import traceback
 
-            output.error(traceback.format_exc().rstrip())
+            output.error(f"{traceback.format_exc().rstrip()}\n{session.interrupt.story()}")
             outcome.append(INTERNAL_ERROR)
         finally:
             done.set()

@@ -144,7 +144,8 @@ class TextDialect:
         """Report an internal error, which must not end the dialogue; the trace goes to the log."""
         import traceback
 
-        self.warn(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
+        trace = traceback.format_exc().rstrip()
+        self.warn(f"{quoted(line)}: an internal error\n{trace}\n{self.session.interrupt.story()}")
 
     def _abandoned(self, line: str) -> None:
         """Report a command that was stopped before its search began, unless the other end has gone."""

@@ -1,8 +1,7 @@
 """Stops of searches: one thread searches, another, which reads commands or handles signals, ends its searches.
 
-Commands are numbered in the order of arrival. A stop ends the running search or, without one, the first search of the
-commands that arrived before the stop; each stop ends one search. After the end of the input an unbounded search ends
-after a short grace period; after the other end has gone, every search does.
+`Stops` decides, without threads, which search a stop ends; here are the lock, the controls of running searches and the
+timer.
 """
 
 from __future__ import annotations
@@ -11,16 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-UNBOUNDED_GRACE_S = 2.0
-"""How long a search without bounds may go on when no command can end it any more."""
-
-ABSENT_GRACE_S = 1.0
-"""How long searches may go on once the program at the other end has gone."""
-
-INTERACTIVE_AFTER_S = 1.0
-"""A quit that comes later than this into a search was typed by a user who has seen enough of it."""
+from desdaemon.states.stops import SearchEnd, Stops
 
 
 class Stoppable(Protocol):
@@ -42,7 +34,6 @@ class StoppableSearch:
     def __init__(self, bounded: bool, idle: bool = False) -> None:
         self.bounded = bounded
         self.idle = idle
-        self.started = time.monotonic()
         self.stopped = False
         self.abandoned = False
         self._controls: list[Stoppable] = []
@@ -72,55 +63,40 @@ class StoppableSearch:
             control.stop()
 
 
-class _Stop(NamedTuple):
-    """A stop that found no running search. ``only`` is the number of the one command whose search it may end, 0 for
-    any.
-    """
-
-    number: int
-    only: int
-    abandon: bool
-
-
 class Interrupt:
     """Pending stops and the end of input of one session. Every method may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._command = 0
-        self._stopped_command = -1
-        self._busy = True
-        self._heard = 0
-        self._stops: list[_Stop] = []
+        self._stops = Stops()
         self._search: StoppableSearch | None = None
-        self._closing = False
-        self._expired = False
         self._timer: threading.Timer | None = None
+        self._timer_due: float | None = None
 
     @property
     def closing(self) -> bool:
         """Whether the input has ended: no more commands will come."""
-        return self._closing
+        return self._stops.closing
 
     @property
     def expired(self) -> bool:
         """Whether the other end has gone and its grace period is over, so that no answer is read any more."""
-        return self._expired
+        return self._stops.expired
+
+    def story(self) -> str:
+        """The last events, for bug reports."""
+        return self._stops.story.text()
 
     def begin(self, command: int) -> None:
         """The command ``command`` starts: stops that arrived before it have no search left to end."""
         with self._lock:
-            self._command = command
-            self._busy = True
-            self._stops = [stop for stop in self._stops if stop.number > command]
+            self._stops.begin(command)
 
     def heard(self, command: int) -> None:
         """The line ``command`` has arrived: stop pondering."""
         with self._lock:
-            self._heard = command
-            search = self._search
-        if search and search.idle and command > self._command:
-            search.stop(abandon=True)
+            search, end = self._search, self._stops.heard(command)
+        _end(search, end)
 
     @contextmanager
     def searching(self, bounded: bool, *, idle: bool = False) -> Iterator[StoppableSearch]:
@@ -131,28 +107,20 @@ class Interrupt:
         with self._lock:
             outer = self._search
             search = outer or StoppableSearch(bounded, idle)
-            if outer is None and idle:
+            if outer is None:
                 self._search = search
-                search.stopped = search.abandoned = self._closing or self._heard > self._command
-            elif outer is None:
-                self._search = search
-                search.stopped = search.abandoned = self._expired
-                for stop in self._stops:
-                    if stop.number > self._command and stop.only in (0, self._command):
-                        self._stops.remove(stop)
-                        search.stopped, search.abandoned = True, stop.abandon
-                        break
-                if self._closing and not bounded:
-                    self._end_later(search)
+                end = self._stops.search_begins(time.monotonic(), bounded=bounded, idle=idle)
+                if end is not None:
+                    search.stopped, search.abandoned = True, end.abandon
+                self._set_timer()
         try:
             yield search
         finally:
             if outer is None:
                 with self._lock:
                     self._search = None
-                    if self._timer:
-                        self._timer.cancel()
-                        self._timer = None
+                    self._stops.search_ends()
+                    self._set_timer()
 
     def stop(self, command: int, *, only: int = 0, abandon: bool = False) -> None:
         """A stop that arrived as the command of that number.
@@ -161,18 +129,13 @@ class Interrupt:
         not even wait for an engine that is still being loaded.
         """
         with self._lock:
-            search = self._search
-            if only and self._command > only:
-                return
-            if search is None or only not in (0, self._command):
-                self._stops.append(_Stop(command, only, abandon))
-                return
-        search.stop(abandon)
+            search, end = self._search, self._stops.stop(command, only=only, abandon=abandon)
+        _end(search, end)
 
     def rest(self) -> None:
         """No command is running: the dialogue waits for the next line."""
         with self._lock:
-            self._busy = False
+            self._stops.rest()
 
     def stop_command(self) -> bool:
         """Stop the search of the running command, or the first that it will start, and its wait for an engine.
@@ -181,46 +144,48 @@ class Interrupt:
         """
         with self._lock:
             search = self._search
-            if not self._busy or self._stopped_command == self._command:
-                return False
-            self._stopped_command = self._command
-            if search is None or search.idle:
-                self._stops.append(_Stop(self._command + 1, self._command, True))
-                return True
-        search.stop(abandon=True)
-        return True
+            stopped, end = self._stops.stop_command()
+        _end(search, end)
+        return stopped
 
     def close(self, leaving: bool, absent: bool = False) -> None:
         """No more commands will come: the input has ended or, ``leaving``, a quit was read.
 
         ``absent``: the program at the other end has gone. All searches, of later commands too, then share a grace
-        period of `ABSENT_GRACE_S`.
+        period.
         """
-        if absent:
-            expiry = threading.Timer(ABSENT_GRACE_S, self.stop_all)
-            expiry.daemon = True
-            expiry.start()
         with self._lock:
-            self._closing = True
-            search = self._search
-            if search is None:
-                return
-            late = time.monotonic() - search.started > INTERACTIVE_AFTER_S
-            if not search.idle and not (leaving and late):
-                if not search.bounded:
-                    self._end_later(search)
-                return
-        search.stop(abandon=True)
+            search, end = self._search, self._stops.close(time.monotonic(), leaving=leaving, absent=absent)
+            self._set_timer()
+        _end(search, end)
 
     def stop_all(self) -> None:
         """The other end has gone: stop the running search, and every later one as it starts."""
         with self._lock:
-            self._closing = self._expired = True
-            search = self._search
-        if search:
-            search.stop(abandon=True)
+            search, end = self._search, self._stops.stop_all()
+        _end(search, end)
 
-    def _end_later(self, search: StoppableSearch) -> None:
-        self._timer = threading.Timer(UNBOUNDED_GRACE_S, search.stop)
-        self._timer.daemon = True
-        self._timer.start()
+    def _set_timer(self) -> None:
+        """Have `_elapsed` called at the deadline; the lock is held."""
+        due = self._stops.deadline
+        if due == self._timer_due:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timer_due = None, due
+        if due is not None:
+            self._timer = threading.Timer(max(0.0, due - time.monotonic()), self._elapsed, (due,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _elapsed(self, due: float) -> None:
+        with self._lock:
+            search, end = self._search, self._stops.elapsed(max(due, time.monotonic()))
+            self._set_timer()
+        _end(search, end)
+
+
+def _end(search: StoppableSearch | None, end: SearchEnd | None) -> None:
+    """Carry an instruction out, with the lock released: a control may take another one."""
+    if search is not None and end is not None:
+        search.stop(end.abandon)

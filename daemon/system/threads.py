@@ -7,6 +7,7 @@ may not wait so long. All of these threads are daemonic.
 from __future__ import annotations
 
 import _thread
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,7 +18,11 @@ def begin(work: Callable[[], None], name: str) -> None:
 
     def run() -> None:
         threading.current_thread().name = name
-        work()
+        try:
+            work()
+        except Exception:
+            # As `threading.Thread` does: the log has its own hook there.
+            threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
     _thread.start_new_thread(run, ())
 

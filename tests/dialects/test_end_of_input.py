@@ -11,7 +11,7 @@ from live import Live, converse
 from test_cassio import START
 from test_gtp import Talk
 
-import desdaemon.session.interrupt as module
+import desdaemon.states.stops as module
 from desdaemon.search.loader import Abandoned
 from desdaemon.session.interrupt import Interrupt
 

@@ -147,3 +147,30 @@ def test_the_list_forgets_what_is_long_over() -> None:
     for _ in range(KEPT + 20):
         assert jobs.submit("book.info", lambda job: {}, "me", writes=False).wait(10)
     assert len(jobs.listed()) <= KEPT + 1
+
+
+def test_an_error_in_a_watcher_is_reported_and_ends_no_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = BookJobs()
+    errors: list[type[BaseException] | None] = []
+    monkeypatch.setattr(threading, "excepthook", lambda report: errors.append(report.exc_type))
+    began, watched = threading.Event(), threading.Event()
+
+    def work(job: BookJob) -> Result:
+        began.set()
+        assert watched.wait(10)
+        return {}
+
+    def watcher(job: BookJob) -> None:
+        raise ZeroDivisionError
+
+    first = jobs.submit("book.fix", work, "me", writes=True)
+    assert began.wait(10)
+    second = jobs.submit("book.fix", lambda job: {}, "me", writes=True)
+    first.watch(watcher)
+    watched.set()
+    assert first.wait(10)
+    assert second.wait(10)
+    assert errors == [ZeroDivisionError]
+    assert (first.state, second.state) == ("done", "done")
+    turns = "job turns: 1 submit 1 exclusive begin; 2 submit 2 exclusive wait; 3 ended 1 then 2"
+    assert jobs.story().startswith(turns)

@@ -94,6 +94,10 @@ AT_THE_PROMPT = """
     session.move_overhead
     session.session
     session.settings
+    states
+    states.job_turns
+    states.story
+    states.stops
 """
 """The program's modules that are imported before the first prompt."""
 SLOW_TO_IMPORT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import desdaemon.session.interrupt as module
+import desdaemon.states.stops as module
 from desdaemon.session.interrupt import Interrupt
 
 
@@ -83,19 +83,19 @@ def test_a_quit_leaves_a_young_bounded_search_alone() -> None:
 
 
 @pytest.mark.parametrize("bounded", [True, False])
-def test_a_quit_ends_a_search_that_ran_for_a_while(bounded: bool) -> None:
+def test_a_quit_ends_a_search_that_ran_for_a_while(bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INTERACTIVE_AFTER_S", -1.0)
     interrupt = Interrupt()
     with interrupt.searching(bounded) as search:
-        search.started -= 2 * module.INTERACTIVE_AFTER_S
         interrupt.close(leaving=True)
         assert search.stopped
         assert search.abandoned
 
 
-def test_the_end_of_the_input_lets_a_bounded_search_finish() -> None:
+def test_the_end_of_the_input_lets_a_bounded_search_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INTERACTIVE_AFTER_S", -1.0)
     interrupt = Interrupt()
     with interrupt.searching(bounded=True) as search:
-        search.started -= 2 * module.INTERACTIVE_AFTER_S
         interrupt.close(leaving=False)
         assert not search.stopped
 

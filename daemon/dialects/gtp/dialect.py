@@ -163,7 +163,8 @@ class GtpDialect(LineDialect):
     def _confess(self, line: str) -> str:
         import traceback
 
-        self.output.error(f"{quoted(line)}: an internal error\n{traceback.format_exc().rstrip()}")
+        trace = traceback.format_exc().rstrip()
+        self.output.error(f"{quoted(line)}: an internal error\n{trace}\n{self.session.interrupt.story()}")
         return "an internal error"
 
     # Set-up
