@@ -1,6 +1,6 @@
 """Text sessions: lines of the text protocol from clients, with a board, a game and options for each, limited by role.
 
-The lines of one client run one after the other, those of different clients in parallel.
+The lines of one client run one after the other (`ClientLines` has their order), those of different clients in parallel.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import re
 import threading
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -24,6 +23,7 @@ from desdaemon.search.engine_leases import LeasedEngines
 from desdaemon.search.workers import EnginePool, step_back
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
+from desdaemon.states.client_lines import ClientLine, ClientLines
 from desdaemon.system.paths import Hidden, confined
 from desdaemon.system.threads import ThreadPool
 
@@ -116,27 +116,15 @@ class Printed(NamedTuple):
     all: str
 
 
-class _QueuedLine:
-    """A line of a client's text session, waiting or running."""
-
-    def __init__(self, text: str, number: int, done: Callable[[Printed], None]) -> None:
-        self.text = text
-        self.number = number
-        self.done = done
-        self.cancelled = False
-
-
 class _TextSession:
-    """A client's text session: dialogue and waiting lines. Line numbers are even; a cancel has the next odd one."""
+    """A client's text session: dialogue, and the lines that wait or run; the receiver of a line is called with its
+    `Printed`.
+    """
 
     def __init__(self, dialect: TextDialect, transcript: ReplyText) -> None:
         self.dialect = dialect
         self.transcript = transcript
-        self.lines: deque[_QueuedLine] = deque()
-        self.busy = False
-        self.number = 0
-        self.line = ""
-        """The one that is being carried out."""
+        self.lines = ClientLines()
 
 
 class TextSessions:
@@ -213,19 +201,16 @@ class TextSessions:
         """
         with self._lock:
             session = self._session_of(client)
-            begin = not session.busy
-            session.number += 2
-            item = _QueuedLine(line, session.number, done)
-            session.lines.append(item)
-            session.busy = True
+            item, begins = session.lines.put(line, outlives=_is_about_the_book(line), receiver=done)
         command = find_command(split_line(line)[0])
         if command is not None and command.name == "stop":
             session.dialect.session.interrupt.stop(item.number)
-        if begin:
+        if begins:
             self._begin_next(client, session)
 
         def cancel() -> None:
-            item.cancelled = True
+            with self._lock:
+                session.lines.cancel(item)
             session.dialect.session.interrupt.stop(item.number + 1, only=item.number, abandon=True)
 
         return cancel
@@ -242,47 +227,41 @@ class TextSessions:
     def _begin_next(self, client: ClientRecord, session: _TextSession) -> None:
         """Give the next line of a session to the thread pool for its kind."""
         with self._lock:
-            while session.lines and session.lines[0].cancelled:
-                session.lines.popleft()
-            session.busy = bool(session.lines)
-            if not session.busy:
-                return
-            line = session.lines[0].text
-        self._pool(line).submit(partial(self._carry_out, client, session))
+            item = session.lines.next()
+        if item is not None:
+            self._pool(item.text).submit(partial(self._carry_out, client, session, item))
 
     def _pool(self, line: str) -> ThreadPool:
         command = find_command(split_line(line)[0])
         name = command.name if command is not None else ""
         return self._searching if name in _SEARCHING else self._long if name in _LONG else self._short
 
-    def _carry_out(self, client: ClientRecord, session: _TextSession) -> None:
-        with self._lock:
-            item = session.lines.popleft()
+    def _carry_out(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
         dialect, state = session.dialect, session.dialect.session
-        session.line = item.text
         if not allows(client.role, EDITOR):
             # Whoever set it, and whatever the client was allowed then.
             state.settings.auto_store = False
         state.interrupt.begin(item.number)
         if not item.cancelled:
-            self._guarded(dialect, item, lambda: dialect.execute(item.text))
+            self._guarded(session, item, lambda: dialect.execute(item.text))
         if state.own_turn or state.game.position.over:
             self._searching.submit(partial(self._play_on, client, session, item))
         else:
             self._finish(client, session, item)
 
-    def _play_on(self, client: ClientRecord, session: _TextSession, item: _QueuedLine) -> None:
-        self._guarded(session.dialect, item, lambda: self._settle(session, item))
+    def _play_on(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
+        self._guarded(session, item, lambda: self._settle(session, item))
         self._finish(client, session, item)
 
-    def _guarded(self, dialect: TextDialect, item: _QueuedLine, work: Callable[[], None]) -> None:
+    def _guarded(self, session: _TextSession, item: ClientLine, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception:
-            self._health.mistake("text")
+            dialect = session.dialect
+            self._health.mistake("text", session.lines.story.text(), dialect.session.interrupt.story())
             dialect.warn(f"{quoted(item.text)}: an internal error")
 
-    def _finish(self, client: ClientRecord, session: _TextSession, item: _QueuedLine) -> None:
+    def _finish(self, client: ClientRecord, session: _TextSession, item: ClientLine) -> None:
         dialect = session.dialect
         if dialect.successor:
             dialect.successor = ""
@@ -291,10 +270,12 @@ class TextSessions:
         if dialect.leaving is not None:
             fresh = self._new_session(client)
             session.dialect, session.transcript = fresh.dialect, fresh.transcript
-        item.done(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
+        with self._lock:
+            session.lines.ended()
+        item.receiver(Printed(*map(self._hidden.removed, printed)) if client.remote else printed)
         self._begin_next(client, session)
 
-    def _settle(self, session: _TextSession, item: _QueuedLine) -> None:
+    def _settle(self, session: _TextSession, item: ClientLine) -> None:
         """Let the engine make the moves that follow from the mode, as long as no other line waits."""
         dialect = session.dialect
         while dialect.leaving is None and not item.cancelled and dialect.step(bool(session.lines), ending=False):
@@ -307,9 +288,9 @@ class TextSessions:
         session, client.texts = client.texts, None
         if session is None:
             return
-        for waiting in list(session.lines):
-            waiting.cancelled = waiting.cancelled or not _is_about_the_book(waiting.text)
-        if not (session.busy and _is_about_the_book(session.line)):
+        with self._lock:
+            stops = session.lines.forget()
+        if stops:
             session.dialect.session.interrupt.stop_all()
 
     def close(self) -> None:
