@@ -1,17 +1,19 @@
-"""The clients of the sockets: their identity, connections, and how long they are remembered.
+"""The clients of the sockets: their identity, connections, roles and outboxes.
 
-For the loop's thread, except `SocketClients.in_flight`.
+`ClientTable` decides how long they are remembered and what ends with them; here its instructions are carried out. For
+the loop's thread, except `SocketClients.in_flight` and `SocketClients.story`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from desdaemon.operations.registry import ClientRecord, Operations, PendingRequest, ServerLimits
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.states.clients import Action, ClientTable, Instruction, PresentClient
 from desdaemon.transport.connection import ZmtpConnection
 from desdaemon.transport.outbox import ByteTotal, SendQueue
 
@@ -58,28 +60,32 @@ class ServedConnection(ZmtpConnection):
         return self.peer is not None and self.peer.crowded
 
 
-class SocketClient(ClientRecord):
+class SocketClient(ClientRecord, PresentClient):
     """A client of a socket. With a routing id it outlives its connections; without, it ends with its one connection."""
 
+    connection: ServedConnection | None
+
     def __init__(self, key: Key, acceptor: Acceptor, name: str, outbox: SendQueue, total: ByteTotal) -> None:
-        super().__init__(name, acceptor.role)
-        self.key = key
+        ClientRecord.__init__(self, name, acceptor.role)
+        PresentClient.__init__(self, key, name, named=key[3] == 0)
         self.acceptor = acceptor
         self.user = key[1]
         """Its public key, or ""."""
-        self.named = key[3] == 0
-        """Whether it gave a routing id, so that it can come back."""
-        self.connection: ServedConnection | None = None
         self.last_only = False
         """Whether it hears the last reply to a request only, as REQ sockets do."""
-        self.seen = 0.0
-        self.gone: float | None = None
-        """Since when it has no connection."""
-        self.dropped = False
-        """Whether what it had in flight was ended because it has gone."""
         self.lines = 0
         self.outbox = outbox
         self._total = total
+
+    @property
+    def waits(self) -> bool:
+        """See `PresentClient`."""
+        return bool(self.requests)
+
+    @property
+    def has_session(self) -> bool:
+        """See `PresentClient`."""
+        return self.texts is not None
 
     @property
     def crowded(self) -> bool:
@@ -100,22 +106,27 @@ class SocketClients:
         """``close`` closes a connection."""
         self.total = ByteTotal()
         self._operations = operations
-        self._limits: ServerLimits = operations.limits
+        limits: ServerLimits = operations.limits
+        self._limits = limits
+        self._table: ClientTable[SocketClient] = ClientTable(limits.clients, limits.grace_s, limits.session_s)
         self._texts = texts
         self._health = health
         self._close = close
-        self._peers: dict[Key, SocketClient] = {}
 
     def __len__(self) -> int:
-        return len(self._peers)
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[SocketClient]:
+        """All clients, also while others join and leave."""
+        return iter(self._table)
+
+    def story(self) -> str:
+        """The last clients that joined, left or were dropped, for bug reports."""
+        return self._table.story.text()
 
     def in_flight(self) -> list[PendingRequest]:
         """All requests whose final or error has not been sent yet. Any thread."""
-        return [
-            request
-            for peer in list(self._peers.values())
-            for request in (*list(peer.requests.values()), *list(peer.parting))
-        ]
+        return [request for peer in self._table for request in (*list(peer.requests.values()), *list(peer.parting))]
 
     def joined(self, connection: ServedConnection, now: float) -> SocketClient:
         """The client of a connection that has finished its handshake."""
@@ -123,18 +134,15 @@ class SocketClients:
         identity = conversation.identity
         number = 0 if identity else connection.number
         key = (connection.acceptor.name, conversation.user, identity, number)
-        peer = self._peers.get(key)
+        peer = self._table.find(key)
         if peer is None:
-            if len(self._peers) >= self._limits.clients:
-                self._evict_client()
+            evictions = self._table.make_place()
+            if evictions:
+                self._health.count("clients forgotten")
+                self._apply(evictions)
             peer = self._made(key, connection)
-        elif peer.connection is not None:
-            # The older connection may have died unnoticed. What came over it is dealt with, and nothing more.
-            peer.connection.outbox = None
-            peer.connection.stop_input()
-        peer.connection = connection
+        self._apply(self._table.joined(peer, connection, now))
         peer.last_only = conversation.peer_type == b"REQ"
-        peer.gone, peer.dropped, peer.seen = None, False, now
         connection.peer = peer
         connection.outbox = peer.outbox
         self._renew(peer)
@@ -144,40 +152,40 @@ class SocketClients:
         name = f"{key[0]}/{key[2].hex()[:16] if key[2] else connection.number}"
         limits = self._limits
         outbox = SendQueue(limits.backlog, limits.backlog_bytes, self.total)
-        peer = self._peers[key] = SocketClient(key, connection.acceptor, name, outbox, self.total)
-        self._health.clients = len(self._peers)
+        peer = SocketClient(key, connection.acceptor, name, outbox, self.total)
+        self._table.add(peer)
+        self._health.clients = len(self._table)
         return peer
 
     def left(self, connection: ServedConnection, now: float) -> None:
         """Note that a connection is closed."""
         peer, connection.peer, connection.outbox = connection.peer, None, None
-        if peer is None or peer.connection is not connection:
-            return
-        peer.connection = None
-        peer.gone = now
-        if not peer.named:
-            peer.outbox.clear()
-            self._texts.forget(peer)
-            if not peer.requests:
-                self._forget(peer)
+        if peer is not None:
+            self._apply(self._table.left(peer, connection, now))
 
     def tidy(self, now: float) -> None:
         """Cancel the requests of clients that have disconnected, and remove those that stay away."""
-        for peer in list(self._peers.values()):
-            if peer.gone is None:
-                continue
-            away = now - peer.gone
-            if away >= self._limits.grace_s and not peer.dropped:
-                peer.dropped = True
+        self._apply(self._table.tidy(now))
+
+    def _apply(self, instructions: list[Instruction[SocketClient]]) -> None:
+        for action, peer, connection in instructions:
+            if action is Action.CANCEL:
                 self._operations.drop(peer)
+            elif action is Action.CLEAR:
                 peer.outbox.clear()
-            comes_back = peer.named and peer.texts is not None
-            if away >= (self._limits.session_s if comes_back else self._limits.grace_s):
-                self._forget(peer)
+            elif action is Action.END_SESSION:
+                self._texts.forget(peer)
+            elif action is Action.CLOSE:
+                self._close(connection)
+            else:
+                # It may have died unnoticed. What came over it is dealt with, and nothing more.
+                connection.outbox = None
+                connection.stop_input()
+        self._health.clients = len(self._table)
 
     def renew_roles(self, acceptor: Acceptor) -> None:
         """Apply a changed list of keys: requests of revoked keys are cancelled."""
-        for peer in list(self._peers.values()):
+        for peer in self._table:
             if peer.acceptor is acceptor:
                 self._renew(peer)
                 if not peer.role:
@@ -198,7 +206,7 @@ class SocketClients:
     def relieve(self) -> None:
         """Bring all outboxes together under their limit by dropping from the longest."""
         while self.total.bytes > LARGEST_OUTBOXES:
-            longest = max(self._peers.values(), key=lambda peer: peer.outbox.bytes, default=None)
+            longest = max(self._table, key=lambda peer: peer.outbox.bytes, default=None)
             if longest is None or not len(longest.outbox):
                 return
             for _ in range(1 + len(longest.outbox) // 4):
@@ -207,29 +215,3 @@ class SocketClients:
     def count_dropped(self, *, partial: bool) -> None:
         """Count a reply that cannot be delivered."""
         self._health.count("partials dropped" if partial else "replies dropped")
-
-    def _evict_client(self) -> None:
-        """Evict one client: if possible a disconnected one, or one that has sent more than was read yet.
-
-        Of the others, one that waits for no reply, and of these the one not heard of for the longest time.
-        """
-
-        def worth(peer: SocketClient) -> tuple[bool, bool, bool, float]:
-            connection = peer.connection
-            left = connection is None or connection.broken
-            return not left, connection is None or not connection.queued, bool(peer.requests), peer.seen
-
-        oldest = min(self._peers.values(), key=worth)
-        self._health.count("clients forgotten")
-        self._forget(oldest)
-
-    def _forget(self, peer: SocketClient) -> None:
-        self._operations.drop(peer)
-        self._texts.forget(peer)
-        self._peers.pop(peer.key, None)
-        if peer.connection is not None:
-            self._close(peer.connection)
-        peer.outbox.clear()
-        # What is still in progress for it must not fill the outbox again.
-        peer.dropped = True
-        self._health.clients = len(self._peers)

@@ -112,7 +112,7 @@ def test_a_vanished_client_loses_its_analyses_after_its_grace(make: Callable[...
     with RawPeer(loop.ipc).greet() as peer:
         peer.send(request(1, "analyze", **ENDLESS))
         until(lambda: loop.searching)
-    until(lambda: loop.sockets.peers._peers and all(p.gone for p in loop.sockets.peers._peers.values()))
+    until(lambda: len(loop.sockets.peers) and all(p.gone for p in loop.sockets.peers))
     assert len(loop.sockets.in_flight()) == 1
     until(lambda: not loop.sockets.in_flight() and not loop.searching)
     until(lambda: not len(loop.sockets.peers))
@@ -123,7 +123,7 @@ def test_one_with_a_routing_id_gets_what_it_missed(make: Callable[..., Loop]) ->
     with RawPeer(loop.ipc).greet(identity=b"anna") as peer:
         peer.send(request(5, "analyze", **ENDLESS))
         until(lambda: loop.searching)
-    until(lambda: next(p.gone for p in loop.sockets.peers._peers.values()))
+    until(lambda: next(p.gone for p in loop.sockets.peers))
     with RawPeer(loop.ipc).greet(identity=b"anna") as peer:
         peer.send(request(6, "cancel", target=5))
         assert {peer.reply()["id"], peer.reply()["id"]} == {5, 6}
@@ -156,7 +156,7 @@ def test_those_who_never_read_cost_a_bounded_amount_and_harm_nobody(make: Callab
         for _ in range(200):
             assert polite.final("ping") == {}
         assert loop.sockets.peers.total.bytes < LARGEST_OUTBOXES
-        assert all(peer.outbox.bytes <= 1 << 20 for peer in loop.sockets.peers._peers.values())
+        assert all(peer.outbox.bytes <= 1 << 20 for peer in loop.sockets.peers)
     for peer in silent:
         peer.reset()
     until(lambda: loop.sockets.peers.total.bytes == 0)
