@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -17,14 +16,6 @@ from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import KnownLines, read_line
 
 LINES = ["", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5f6", "d3", "f5d6c3d3c4"]
-
-
-@pytest.fixture
-def daemon(tmp_path: Path) -> Operated:
-    daemon = Operated(tmp_path)
-    daemon.final("book.new", {"level": 1, "depth": 20})
-    daemon.final("book.store", {"moves": "f5d6c3d3"})
-    return daemon
 
 
 def items() -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -15,14 +14,6 @@ from desdaemon.book.book import Book
 from desdaemon.books import lookup
 from desdaemon.operations import analysis, batch_items
 from desdaemon.protocol.wire import codec
-
-
-@pytest.fixture
-def daemon(tmp_path: Path) -> Operated:
-    daemon = Operated(tmp_path)
-    daemon.final("book.new", {"level": 1, "depth": 20})
-    daemon.final("book.store", {"moves": "f5d6c3d3"})
-    return daemon
 
 
 def spied(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]:

@@ -1,0 +1,17 @@
+"""What tests of operations share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from operated import Operated
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Operated:
+    """Operations with a small book; modules that need others define their own."""
+    daemon = Operated(tmp_path)
+    daemon.final("book.new", {"level": 1, "depth": 20})
+    daemon.final("book.store", {"moves": "f5d6c3d3"})
+    return daemon
