@@ -25,6 +25,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from desdaemon.states.story import Story
+
 from .shares import (
     AGEING_S,
     ALL,
@@ -65,6 +67,7 @@ class RunQueue:
 
     def __init__(self, slots: int, key_share: int = 100) -> None:
         """``slots`` threads may run at a time, of one key at most ``key_share`` percent of them, but at least one."""
+        self.story = Story("run queue")
         self.slots = slots
         self.free = slots
         self.waiting = 0
@@ -83,7 +86,7 @@ class RunQueue:
         """Threads that all other waiting tasks would like to have."""
         self._resuming: deque[tuple[int, QueuedTask]] = deque()
         self._idle: deque[tuple[int, QueuedTask]] = deque()
-        self._promised: deque[tuple[int, QueuedTask]] = deque()
+        self._reserved: deque[tuple[int, QueuedTask]] = deque()
         self._guests: dict[QueuedTask, None] = {}
         self._arrived: list[QueuedTask] = []
         """Short tasks that came since the last decision."""
@@ -100,9 +103,10 @@ class RunQueue:
         task.least = min(task.least, task.threads)
         self._order += 1
         task.order = self._order
+        self.story.add("add", task.order, task.client, now)
         task.since = now
         task.waiting = True
-        task.interrupted = task.promised = False
+        task.interrupted = task.reserved = False
         task.turn_of = None
         self.waiting += 1
         if task.purpose is Purpose.IDLE:
@@ -149,6 +153,7 @@ class RunQueue:
         """Remove a waiting task. Returns False when it does not wait."""
         if not task.waiting:
             return False
+        self.story.add("remove", task.order, now)
         self._unlist(task)
         if task.purpose is not Purpose.IDLE and task.lane is not None:
             self._leave(task.lane, now)
@@ -164,8 +169,8 @@ class RunQueue:
         self._wanted -= task.threads
         task.lane.key.wanted -= task.threads
         for share in (*task.lane.chain, self._root):
-            if task.promised:
-                share.promised -= 1
+            if task.reserved:
+                share.reserved -= 1
             else:
                 share.count(task.kind, -1)
 
@@ -186,6 +191,7 @@ class RunQueue:
         """
         if not task.running:
             return 0.0
+        self.story.add("release", task.order, now)
         ran = max(0.0, now - task.began)
         task.running = False
         del self.running[task]
@@ -251,7 +257,7 @@ class RunQueue:
         """The instructions for the time ``now``."""
         decision = Decision([], [], _NEVER)
         for host in self._left:
-            task = self._next_promised() if not self.free and host.running and host.guest is None else None
+            task = self._next_reserved() if not self.free and host.running and host.guest is None else None
             if task is not None and task.least == 1:
                 self._start(task, now, host=host)
                 decision.start.append(task)
@@ -276,26 +282,26 @@ class RunQueue:
             decision = decision._replace(again=again)
         self._arrived.clear()
         if self._guests:
-            again = self._send_guests_away(now, decision.interrupt)
+            again = self._interrupt_long_guests(now, decision.interrupt)
             decision = decision._replace(again=min(again, decision.again))
         return decision
 
     def _next(self, now: float) -> QueuedTask | None:
         """The task that gets the next thread."""
         return (
-            self._next_promised()
+            self._next_reserved()
             or self._next_short(now)
             or self._next_resumed()
             or self._next_of_all(now)
             or self._next_idle()
         )
 
-    def _next_promised(self) -> QueuedTask | None:
-        while self._promised:
-            order, task = self._promised[0]
-            if task.waiting and task.promised and task.order == order:
+    def _next_reserved(self) -> QueuedTask | None:
+        while self._reserved:
+            order, task = self._reserved[0]
+            if task.waiting and task.reserved and task.order == order:
                 return task
-            self._promised.popleft()
+            self._reserved.popleft()
         return None
 
     def _next_short(self, now: float) -> QueuedTask | None:
@@ -380,8 +386,9 @@ class RunQueue:
                 share.short_running += task.short
         if not resumed:
             task.turn_s = 0.0
-        task.promised = False
+        task.reserved = False
         task.running = True
+        self.story.add("start", task.order, task.granted, now)
         task.began = now
         self.running[task] = None
         self.idle_running += task.purpose is Purpose.IDLE
@@ -409,6 +416,7 @@ class RunQueue:
 
     def _interrupt(self, task: QueuedTask, interrupt: list[QueuedTask]) -> None:
         task.interrupted = True
+        self.story.add("interrupt", task.order)
         if task.host is None:
             task.coming = task.granted
             self._coming += task.coming
@@ -435,7 +443,7 @@ class RunQueue:
             return self._wanted
         return sum(min(key.wanted, max(0, self._most - key.threads)) for key in self._root.children.values())
 
-    def _send_guests_away(self, now: float, interrupt: list[QueuedTask]) -> float:
+    def _interrupt_long_guests(self, now: float, interrupt: list[QueuedTask]) -> float:
         """Interrupt guests that are no longer short. Returns when the next one will be."""
         soonest = _NEVER
         for task in self._guests:
@@ -449,7 +457,7 @@ class RunQueue:
         """Interrupt running tasks for short ones that wait. Returns when to try again."""
         for task in self._arrived:
             if task.waits_as(task.order):
-                self._promise(task, now, decision)
+                self._reserve_thread(task, now, decision)
         root = self._root
         if not root.waiting[SHORT]:
             return _NEVER
@@ -460,7 +468,7 @@ class RunQueue:
             while len(aside) < _MOST_TRIED and (key := root.least(kind, now)) is not None:
                 client = key.least(kind, now)
                 assert client is not None
-                if not self._promise(self._of_client(client, kind, now), now, decision):
+                if not self._reserve_thread(self._of_client(client, kind, now), now, decision):
                     aside.append(root.set_aside(kind))
             for key in aside:
                 root.list_child(key, kind, now)
@@ -475,8 +483,8 @@ class RunQueue:
         )
         return min(max(over, now + _MOMENT_S), now + LEAST_RUN_S)
 
-    def _promise(self, task: QueuedTask, now: float, decision: Decision) -> bool:
-        """Interrupt a running task for a short one if one may be. Returns whether there was one."""
+    def _reserve_thread(self, task: QueuedTask, now: float, decision: Decision) -> bool:
+        """Interrupt a running task, if one may be, and reserve its thread for a short one. Returns whether there was one."""
         lane = task.lane
         assert lane is not None
         of_key = lane.client.may_hurry(now)
@@ -506,9 +514,9 @@ class RunQueue:
             task.turn_of = best
         for share in (*lane.chain, self._root):
             share.count(task.kind, -1)
-            share.promised += 1
-        task.promised = True
-        self._promised.append((task.order, task))
+            share.reserved += 1
+        task.reserved = True
+        self._reserved.append((task.order, task))
         self._interrupt(best, decision.interrupt)
         return True
 

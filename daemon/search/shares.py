@@ -112,7 +112,7 @@ class QueuedTask:
         self.interrupted = False
         self.coming = 0
         """Threads that others count on since it was interrupted."""
-        self.promised = False
+        self.reserved = False
         """Whether a running task was interrupted for it."""
         self.guest: QueuedTask | None = None
         """A short task that runs beside it, on its thread."""
@@ -123,8 +123,8 @@ class QueuedTask:
         self.lane: Lane | None = None
 
     def waits_as(self, order: int) -> bool:
-        """Whether it still waits in the place ``order``: it was neither removed nor promised a thread since."""
-        return self.waiting and self.order == order and not self.promised
+        """Whether it still waits in the place ``order``: it was not removed, and no thread is reserved for it since."""
+        return self.waiting and self.order == order and not self.reserved
 
     def is_short(self, now: float) -> bool:
         """Whether it counts as short at ``now``, running or not."""
@@ -159,10 +159,10 @@ class TimeShare:
         """What they were charged for short tasks, never less than is behind the average by `CREDIT_S`."""
         self.short_running = 0
         self.waiting = [0] * len(KINDS)
-        """Tasks by kind; those that were promised a thread do not count."""
-        self.promised = 0
+        """Tasks by kind; those that have a thread reserved do not count."""
+        self.reserved = 0
         self.wanted = 0
-        """Of a key: threads that its waiting tasks would like to have, those that were promised one too."""
+        """Of a key: threads that its waiting tasks would like to have, those that have one reserved too."""
         self.entered = False
         """Whether it counts among its parent's active children."""
         self.capped = False
@@ -181,7 +181,7 @@ class TimeShare:
     @property
     def active(self) -> bool:
         """Whether a task below it waits or runs."""
-        return self.threads > 0 or self.waiting[ALL] > 0 or self.promised > 0
+        return self.threads > 0 or self.waiting[ALL] > 0 or self.reserved > 0
 
     def charged_at(self, now: float) -> float:
         """The time charged up to ``now``, seconds."""
