@@ -484,7 +484,7 @@ class RunQueue:
         return min(max(over, now + _MOMENT_S), now + LEAST_RUN_S)
 
     def _reserve_thread(self, task: QueuedTask, now: float, decision: Decision) -> bool:
-        """Interrupt a running task, if one may be, and reserve its thread for a short one. Returns whether there was one."""
+        """Interrupt a running task and reserve its thread for a short one. Returns whether one could be interrupted."""
         lane = task.lane
         assert lane is not None
         of_key = lane.client.may_hurry(now)

@@ -96,6 +96,10 @@ class Scheduler:
         self._clocked = False
         """Whether the thread that waits for ``_again`` was begun."""
 
+    def story(self) -> str:
+        """The last events of the queue, for bug reports."""
+        return self._queue.story.text()
+
     @property
     def queued(self) -> int:
         """The number of waiting items, those for idle threads excepted."""

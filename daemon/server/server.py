@@ -105,7 +105,7 @@ class DaemonServer:
             self._scrape = Scrape(*options.metrics, services.operations.metrics)
             self._scrape.attach(self._sockets.poller)
         services.health.restarts = self._lifeline.restarts
-        services.health.stories += [self._sockets.peers.story, self._jobs.story]
+        services.health.stories += [self._sockets.peers.story, services.scheduler.story, self._jobs.story]
         self._jobs.on_change = self._publish_job
         self._jobs.prepare = step_back
         encrypting = keys or local

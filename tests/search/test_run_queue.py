@@ -50,6 +50,21 @@ def test_clients_take_turns_and_their_own_tasks_go_by_priority_then_age() -> Non
     assert order == [greedy[2], *others, greedy[0], greedy[1]]
 
 
+def test_the_story_tells_of_tasks_by_their_order() -> None:
+    queue = RunQueue(1)
+    running, waiting = long("a"), task("b")
+    queue.add(running, 0.0)
+    queue.decide(0.0)
+    queue.add(waiting, 0.2)
+    assert queue.decide(0.2).interrupt == [running]
+    queue.release(running, 0.25)
+    assert queue.decide(0.25).start == [waiting]
+    assert queue.story.text() == (
+        "run queue: 1 add 1 a 0.000; 2 start 1 1 0.000; 3 add 2 b 0.200; 4 interrupt 1; 5 release 1 0.250; "
+        "6 start 2 1 0.250"
+    )
+
+
 def test_keys_come_before_clients() -> None:
     queue = RunQueue(1)
     many = [task(f"client {number}", key="many") for number in range(8)]
