@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -18,11 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live import converse
 
+from desdaemon.dialects.dialogue import InputLine
+from desdaemon.dialects.interrupt_listener import TextListener
 from desdaemon.dialects.output import Collected
 from desdaemon.dialects.protocols import spoken
 from desdaemon.dialects.stdio import LineQueue, _Reader
 from desdaemon.search import loader
 from desdaemon.search.loader import EngineSource, LoadedEngine
+from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
 from desdaemon.session.settings import SessionSettings
 
@@ -105,6 +109,47 @@ def test_a_thousand_lines_of_json(pretended: None, seed: int) -> None:
 @given(seed=SEEDS)
 def test_ten_thousand_lines_of_json(pretended: None, seed: int) -> None:
     talk_json(seed)
+
+
+class ShortLines(TextListener):
+    """Refuses what is longer than a few bytes."""
+
+    longest = 12
+
+
+def lines_of(parts: list[bytes]) -> list[InputLine]:
+    """The items that a reader makes of what it receives, part by part."""
+    source = LineQueue()
+    reader = _Reader(source, ShortLines(Interrupt()))
+    for part in parts:
+        if not reader.feed(part):
+            break
+    reader.close()
+    found: list[InputLine] = []
+    while (item := source.peek()) is not None:
+        assert source.get() is item
+        found.append(item)
+    return found
+
+
+PIECES = st.sampled_from(
+    [b"\n", b"\r\n", b"go", b"hint 3", b"\xff", b"\xc3\xa4", b"\t", b"\x07", b"quit\n", b"stop\n", b"x" * 30]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(PIECES, max_size=30), st.lists(st.integers(0, 200), max_size=12))
+def test_lines_do_not_depend_on_how_they_arrive(pieces: list[bytes], cuts: list[int]) -> None:
+    data = b"".join(pieces)
+    places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
+    parts = [data[begin:end] for begin, end in itertools.pairwise(places)]
+    found = lines_of(parts)
+    assert found == lines_of([data]) == lines_of([data[at : at + 1] for at in range(len(data))])
+    assert [item.number for item in found] == list(range(1, len(found) + 1))
+    texts = [item.text for item in found]
+    assert None not in texts[:-1]
+    # The end of the input is told unless a quit was the last that was read.
+    assert texts[-1:] == [None] or texts[-1] == "quit"
 
 
 @pytest.mark.parametrize("protocol", sorted(TEMPLATES))
