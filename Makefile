@@ -64,17 +64,18 @@ coverage: $(VENV)/.installed-dev compiled
 	$(BIN)/coverage run -m pytest -m 'not slow' $(ARGS)
 	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
-# Kernels run as Python can be traced; the thousandfold slower search decides how long it takes. Runs with ARGS add up:
-# build/coverage/kernels keeps their lines until it is removed.
-KERNEL_TESTS := tests/engine tests/commands/test_counting.py tests/book/storage/test_book_table.py \
-  tests/book/growth/test_book_grow.py tests/book/formats/test_book_imports.py tests/book/reports/test_book_counts.py
+# Kernels run as Python can be traced; the thousandfold slower search decides how long it takes, and tests/conftest.py
+# how much processor time a test has. Runs with ARGS add up: build/coverage/kernels keeps their lines until it is
+# removed. From Python 3.12 on tracing costs next to nothing, before it doubles the time.
+KERNEL_TESTS := tests/engine tests/book tests/commands/test_counting.py
+CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
 
 coverage-kernels: $(VENV)/.installed-dev compiled
 	@mkdir -p build/coverage
-	-DESDAEMON_KERNELS=python COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage run -a --rcfile=/dev/null \
-	  --include='*/engine/kernels/*,*/book/kernels/*' -m pytest -q --timeout=3600 -m 'not slow and not compiled' \
-	  $(or $(ARGS),$(KERNEL_TESTS))
-	@COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage report --rcfile=/dev/null --skip-empty -m
+	@DESDAEMON_KERNELS=python COVERAGE_CORE=$(CORE) COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage run -a \
+	  --rcfile=/dev/null --include='*/engine/kernels/*,*/book/kernels/*' -m pytest -q -rs --timeout=3600 \
+	  -m 'not slow and not compiled' $(or $(ARGS),$(KERNEL_TESTS)); status=$$?; \
+	  COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage report --rcfile=/dev/null --skip-empty -m; exit $$status
 
 # The log is kept, and says at its beginning and its end what could not be tried for want of a program.
 acceptance: $(VENV)/.installed-dev $(VENV)/.installed-docs compiled

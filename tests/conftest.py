@@ -1,7 +1,10 @@
 """Makes the checkout importable as `desdaemon`, and the helpers of `tests/support`; finds the optional shared data."""
 
+import contextlib
 import gc
 import json
+import os
+import signal
 import sys
 import threading
 import time
@@ -40,6 +43,47 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 _CASES = 3
 """Where kernels run as Python, the tests of engine and book run so many of their cases."""
+
+_BUDGET_S = float(os.environ.get("DESDAEMON_TEST_BUDGET", "20"))
+"""Seconds of processor time that a test may take where kernels run as Python; then it is broken off and skipped."""
+
+
+@contextlib.contextmanager
+def _within_budget() -> Iterator[None]:
+    """Skip what takes longer than the budget, where kernels run as Python: a failure before counts, and so do the
+    lines it has reached. Processor time, so that a busy machine runs the same tests.
+    """
+    from desdaemon.engine.compiler import INTERPRETED
+
+    if not INTERPRETED or sys.platform == "win32":
+        yield
+        return
+
+    def break_off(*_: object) -> None:
+        pytest.skip(f"more than {_BUDGET_S:g} s of processor time, with kernels run as Python")
+
+    others = signal.signal(signal.SIGPROF, break_off)
+    # Again and again: within a callback of C code the first one would be lost.
+    signal.setitimer(signal.ITIMER_PROF, _BUDGET_S, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, others)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    """Fixtures have a budget where kernels run as Python."""
+    with _within_budget():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Tests have a budget where kernels run as Python."""
+    with _within_budget():
+        return (yield)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
