@@ -16,7 +16,7 @@ from .story import Story
 
 
 class Action(Enum):
-    """What is to be done with a client, or with its connection."""
+    """An instruction about a client, or about its connection."""
 
     CANCEL = "cancel"
     """Cancel its requests."""
@@ -31,7 +31,7 @@ class Action(Enum):
 
 
 class Connected(Protocol):
-    """What the machine asks of a connection."""
+    """A connection, as far as the machine asks about it."""
 
     @property
     def broken(self) -> bool:

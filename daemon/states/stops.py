@@ -68,7 +68,7 @@ class Stops:
 
     @property
     def deadline(self) -> float | None:
-        """When `elapsed` has to be called, None for never."""
+        """The time at which `elapsed` has to be called, None for never."""
         return min((due for due in (self._search_deadline, self._absent_deadline) if due is not None), default=None)
 
     @property
