@@ -2,7 +2,8 @@
 # ARM64 under emulation: `make arm64`. Needs root, debootstrap, qemu-user-static, binfmt_misc in the kernel, Debian's
 # packages and wheels of PyPI, 3 GB on the disk, and patience: everything takes some ten times as long as natively.
 #
-# bash .ci/arm64.sh FOLDER WHEEL PIP STEP ...; steps are root, compile, hint, ffo, book, serve; without any, all of them.
+# bash .ci/arm64.sh FOLDER WHEEL PIP STEP ...; steps are root, compile, hint, ffo, book, serve, tests; without any, all of
+# them. TESTS names other tests than the small ones of the engine, the book and the dialogues.
 set -euo pipefail
 folder=$(realpath "$1") wheel=$(realpath "$2") pip=$3
 shift 3
@@ -32,7 +33,7 @@ mounted() {
     trap 'umount -l "$root/dev" "$root/proc"' EXIT
 }
 
-inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 PYTHONPATH=/var/lib/desdaemon-site \
+inside() { chroot "$root" /usr/bin/env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 \
     DESDAEMON_CACHE_DIR=/var/cache/desdaemon DESDAEMON_RUNTIME_DIR=/run/desdaemon "$@"; }
 
 desdaemon() { inside /usr/bin/python3 -m desdaemon "$@"; }
@@ -45,6 +46,8 @@ step_root() {
         for package in "$root"/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$root"; done
         [ -e "$root/bin/sh" ] || ln -s dash "$root/bin/sh"
     fi
+    mkdir -p "$root/usr/lib/python3/dist-packages"
+    echo /var/lib/desdaemon-site >"$root/usr/lib/python3/dist-packages/desdaemon.pth"
     say "wheels for arm64"
     "$pip" install -q --disable-pip-version-check --upgrade --target "$root/var/lib/desdaemon-site" --python-version 3.11 --only-binary :all: \
         --platform manylinux_2_28_aarch64 --platform manylinux_2_27_aarch64 --platform manylinux_2_17_aarch64 \
@@ -93,8 +96,21 @@ step_serve() {
     wait "$server" || true
 }
 
+step_tests() {
+    say "small tests of the engine, the book and the dialogues"
+    local source=$root/var/lib/desdaemon-source
+    "$pip" install -q --disable-pip-version-check --upgrade --target "$root/var/lib/desdaemon-site" --python-version 3.11 \
+        --only-binary :all: --platform manylinux_2_17_aarch64 --platform manylinux2014_aarch64 pytest pytest-timeout hypothesis
+    rm -rf "$source" && mkdir -p "$source"
+    git ls-files -z daemon engine book protocol clients tests docs pyproject.toml | xargs -0 cp --parents -t "$source"
+    # shellcheck disable=SC2086
+    inside /bin/sh -c 'cd /var/lib/desdaemon-source && exec /usr/bin/python3 -m pytest "$@"' sh -q -m 'not slow' \
+        -p no:cacheprovider --timeout=3600 --durations=5 ${TESTS:-tests/engine/test_kernels.py \
+        tests/engine/test_exact_search.py tests/book/storage/test_book_store.py tests/dialects/test_stdio.py}
+}
+
 steps=("$@")
-[ $# -gt 0 ] || steps=(root compile hint ffo book serve)
+[ $# -gt 0 ] || steps=(root compile hint ffo book serve tests)
 need
 [ ! -e "$root/usr/bin/python3" ] || mounted
 for step in "${steps[@]}"; do "step_$step"; done

@@ -19,7 +19,7 @@ from desdaemon.book.layout import (
     UNCHECKED,
 )
 from desdaemon.engine.compiler.jit import kernel
-from desdaemon.engine.kernels.bits import U, atomic_add64, ld64, ldu8, ldu32, poll64, st8, st64
+from desdaemon.engine.kernels.bits import U, agreed64, atomic_add64, ld64, ldu8, ldu32, st8, st64
 
 
 @kernel("u64(u64,u64)", inline=True)
@@ -56,7 +56,7 @@ def crc32_of(tables, at, size):
 def check_block(guard, block):
     """Compare a block, unless another thread has done so: one thread at a time, before the first write to it."""
     ticket = atomic_add64(guard + U(GUARD_NEXT), U(1))
-    while poll64(guard + U(GUARD_SERVED)) != ticket:
+    while agreed64(guard + U(GUARD_SERVED)) != ticket:
         pass
     state = ld64(guard + U(GUARD_STATES)) + block
     if ldu8(state) == U(UNCHECKED):
@@ -92,6 +92,8 @@ def check_range(guard, at, size):
         last = (last - first) >> shift
         states = ld64(guard + U(GUARD_STATES))
         while block <= last:
-            if ldu8(states + block) == U(UNCHECKED):
+            # No order of memory is needed for a block that matched: nothing in it was changed. That others were cleared
+            # is seen by who has waited for its turn.
+            if ldu8(states + block) != U(CHECKED):
                 check_block(guard, block)
             block += U(1)

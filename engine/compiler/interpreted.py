@@ -247,6 +247,21 @@ def constant(name: str, values: Sequence[int], width: int) -> int:
     return ctypes.addressof(_constants[name])
 
 
+def poll(address: int) -> int:
+    """The 64-bit number at ``address``, which other threads write: in no order with other numbers."""
+    return load(address, 8, signed=False)
+
+
+def agreed(address: int) -> int:
+    """The 64-bit number at ``address``: everything before it was written is seen, too."""
+    return load(address, 8, signed=False)
+
+
+def post(address: int, value: int) -> None:
+    """Write the 64-bit number at ``address`` for other threads: in no order with other numbers."""
+    store(address, 8, value)
+
+
 _adding = threading.Lock()
 
 

@@ -111,14 +111,22 @@ lds64, ldi8, ldi16, ldi32 = (_loader(kind, True) for kind in (i64, i8, i16, i32)
 st64 = _storer(i64, u64)
 sts64, st8, st16, st32 = (_storer(kind, s64) for kind in (i64, i8, i16, i32))
 
-# An atomic load is never hoisted out of a loop: it is how a kernel polls a word that another thread writes.
+# Words that several threads use without a lock. Relaxed: each access is one access to the whole word, never split,
+# repeated, left out or hoisted out of a loop, and says nothing about the order of other words.
 poll64 = simple(
     lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "monotonic", 8),
-    lambda a: interpreted.load(a, 8, signed=False),
+    lambda a: interpreted.poll(a),
     u64,
     u64,
 )
-# Sequentially consistent: what threads agree by. The word before.
+post64 = simple(
+    lambda b, a, v: b.store_atomic(v, b.inttoptr(a, i64.as_pointer()), "monotonic", 8),
+    lambda a, v: interpreted.post(a, v),
+    void,
+    u64,
+    u64,
+)
+# Sequentially consistent: what threads agree by. The two that change a word return the one before.
 atomic_add64 = simple(
     lambda b, a, v: b.atomic_rmw("add", b.inttoptr(a, i64.as_pointer()), v, "seq_cst"),
     lambda a, v: interpreted.add(a, v),
@@ -135,7 +143,7 @@ exchange64 = simple(
 )
 agreed64 = simple(
     lambda b, a: b.load_atomic(b.inttoptr(a, i64.as_pointer()), "seq_cst", 8),
-    lambda a: interpreted.load(a, 8, signed=False),
+    lambda a: interpreted.agreed(a),
     u64,
     u64,
 )

@@ -46,6 +46,7 @@ from desdaemon.engine.layout import (
 
 from .bits import (
     U,
+    agreed64,
     atomic_add64,
     call_hook,
     clz,
@@ -55,6 +56,7 @@ from .bits import (
     ld64,
     lds64,
     poll64,
+    post64,
     st64,
     sts64,
     u2i,
@@ -64,6 +66,18 @@ from .bits import (
 # two writers fits no board (Hyatt and Mann, "A lock-less transposition table implementation", ICGA Journal 25(1)).
 # The second, from the low byte: lower + 64, upper + 64, best move, second move, cost (log2 of nodes), date, depth,
 # selectivity index + 64.
+#
+# Why no order of memory is needed, on ARM no more than on x86-64 (docs/kernels.md has all of it). `probe` and `put`
+# access each word once, whole, by `poll64` and `post64`: what a thread reads at a place is a word that some `put` wrote
+# there, or the first zero. The two words of an entry may be of different writes, in any combination, however old. Let
+# them be the first word of a write of (key a, data d) and the second of one of (key b, data e). A reader takes e for
+# the board of key a ^ d ^ e. Where d == e that is key a, whose result d == e is: stale at worst, and a result of a
+# board is true for ever. Where d != e it is a board of neither write, but by a collision of 64 bits, as two boards may
+# have one key anyhow: a == b does not help, for a ^ d ^ e != a then. A reader uses no word but the one it compared
+# (`probe` returns it), so it does not matter what becomes of the entry afterwards. `put` chooses its place by words
+# that may be torn: that decides what is forgotten. Two that write one place at once leave a torn entry: forgotten too.
+# Moves from the table are only tried if they are legal. A new SALT is written before the threads of the next search
+# begin, which orders it.
 
 
 @kernel("u64(u64,u64,u64)", inline=True)
@@ -93,17 +107,17 @@ def line_bucket_of(ctx, key):
 @kernel("u64(u64,u64)", inline=True)
 def probe(bucket, key):
     """The data word of a board, 0 when it is not in the bucket."""
-    d = ld64(bucket + U(8))
-    if ld64(bucket) ^ d == key:
+    d = poll64(bucket + U(8))
+    if poll64(bucket) ^ d == key:
         return d
-    d = ld64(bucket + U(24))
-    if ld64(bucket + U(16)) ^ d == key:
+    d = poll64(bucket + U(24))
+    if poll64(bucket + U(16)) ^ d == key:
         return d
-    d = ld64(bucket + U(40))
-    if ld64(bucket + U(32)) ^ d == key:
+    d = poll64(bucket + U(40))
+    if poll64(bucket + U(32)) ^ d == key:
         return d
-    d = ld64(bucket + U(56))
-    if ld64(bucket + U(48)) ^ d == key:
+    d = poll64(bucket + U(56))
+    if poll64(bucket + U(48)) ^ d == key:
         return d
     return U(0)
 
@@ -154,8 +168,8 @@ def put(bucket, key, d):
     least = ~U(0)
     other = bucket
     for _ in range(4):
-        old = ld64(other + U(8))
-        its_key = ld64(other) ^ old
+        old = poll64(other + U(8))
+        its_key = poll64(other) ^ old
         if its_key == key:
             place = other
             break
@@ -166,8 +180,8 @@ def put(bucket, key, d):
             least = rank
             place = other
         other += U(16)
-    st64(place, key ^ d)
-    st64(place + U(8), d)
+    post64(place, key ^ d)
+    post64(place + U(8), d)
 
 
 @kernel("u64(i64,i64,u64,u64,u64,u64,u64)", inline=True)
@@ -231,13 +245,14 @@ def count(ctx, nodes):
 # stored.
 
 ANSWERED = 128
-"""Added to the move at BEST by a node whose result another thread had stored: there is nothing to store."""
+"""At BEST in the place of a move where a node has the result that another thread had stored: there is nothing to store.
+"""
 
 
 @kernel("void(u64)")
 def stop_all(ctx):
     """End the search of all threads."""
-    st64(ld64(ctx + U(STOP)), U(1))
+    post64(ld64(ctx + U(STOP)), U(1))
     st64(ctx + U(UNWIND), U(UNWIND_ALL))
 
 
@@ -265,10 +280,7 @@ def checkpoint(ctx):
 
 @kernel("i64(u64,u64,u64,i64,i64)")
 def table_answer(bucket, key, draft, alpha, beta):
-    """The table's score for a node of window (alpha, beta), INFINITE where it does not decide.
-
-    An entry without a move is not used: BEST would not be set.
-    """
+    """The table's score for a node of window (alpha, beta), INFINITE where it does not decide or has no move."""
     known = probe(bucket, key)
     if known and covers(draft_of(known), draft) and move_of(known) != U(NO_MOVE):
         lower = lower_of(known)
@@ -303,13 +315,12 @@ def leave_node(ctx):
 
 @kernel("i64(u64,u64)")
 def path_answer(ctx, level):
-    """`table_answer` for the node of that level of the path; its move, with ANSWERED added, is left at BEST."""
+    """`table_answer` for the node of that level of the path; where there is one, BEST is ANSWERED."""
     place = ctx + U(PATH) + (level - U(1)) * U(PATH_BYTES)
-    bucket = ld64(place)
-    key = ld64(place + U(8))
-    score = table_answer(bucket, key, ld64(place + U(16)), lds64(place + U(24)), lds64(place + U(32)))
+    alpha = lds64(place + U(24))
+    score = table_answer(ld64(place), ld64(place + U(8)), ld64(place + U(16)), alpha, lds64(place + U(32)))
     if score != INFINITE:
-        st64(ctx + U(BEST), move_of(probe(bucket, key)) + U(ANSWERED))
+        st64(ctx + U(BEST), U(ANSWERED))
     return score
 
 
@@ -320,10 +331,11 @@ def check_team(ctx):
     if poll64(ctx + U(LEAVE)):
         st64(ctx + U(UNWIND), U(UNWIND_ALL))
         return
-    epoch = poll64(team + U(TEAM_EPOCH))
-    if epoch == ld64(ctx + U(EPOCH_SEEN)):
+    if poll64(team + U(TEAM_EPOCH)) == ld64(ctx + U(EPOCH_SEEN)):
         return
-    st64(ctx + U(EPOCH_SEEN), epoch)
+    # Read again, in order: who has seen an epoch does not look again, and must see what was stored before it was
+    # raised, the closing of the search above all.
+    st64(ctx + U(EPOCH_SEEN), agreed64(team + U(TEAM_EPOCH)))
     if poll64(team + U(TEAM_OPEN)) != ld64(ctx + U(JOB)):
         st64(ctx + U(UNWIND), U(UNWIND_ALL))
         return
@@ -372,7 +384,7 @@ def mark_busy(ctx, sign):
         place += U(8)
     if place == group + U(8 * BUSY_WAYS):
         place = group
-    st64(place, sign)
+    post64(place, sign)
     return place
 
 
@@ -380,7 +392,7 @@ def mark_busy(ctx, sign):
 def unmark(place, sign):
     """Remove a mark, unless it was overwritten by another."""
     if poll64(place) == sign:
-        st64(place, U(0))
+        post64(place, U(0))
 
 
 @kernel("void(u64,i64)")

@@ -199,10 +199,11 @@ def help_team(ctx):
             looks = U(0)
             st64(ctx + U(JOB), job)
             atomic_add64(team + U(TEAM_ACTIVE), U(1))
+            st64(ctx + U(EPOCH_SEEN), agreed64(team + U(TEAM_EPOCH)))
             # The leader reads TEAM_ACTIVE after it has closed the search: here it is either still open or not entered.
+            # The epoch was read before: the one that the closing raises is another.
             if agreed64(team + U(TEAM_OPEN)) == job:
                 st64(ctx + U(SHARE_FROM), ld64(team + U(TEAM_SHARE_FROM)))
-                st64(ctx + U(EPOCH_SEEN), poll64(team + U(TEAM_EPOCH)))
                 score = search_root(
                     ctx,
                     ld64(root),

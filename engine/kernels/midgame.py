@@ -342,8 +342,8 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     """The best score of the moves ``legal``, at least one; the move is left at BEST.
 
     ``level`` is the number of the node on the thread's path (`context.enter_node`), 0 where it is not there. On the
-    path, the answer may be one that another thread has stored: ANSWERED is added to the move then. When UNWIND is set
-    on return, the score is the best of the moves finished, -INFINITE when there is none.
+    path, the answer may be one that another thread has stored: BEST is ANSWERED then. When UNWIND is set on return,
+    the score is the best of the moves finished, -INFINITE when there is none.
     """
     pairs = stack_buf(544)
     later = stack_buf(544)
@@ -502,7 +502,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         leave_node(ctx)
     # 9
     best_move = ld64(ctx + U(BEST))
-    if ld64(ctx + U(UNWIND)) or best_move >= U(ANSWERED):
+    if ld64(ctx + U(UNWIND)) or best_move == U(ANSWERED):
         return best
     nodes = ld64(ctx + U(NODES)) - nodes_before
     remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known)
@@ -573,7 +573,7 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
         leave_node(ctx)
     # 9
     best_move = ld64(ctx + U(BEST))
-    if ld64(ctx + U(UNWIND)) or best_move >= U(ANSWERED):
+    if ld64(ctx + U(UNWIND)) or best_move == U(ANSWERED):
         return best
     if place != U(PART_OF_ROOT):
         nodes = ld64(ctx + U(NODES)) - nodes_before
