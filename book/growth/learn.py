@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from desdaemon.book.progress import ProgressCallback, WorkCancelled, no_progress
 from desdaemon.book.record import PositionEntry
 from desdaemon.protocol.othello.rules import final_score
 
-from .rounds import CommandOutcome, LeafTask, LongCommand, Position, Worker
+from .rounds import CommandOutcome, LeafTask, LongCommand, Position, Question, SearchLine, Worker
 from .shrink import Shrunk, keep_only, root_row
 
 NO_LIMIT = 129
@@ -36,8 +36,7 @@ MAX_LEARNING_DEPTH = 60
 
 _STEP = 1 << 10
 
-Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+R = TypeVar("R")
 
 
 class Window(NamedTuple):
@@ -112,36 +111,35 @@ class _Rounds(LongCommand):
         self._stopping = False
         self._lock = threading.Lock()
 
-    def ask(self, player: int, opponent: int, level: int, excluded: int = 0) -> tuple[int, int]:
+    def ask(
+        self, player: int, opponent: int, level: int, excluded: int = 0
+    ) -> Generator[Question, tuple[int, int] | None, tuple[int, int]]:
         """The best move and its score; from memory where the question was asked before."""
         question = player, opponent, level, excluded
         answer = self.book.memo.get(question)
         if answer is None:
-            answer = None if self._stopping else self.worker.evaluate(*question)
+            answer = None if self._stopping else (yield question)
             if answer is None:
+                self._stopping = True
                 raise WorkCancelled
             with self._lock:
                 self.searches += 1
                 self.book.remember(question, answer)
         return answer
 
-    def each(self, work: Callable[[Item], Answer], items: list[Item]) -> list[Answer]:
-        """Call ``work`` for every item, on all threads. Returns the results in the order of the items."""
-        answers: list[Answer] = []
-        with ThreadPoolExecutor(self.worker.threads) as pool:
-            running = [pool.submit(work, item) for item in items]
+    def follow(self, lines: list[SearchLine[R]]) -> list[R]:
+        """The results of lines of searches, in the order of the lines."""
+        results: list[R] = []
+        with closing(self.worker.follow(lines)) as following:
             try:
-                for future in running:
-                    answers.append(future.result())
-                    self.progress("search", len(answers), len(items))
+                for result in following:
+                    results.append(result)
+                    self.progress("search", len(results), len(lines))
             except BaseException:
                 # Lines that are being followed end with their running search.
                 self._stopping = True
-                self.worker.halt()
-                for future in running:
-                    future.cancel()
                 raise
-        return answers
+        return results
 
     def seen(self, visits: Iterable[Visit]) -> Iterator[Visit]:
         """The visits of a walk, with progress reports. Raises `WorkCancelled`."""
@@ -150,9 +148,9 @@ class _Rounds(LongCommand):
                 self.progress("walk", number, 0)
             yield visit
 
-    def leaf(self, task: LeafTask) -> tuple[int, int]:
+    def leaf(self, task: LeafTask) -> SearchLine[tuple[int, int]]:
         """The result of a leaf's search, for its own board."""
-        move, score = self.ask(task.player, task.opponent, task.level, task.excluded)
+        move, score = yield from self.ask(task.player, task.opponent, task.level, task.excluded)
         return (PASS, -score) if task.passed else (move, score)
 
     def finish_round(self, entries: Iterable[PositionEntry]) -> None:
@@ -186,7 +184,7 @@ def _search_leaves(rounds: _Rounds, rows: list[int], level: int) -> bool:
     book = rounds.book
     tasks = [(row, _leaf_task(book, row, level)) for row in rows]
     searched = [task for _, task in tasks if isinstance(task, LeafTask)]
-    answers = rounds.each(rounds.leaf, searched)
+    answers = rounds.follow([rounds.leaf(task) for task in searched])
     changed = [task for _, task in tasks if isinstance(task, PositionEntry)]
     for task, (move, score) in zip(searched, answers, strict=True):
         entry = book.table.entry(task.row)
@@ -248,7 +246,7 @@ def expansions(
     return [found[key] for key in sorted(found)]
 
 
-def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list[PositionEntry]:
+def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> SearchLine[list[PositionEntry]]:
     """The best line from the position after a leaf, until it meets the book, its depth, or a score that changed too
     much.
     """
@@ -269,7 +267,7 @@ def _line(rounds: _Rounds, window: Window, level: int, start: Expansion) -> list
             entries.append(passing._replace(score=expected, lower=expected, upper=expected, leaf_score=expected))
             player, opponent, expected = o, p, -expected
             continue
-        move, score = rounds.ask(p, o, level)
+        move, score = yield from rounds.ask(p, o, level)
         entry = PositionEntry(p, o, level=level, leaf_move=move, leaf_score=score, leaf_level=level)
         entries.append(entry._replace(score=score, lower=score, upper=score))
         change = abs(score - expected)
@@ -307,7 +305,8 @@ def learn(
         rounds.rounds = 1
         if book.table.find_canonical(p, o) < 0:
             start = Expansion(p, o, NO_SCORE, -1)
-            rounds.finish_round(_line(rounds, window._replace(depth=MAX_LEARNING_DEPTH), level, start))
+            (line,) = rounds.follow([_line(rounds, window._replace(depth=MAX_LEARNING_DEPTH), level, start)])
+            rounds.finish_round(line)
         while True:
             while True:
                 walks = (walk(book, root, window, best_only) for best_only in (True, False))
@@ -318,7 +317,7 @@ def learn(
             todo = expansions(book, root, window, leaf_error, rounds.seen)
             if not todo or (loops and rounds.rounds > loops):
                 return
-            lines = rounds.each(lambda start: _line(rounds, window, level, start), todo)
+            lines = rounds.follow([_line(rounds, window, level, start) for start in todo])
             entries = {entry[:2]: entry for line in lines for entry in line}
             rounds.finish_round(entries[key] for key in sorted(entries))
             rounds.rounds += 1

@@ -9,9 +9,10 @@ it ends with the same book.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from desdaemon.book.book import Book, Evaluate
 from desdaemon.book.errors import within
@@ -71,6 +72,16 @@ class LeafTask(NamedTuple):
     passed: bool
 
 
+Question = tuple[int, int, int, int]
+"""A search: discs of the side to move and of the other side, level, and the moves excluded."""
+
+R = TypeVar("R")
+
+SearchLine = Generator[Question, tuple[int, int] | None, R]
+"""Searches of which each follows from the one before: yields a question, is sent the (move, score), None when the
+search was stopped, and returns a result."""
+
+
 class Worker:
     """Runs searches in parallel, one thread for each, and returns the results in the order of the tasks."""
 
@@ -114,6 +125,34 @@ class Worker:
                 if running:
                     self.halt()
                 for _, future in running:
+                    future.cancel()
+
+    def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
+        """The result of each line, in their order; the lines are followed side by side.
+
+        Whoever does not want all results closes it: the running searches are then stopped.
+        """
+
+        def followed(line: SearchLine[R]) -> R:
+            try:
+                question = next(line)
+                while True:
+                    question = line.send(self.evaluate(*question))
+            except StopIteration as end:
+                result: R = end.value
+                return result
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            running = deque(pool.submit(followed, line) for line in lines)
+            try:
+                while running:
+                    result = running[0].result()
+                    running.popleft()
+                    yield result
+            finally:
+                if running:
+                    self.halt()
+                for future in running:
                     future.cancel()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import NamedTuple
 
 from desdaemon.book.book import Book
@@ -15,7 +15,7 @@ from desdaemon.protocol.othello.rules import final_score
 
 from .add import kept_positions
 from .game_results import learn_result
-from .rounds import CommandOutcome, GrowthCommand, Position, Worker
+from .rounds import CommandOutcome, GrowthCommand, Position, SearchLine, Worker
 
 ROUND = 8
 """Games that are played with the book as it is before all of them, whatever the number of threads."""
@@ -42,7 +42,7 @@ class SelfPlayTally(NamedTuple):
     lost: int = 0
 
 
-def _play(book: Book, root: Position, worker: Worker, terms: SelfPlayTerms, dice: random.Random) -> list[Position]:
+def _play(book: Book, root: Position, terms: SelfPlayTerms, dice: random.Random) -> SearchLine[list[Position]]:
     """The positions of a game, forced passes included. Raises `WorkCancelled`."""
     table = book.table
     position = root
@@ -63,7 +63,7 @@ def _play(book: Book, root: Position, worker: Worker, terms: SelfPlayTerms, dice
             if chosen is not None:
                 move = chosen.move
             else:
-                answer = worker.evaluate(*position, terms.level, 0)
+                answer = yield *position, terms.level, 0
                 if answer is None:
                     raise WorkCancelled
                 move = answer[0]
@@ -87,16 +87,11 @@ def self_play(
 
     def play_round(done: int) -> None:
         dice = [random.Random(seeds.getrandbits(64)) for _ in range(min(ROUND, games - done))]
-        with ThreadPoolExecutor(worker.threads) as pool:
-            playing = [pool.submit(_play, book, root, worker, terms, each) for each in dice]
-            try:
-                played = []
-                for game in playing:
-                    played.append(game.result())
-                    job.progress("games", done + len(played), games)
-            except WorkCancelled:
-                worker.halt()
-                raise
+        played = []
+        with closing(worker.follow(_play(book, root, terms, each) for each in dice)) as following:
+            for game in following:
+                played.append(game)
+                job.progress("games", done + len(played), games)
         for positions in played:
             job.add((position, NO_SCORE) for position in kept_positions(book, positions))
         job.complete()

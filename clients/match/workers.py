@@ -5,11 +5,14 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.records import GameRecord
+from desdaemon.protocol.othello.notation import Position
+from desdaemon.protocol.othello.scores import MoverScore
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
@@ -50,6 +53,32 @@ class Setting(NamedTuple):
     log: Path | None
 
 
+class GameToPlay(NamedTuple):
+    """All that somebody else needs to play a game: the programs of Black and White, the opening, the terms (their
+    solver left out).
+
+    ``digests`` are those of the programs' files (`identity.identity`).
+    """
+
+    programs: tuple[Program, Program]
+    digests: tuple[str, str]
+    opening: GameRecord
+    terms: MatchTerms
+
+
+class OtherPlayers(Protocol):
+    """Somebody else who plays games, such as a cluster. `play` is called from one thread, `stop` from any."""
+
+    def play(self, games: Iterable[GameToPlay]) -> Iterator[Finished | None]:
+        """The finished games, in the order of ``games``; None, and no more, where they cannot go on.
+
+        Raises `BadInput` and `EngineFault` where a program cannot be used.
+        """
+
+    def stop(self) -> None:
+        """End the games, in a moment."""
+
+
 class Ending(NamedTuple):
     """The end of a match: ``finished``, ``decided`` by the sequential test, ``stopped``, ``failed`` by a program, or
     ``error``.
@@ -67,10 +96,54 @@ def sequential(setting: Setting, tallies: list[PairingScore]) -> statistics.Sequ
     return statistics.sequential(tallies[0].paired_sample, *setting.sprt) if setting.sprt else None
 
 
+def started(program: Program, groups: ProcessGroups, log: Path | None = None) -> EngineClient:
+    """A running program. Raises `BadInput` where it does not start."""
+    try:
+        player = start_player(program.command, program.protocol, log, groups)
+    except EngineFault as fault:
+        text = quoted(command_text(program.command))
+        raise BadInput(f"engine {text}: {fault}: expected a program that speaks {program.protocol}") from None
+    player.alias = program.name
+    return player
+
+
+def play_single(
+    game: GameToPlay, groups: ProcessGroups, solver: Callable[[Position], MoverScore]
+) -> tuple[Finished, list[str]]:
+    """Play a game with programs that are started for it.
+
+    Returns it, and what is to be remarked about the programs. Raises `BadInput` where one cannot be used.
+    """
+    players: list[EngineClient] = []
+    try:
+        for program in game.programs:
+            players.append(started(program, groups))
+        finished = play_game(
+            (players[0], players[1]),
+            game.opening,
+            (game.programs[0].control, game.programs[1].control),
+            game.terms._replace(solver=solver),
+        )
+        return finished, [f"{player.title}: {remark}" for player in players for remark in sorted(player.remarks)]
+    finally:
+        for player in players:
+            player.close()
+
+
 class Match:
     """A running match: the games still to play, the threads that play them, the results so far."""
 
-    def __init__(self, setting: Setting, journal: Journal, groups: ProcessGroups) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        journal: Journal,
+        groups: ProcessGroups,
+        others: OtherPlayers | None = None,
+        digests: Sequence[str] = (),
+    ) -> None:
+        """``others`` play the games, if there are any; ``digests`` are those of the programs' files."""
+        self._others = others
+        self._digests = digests
         self._setting = setting
         self._journal = journal
         self._groups = groups
@@ -97,10 +170,13 @@ class Match:
             return ending
         for number in todo:
             self._todo.put(number)
-        self._workers = [
-            threading.Thread(target=self._work, args=(number,), daemon=True)
-            for number in range(min(self._setting.concurrency, len(todo)))
-        ]
+        if self._others is None:
+            self._workers = [
+                threading.Thread(target=self._work, args=(number,), daemon=True)
+                for number in range(min(self._setting.concurrency, len(todo)))
+            ]
+        else:
+            self._workers = [threading.Thread(target=self._have_played, args=(self._others, todo), daemon=True)]
         try:
             for worker in self._workers:
                 worker.start()
@@ -108,6 +184,8 @@ class Match:
         finally:
             self._stopping.set()
             self._groups.stop()
+            if self._others is not None:
+                self._others.stop()
             for worker in self._workers:
                 worker.join(_GOING_S)
             self._line.clear()
@@ -209,9 +287,32 @@ class Match:
                 self._end(player)
             self._done.put(None)
 
+    def _have_played(self, others: OtherPlayers, todo: Sequence[int]) -> None:
+        """Have others play these games."""
+        setting = self._setting
+
+        def to_play(number: int) -> GameToPlay:
+            place = setting.schedule.place(number)
+            return GameToPlay(
+                (setting.programs[place.black], setting.programs[place.white]),
+                (self._digests[place.black], self._digests[place.white]),
+                setting.openings[place.opening],
+                setting.terms._replace(solver=None),
+            )
+
+        try:
+            for number, game in zip(todo, others.play(map(to_play, todo)), strict=False):
+                if game is None:
+                    raise BadInput("the games cannot go on: expected the cluster; a --journal goes on with them")
+                self._done.put((number, game))
+        except (BadInput, EngineFault) as error:
+            self._done.put(error)
+        finally:
+            self._done.put(None)
+
     def _start(self, program: int, worker: int) -> EngineClient:
         setting = self._setting
-        command, protocol, name, _ = setting.programs[program]
+        command, protocol, _, _ = setting.programs[program]
         log = setting.log / f"{program + 1}-{worker + 1}.log" if setting.log else None
         text = quoted(command_text(command))
         waiting = f"engine {text} says nothing in {protocol} yet; it has {START_S:.0f} s for its start"
@@ -219,13 +320,9 @@ class Match:
         reminder.daemon = True
         reminder.start()
         try:
-            player = start_player(command, protocol, log, self._groups)
-        except EngineFault as fault:
-            raise BadInput(f"engine {text}: {fault}: expected a program that speaks {protocol}") from None
+            return started(setting.programs[program], self._groups, log)
         finally:
             reminder.cancel()
-        player.alias = name
-        return player
 
     def _end(self, player: EngineClient) -> None:
         for remark in sorted(player.remarks):

@@ -24,6 +24,9 @@ PORT = 8786
 
 CONNECT_S = 10
 
+_SILENT = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
+"""Loggers: dask names some of its own besides the first one."""
+
 _CERTIFICATE_FILES = ("ca.pem", "cert.pem", "key.pem")
 
 MISSING = "the cluster needs dask.distributed: expected pip install 'desdaemon[cluster]'"
@@ -46,7 +49,7 @@ def configure() -> None:
             "distributed.worker.profile.enabled": False,
             "distributed.admin.system-monitor.gil.enabled": False,
             "distributed.comm.timeouts.connect": f"{CONNECT_S}s",
-            "logging": {"distributed": "critical", "tornado": "critical", "asyncio": "critical"},
+            "logging": dict.fromkeys(_SILENT, "critical"),
         }
     )
     try:

@@ -1,9 +1,9 @@
 """`desdaemon bench cluster`: what a cluster costs, beside threads of this process; and how far one owner goes.
 
 Searches of random positions are done by threads of this process, and by as many workers of one thread each, with a
-scheduler and an owner of their own on this machine. With ``--simulate`` the workers wait as long as searches took,
-instead of searching, so that there can be many more slots than processors: scheduler, owner and messages are the real
-ones.
+scheduler and an owner of their own on this machine; then tasks without any search show what a task costs by itself.
+With ``--simulate`` the workers wait as long as searches took, instead of searching, so that there can be many more
+slots than processors: scheduler, owner and messages are the real ones.
 """
 
 from __future__ import annotations
@@ -26,21 +26,25 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.system.logs import message
 
+from . import tasks as remote
 from .connection import CONNECTIONS, workers_of
 from .identity import identity
 from .pool import POSITIONS, ClusterSearches
 from .window import Search, WorkerAnswer
 
 _JOIN_S = 300.0
-_WORKER_SLOTS = 16
-"""Slots of a simulated worker: a node has one process with a thread for each processor."""
+_MEASURED = 200
+_MOST_SIMULATED = 200_000
+_EMPTY_TASKS = 1000
 
 
 class ClusterFigure(NamedTuple):
-    """A run: what searched, searches, seconds, and the owner's seconds of processor time in them."""
+    """A run: what searched, searches, the tasks in which they went to workers, seconds, and the owner's seconds of
+    processor time in them."""
 
     what: str
     searches: int
+    tasks: int
     seconds: float
     owner_s: float
 
@@ -50,16 +54,18 @@ class ClusterFigure(NamedTuple):
         return self.searches / self.seconds
 
     def __str__(self) -> str:
+        line = f"{self.what:36} {self.searches:7} searches {self.seconds:8.2f} s {self.rate:9.1f}/s"
+        if not self.tasks:
+            return line
         share = self.owner_s / self.seconds
-        overhead = f"owner {1000 * self.owner_s / self.searches:.2f} ms a search, {share:.0%} of its time"
-        return f"{self.what:34} {self.searches:7} searches {self.seconds:8.2f} s {self.rate:9.1f}/s   {overhead}"
+        return f"{line}   {self.tasks} tasks, owner {1000 * self.owner_s / self.tasks:.2f} ms a task, {share:.0%} busy"
 
 
 def positions(count: int, level: int) -> list[Search]:
     """Searches of random positions with 30 to 48 empties, always the same ones."""
     kinds = [random_problems(count // 10 + 1, empties, empties) for empties in range(30, 50, 2)]
-    found = [problem for each in zip(*kinds, strict=True) for problem in each]
-    return [Search(problem.player, problem.opponent, level) for problem in found[:count]]
+    found = [kind[number].position for number in range(count // 10 + 1) for kind in kinds]
+    return [Search(position.player, position.opponent, level) for position in found[:count]]
 
 
 def by_threads(searches: Sequence[Search], threads: int) -> tuple[ClusterFigure, list[tuple[int, int] | None]]:
@@ -73,7 +79,7 @@ def by_threads(searches: Sequence[Search], threads: int) -> tuple[ClusterFigure,
         list(pool.map(search, searches[: 2 * threads]))
         begun = time.perf_counter()
         answers = list(pool.map(search, searches))
-        return ClusterFigure(f"{threads} threads", len(searches), time.perf_counter() - begun, 0.0), answers
+        return ClusterFigure(f"{threads} threads", len(searches), 0, time.perf_counter() - begun, 0.0), answers
 
 
 @contextmanager
@@ -117,9 +123,26 @@ def by_cluster(
     wanted = list(searches)
     for _ in cluster.answers(wanted[:40]):
         pass
-    begun, spent = time.perf_counter(), time.process_time()
+    tasks, begun, spent = cluster.tasks, time.perf_counter(), time.process_time()
     found = [None if answer is None else (answer.move, answer.score) for answer in cluster.answers(wanted)]
-    return ClusterFigure(what, len(wanted), time.perf_counter() - begun, time.process_time() - spent), found
+    seconds, owner_s = time.perf_counter() - begun, time.process_time() - spent
+    return ClusterFigure(what, len(wanted), cluster.tasks - tasks, seconds, owner_s), found
+
+
+def empty_tasks(file: str, count: int) -> ClusterFigure:
+    """Tasks without a search, all given at once: what scheduler, worker and owner have to do for each."""
+    client, own = CONNECTIONS.client(file, ""), identity(Weights.load())
+    begun, spent = time.perf_counter(), time.process_time()
+    given = [
+        client.submit(
+            remote.search_batch, tuple(own), "bench", HASH_BITS, (), key=f"desdaemon-bench-{number}",
+            resources={own.resource: 1},
+        )
+        for number in range(count)
+    ]  # fmt: skip
+    client.gather(given)
+    seconds, owner_s = time.perf_counter() - begun, time.process_time() - spent
+    return ClusterFigure(f"empty tasks: {1000 * seconds / count:.2f} ms each", 0, count, seconds, owner_s)
 
 
 def _not_here(search: Search) -> WorkerAnswer | None:
@@ -133,19 +156,37 @@ def compare(level: int, count: int, workers: int) -> Iterator[ClusterFigure]:
     yield threads._replace(what=f"level {level}, {threads.what}")
     with processes(workers, 1) as file:
         cluster, found = by_cluster(f"level {level}, {workers} workers", file, searches, _not_here)
+        empty = empty_tasks(file, _EMPTY_TASKS)
     if found != expected:
         raise ValueError("the workers' answers are not those of the threads")
     yield cluster._replace(what=f"{cluster.what}: {cluster.rate / threads.rate:.0%}")
+    yield empty
 
 
-def simulate(slots: int, count: int, ms: float) -> ClusterFigure:
-    """So many slots that wait: each search takes ``ms`` on average, drawn from an exponential distribution."""
+def search_times(level: int) -> list[float]:
+    """The ms that searches of a level take here, on one thread."""
+    run = Searches(weights=Weights.load())
+    found = []
+    for each in positions(_MEASURED, level):
+        begun = time.perf_counter()
+        run(each.player, each.opponent, each.level, 0)
+        found.append(1000 * (time.perf_counter() - begun))
+    return found
+
+
+def simulate(slots: int, node: int, seconds: float, times: Sequence[float]) -> ClusterFigure:
+    """So many slots, ``node`` of them in a worker, that wait: each search takes one of ``times`` (ms), drawn by lot.
+
+    There are as many searches as keep all slots busy for ``seconds``, within a limit.
+    """
     dice = random.Random(slots)
+    mean = sum(times) / len(times)
+    count = min(_MOST_SIMULATED, int(slots * seconds * 1000 / mean))
     # The board tells a waiting worker how long to wait, in microseconds.
-    searches = [Search(int(dice.expovariate(1 / ms) * 1000), number << 32, 12) for number in range(count)]
-    nodes = max(1, slots // _WORKER_SLOTS)
+    searches = [Search(int(dice.choice(times) * 1000), number << 32, 12) for number in range(count)]
+    nodes = max(1, slots // node)
     with processes(nodes, slots // nodes, "--pretend") as file:
-        figure, _ = by_cluster(f"{slots} slots that wait {ms:g} ms", file, searches, _not_here)
+        figure, _ = by_cluster(f"{slots} slots, {mean:.0f} ms a search", file, searches, _not_here)
     ideal = sum(search.player for search in searches) / 1e6 / slots
     return figure._replace(what=f"{figure.what}: {ideal / figure.seconds:.0%} busy")
 
@@ -154,10 +195,14 @@ def command_line() -> Parser:
     """The command line."""
     parser = Parser(prog="desdaemon bench cluster", description=__doc__)
     parser.add_argument("--workers", type=whole(1, 256), default=2, metavar="N", help="threads, and workers (2)")
-    parser.add_argument("--levels", default="8,12", metavar="L,L", help="levels of the searches (8,12)")
+    parser.add_argument(
+        "--levels", default="8,12", metavar="L,L", help="levels of the searches (8,12); to simulate, the last"
+    )
     parser.add_argument("--searches", type=whole(40, 10**6), default=4000, metavar="N", help="how many (4000)")
     parser.add_argument("--simulate", default="", metavar="N,N", help="instead: so many slots that only wait")
-    parser.add_argument("--ms", type=float, default=1000.0, help="what a search takes that is simulated (1000)")
+    parser.add_argument("--node", type=whole(1, 256), default=16, metavar="N", help="of these in a worker (16)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="what a simulation would take at best (20)")
+    parser.add_argument("--ms", type=float, default=0.0, help="searches that are simulated are scaled to this mean")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     return parser
 
@@ -172,11 +217,14 @@ def main(argv: Sequence[str]) -> int:
         sys.stdout.flush()
 
     try:
+        levels = list(map(int, options.levels.split(",")))
         if options.simulate:
+            times = search_times(levels[-1])
+            scale = options.ms * len(times) / sum(times) if options.ms else 1.0
             for slots in map(int, options.simulate.split(",")):
-                show(simulate(slots, options.searches, options.ms))
+                show(simulate(slots, options.node, options.seconds, [scale * ms for ms in times]))
         else:
-            for level in map(int, options.levels.split(",")):
+            for level in levels:
                 for figure in compare(level, options.searches, options.workers):
                     show(figure)
     except (OSError, ValueError) as error:

@@ -10,6 +10,7 @@ what one thread makes.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import queue
 import threading
@@ -17,16 +18,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
-from desdaemon.book.growth.rounds import LeafTask, Worker
+from desdaemon.book.growth.rounds import LeafTask, SearchLine, Worker
+from desdaemon.book.progress import WorkCancelled
 from desdaemon.books.jobs import ClusterFigures
 
 from . import tasks as remote
 from .connection import CONNECTIONS, workers_of
 from .identity import Identity, identity, of_resources
-from .window import A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
+from .window import CHECK_EVERY, A, Costs, Disagreement, S, Search, SearchBatch, SearchWindow, WorkerAnswer
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -48,6 +51,10 @@ _FETCH_S = 60.0
 _STOP_S = 2.0
 
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
 class _Done(NamedTuple):
     """A batch that came back, with what its worker answered or why there is nothing."""
 
@@ -58,12 +65,13 @@ class _Done(NamedTuple):
 
 
 class SearchKind(NamedTuple, Generic[S, A]):
-    """One kind of searches: the task that workers run for a batch, how one of its answers is read, and how a search is
-    named in a note for people."""
+    """One kind of searches: the task that workers run for a batch, how one of its answers is read, how a search is
+    named in a note for people, and whether some are done twice to be compared."""
 
     task: Callable[..., tuple[str, list[Any]]]
     answer: Callable[..., A]
     named: Callable[[S], str]
+    checked: bool = True
 
 
 class ClusterSearches(Generic[S, A]):
@@ -105,8 +113,9 @@ class ClusterSearches(Generic[S, A]):
         self._noted: set[str] = set()
         self._looked = -LOOK_S
         self._lost_since: float | None = None
-        self._runs = 0
         self._before = 0
+        self.tasks = 0
+        """Tasks given to workers."""
         self._slots = 0
         self._busy_ms = self._slot_ms = 0.0
 
@@ -116,34 +125,63 @@ class ClusterSearches(Generic[S, A]):
 
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
         """The answer to each, in order; None, and no more, once it was stopped."""
-        self._runs += 1
+        waiting = iter(searches)
+
+        def offer(window: SearchWindow[S, A]) -> None:
+            while window.wants():
+                search = next(waiting, None)
+                if search is None:
+                    window.close()
+                else:
+                    window.offer(search)
+
+        return self._run(offer, SearchWindow.answers)
+
+    def replies(
+        self, offer: Callable[[SearchWindow[S, A]], None]
+    ) -> Generator[tuple[int, A | None] | None, None, None]:
+        """The answers as they come, each with the number of its search; None, and no more, once it was stopped.
+
+        ``offer`` gives the window what it wants, each time after what there was has been handed out: searches, or the
+        word that there are none for the time being (`SearchWindow.drain`), or no more.
+        """
+        return self._run(offer, SearchWindow.replies)
+
+    def _run(
+        self,
+        offer: Callable[[SearchWindow[S, A]], None],
+        ready: Callable[[SearchWindow[S, A]], Iterator[T]],
+    ) -> Generator[T | None, None, None]:
+        """Keep the workers busy with what is offered, and hand out what is ready."""
         # What comes back late for an earlier run must not be taken for one of this: batches are numbered by run.
         self._done = queue.SimpleQueue()
-        window: SearchWindow[S, A] = SearchWindow(self._costs, first=self._before)
+        window: SearchWindow[S, A] = SearchWindow(
+            self._costs, first=self._before, check_every=CHECK_EVERY if self._kind.checked else 0
+        )
         window.slots = self._slots
-        waiting = iter(searches)
         helpers = ThreadPoolExecutor(self._local) if self._local else None
         helping: set[int] = set()
         try:
             while True:
-                while window.wants():
-                    search = next(waiting, None)
-                    if search is None:
-                        window.close()
-                    else:
-                        window.offer(search)
+                offer(window)
                 self._look(window)
                 for batch in window.batches():
                     self._submit(batch)
                 while helpers and len(helping) < self._local and (here := window.local()):
                     helping.add(here.number)
                     helpers.submit(self._search_here, here)
-                yield from window.answers()
+                handed_out = False
+                for found in ready(window):
+                    handed_out = True
+                    yield found
                 if window.over:
                     return
                 if self._stopped.is_set():
                     yield None
                     return
+                if handed_out:
+                    # There may be something new to offer.
+                    continue
                 with contextlib.suppress(queue.Empty):
                     done = self._done.get(timeout=_POLL_S)
                     helping.discard(done.number)
@@ -171,15 +209,21 @@ class ClusterSearches(Generic[S, A]):
             self._job,
             self._hash_bits,
             tuple(tuple(search) for search in batch.searches),
-            key=f"desdaemon-{kind}-{self._job}-{self._runs}-{batch.number}",
+            key=f"desdaemon-{kind}-{self._job}-{self._digest(batch)}",
             resources={self._own.resource: 1},
             retries=2,
             priority=int(batch.cost_ms),
             workers=usable if narrowed else None,
         )
+        self.tasks += 1
         self._futures[batch.number] = future
         finished = self._done
         future.add_done_callback(lambda done: finished.put(_came_back(batch.number, done)))
+
+    def _digest(self, batch: SearchBatch[S]) -> str:
+        """The same for the same searches: what is asked twice at a time is searched once, a check excepted."""
+        asked = (self._own, self._hash_bits, batch.check, [tuple(search) for search in batch.searches])
+        return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
 
     def _search_here(self, batch: SearchBatch[S]) -> None:
         """For a thread of this process."""
@@ -218,6 +262,10 @@ class ClusterSearches(Generic[S, A]):
         if isinstance(done.error, FutureCancelledError):
             self._lose("the scheduler has forgotten the searches")
             return
+        if isinstance(done.error, remote.OtherIdentity) and done.error.args[0]:
+            self._bar(done.error.args[0], f"{done.error.args[1]}: it gets no more")
+            window.refused(done.number)
+            return
         here = window.failed(done.number)
         if here is None:
             return
@@ -235,12 +283,19 @@ class ClusterSearches(Generic[S, A]):
         right = self._here(search)
         for worker, answer in zip(found.workers, found.answers, strict=True):
             if right is not None and answer.compared != right.compared:
-                self._barred.add(worker)
-                self._note(
-                    f"cluster: worker {worker} answered {answer.compared!r} to {self._kind.named(search)}, here it is "
-                    f"{right.compared!r}: it gets no more searches; what it has answered before may be wrong too "
-                    "(in a book: book correct)"
+                self._bar(
+                    worker,
+                    f"answered {answer.compared!r} to {self._kind.named(search)}, here it is {right.compared!r}: it "
+                    "gets no more searches; what it has answered before may be wrong too (in a book: book correct)",
                 )
+
+    def _bar(self, worker: str, why: str) -> None:
+        """Leave a worker out from now on."""
+        if worker not in self._barred:
+            self._barred.add(worker)
+            self._note(f"cluster: worker {worker} {why}")
+            # Nothing goes out before the workers have been counted without it.
+            self._looked = -LOOK_S
 
     # The cluster
 
@@ -342,6 +397,76 @@ class ClusterPool(Worker):
         for found in self._cluster.answers(searches()):
             if given:
                 yield given.popleft(), None if found is None else (found.move, found.score)
+
+    def follow(self, lines: Iterable[SearchLine[R]]) -> Generator[R, None, None]:
+        """See `Worker.follow`; all lines are followed by the caller's thread, and no line is begun before it is needed
+        to keep the workers busy."""
+        followed = _Lines(lines)
+        with closing(self._cluster.replies(followed.offer)) as replies:
+            yield from followed.results()
+            for reply in replies:
+                if reply is None:
+                    raise WorkCancelled
+                number, found = reply
+                followed.take(number, None if found is None else (found.move, found.score))
+                yield from followed.results()
+            yield from followed.results()
+
+
+class _Asking(NamedTuple, Generic[R]):
+    """A search that a line needs, and the line with its place among all."""
+
+    search: Search
+    place: int
+    line: SearchLine[R]
+
+
+class _Lines(Generic[R]):
+    """Lines of searches on their way through a window; for one thread."""
+
+    def __init__(self, lines: Iterable[SearchLine[R]]) -> None:
+        self._waiting = enumerate(lines)
+        self._open: dict[int, _Asking[R]] = {}
+        self._asking: deque[_Asking[R]] = deque()
+        self._results: dict[int, R] = {}
+        self._given = 0
+
+    def offer(self, window: SearchWindow[Search, WorkerAnswer]) -> None:
+        """Offer the next searches of the lines that were begun, and begin others where these are not enough."""
+        while window.wants():
+            if self._asking:
+                asking = self._asking.popleft()
+                self._open[window.offered] = asking
+                window.offer(asking.search)
+                continue
+            found = next(self._waiting, None)
+            if found is not None:
+                self._advance(*found, None)
+            elif self._open:
+                window.drain()
+                return
+            else:
+                window.close()
+
+    def take(self, number: int, answer: tuple[int, int] | None) -> None:
+        """The answer to a search, None where it was stopped."""
+        asked = self._open.pop(number)
+        self._advance(asked.place, asked.line, answer)
+
+    def results(self) -> Iterator[R]:
+        """The results by now, in the order of the lines."""
+        while self._given in self._results:
+            self._given += 1
+            yield self._results.pop(self._given - 1)
+
+    def _advance(self, index: int, line: SearchLine[R], answer: tuple[int, int] | None) -> None:
+        try:
+            # A line that was just begun takes None as its first value.
+            question = line.send(answer)
+        except StopIteration as end:
+            self._results[index] = end.value
+        else:
+            self._asking.append(_Asking(Search(*question), index, line))
 
 
 def cluster_pool(

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.engine.evaluation.weights import Weights
@@ -45,7 +45,20 @@ R = TypeVar("R")
 
 
 class OtherIdentity(Exception):
-    """The task is for a program of other sources or weights, or for one that answers otherwise."""
+    """The task is for a program of other sources or weights, or for one that answers otherwise.
+
+    Its arguments are the worker's name, "" where it has none, and in words what is other.
+    """
+
+
+class Stoppable(Protocol):
+    """Work that can be ended from another thread."""
+
+    def stop(self) -> None:
+        """End it, in a moment."""
+
+
+C = TypeVar("C", bound=Stoppable)
 
 
 class WorkerState:
@@ -61,7 +74,7 @@ class WorkerState:
         self.weights = weights
         self._searches: dict[int, Searches] = {}
         self._lock = threading.Lock()
-        self._running: dict[str, set[Control]] = {}
+        self._running: dict[str, set[Stoppable]] = {}
         self._stopped: OrderedDict[str, None] = OrderedDict()
 
     def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
@@ -108,7 +121,7 @@ class WorkerState:
         def one(search: Wanted, control: Control) -> Result | None:
             return (self._of_book if search[4] < 0 else self._solved)(hash_bits, search, control)
 
-        found = [self._run(job, one, search) for search in searches]
+        found = [self.run(job, one, search, Control()) for search in searches]
         return [_answer(result, ms) if result is not None else None for result, ms in found]
 
     def score(self, job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]) -> list[ScoredChunk | None]:
@@ -117,12 +130,14 @@ class WorkerState:
         def one(chunk: WantedChunk, control: Control) -> bytes | None:
             return score_chunk(self._searcher(hash_bits), BoardChunk(*chunk), control)
 
-        found = [self._run(job, one, chunk) for chunk in chunks]
+        found = [self.run(job, one, chunk, Control()) for chunk in chunks]
         return [(scores, ms) if scores is not None else None for scores, ms in found]
 
-    def _run(self, job: str, search: Callable[[T, Control], R | None], wanted: T) -> tuple[R | None, float]:
-        """The result of ``search`` for ``wanted``, and its ms; None where the job was stopped."""
-        control = Control()
+    def run(self, job: str, search: Callable[[T, C], R | None], wanted: T, control: C) -> tuple[R | None, float]:
+        """The result of ``search`` for ``wanted``, and its ms; None where the job was stopped.
+
+        It is called with ``control``, which a stop of the job stops.
+        """
         with self._lock:
             if job in self._stopped:
                 return None, 0.0
@@ -166,14 +181,15 @@ def prepare(name: str, weights: Weights, *, pretended: bool = False) -> WorkerSt
 
 def _state() -> WorkerState:
     if _STATE is None:
-        raise OtherIdentity("this process was not started by desdaemon cluster worker")
+        raise OtherIdentity("", "this process was not started by desdaemon cluster worker")
     return _STATE
 
 
-def _asked(expected: tuple[str, str]) -> WorkerState:
+def asked(expected: tuple[str, str]) -> WorkerState:
+    """This worker, where a task is for its identity. Raises `OtherIdentity`."""
     state = _state()
     if state.identity != expected:
-        raise OtherIdentity(f"worker {state.name} is {'-'.join(state.identity)}, the task is for {'-'.join(expected)}")
+        raise OtherIdentity(state.name, f"is {'-'.join(state.identity)}, the task is for {'-'.join(expected)}")
     return state
 
 
@@ -181,7 +197,7 @@ def search_batch(
     expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
 ) -> tuple[str, list[Answer | None]]:
     """The task of searches: the worker's name, and an answer for each. Raises `OtherIdentity`."""
-    state = _asked(expected)
+    state = asked(expected)
     return state.name, state.search(job, hash_bits, searches)
 
 
@@ -189,7 +205,7 @@ def score_batch(
     expected: tuple[str, str], job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]
 ) -> tuple[str, list[ScoredChunk | None]]:
     """The task of labels: the worker's name, and the scores of each chunk. Raises `OtherIdentity`."""
-    state = _asked(expected)
+    state = asked(expected)
     return state.name, state.score(job, hash_bits, chunks)
 
 

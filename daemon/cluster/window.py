@@ -2,7 +2,7 @@
 
 A state machine without I/O or clock for one thread, that of `pool.ClusterPool`: searches and results in, batches out.
 Results are returned in the order of the searches, whichever machine was quicker: a book grows by that order, and so
-equals one made by one thread.
+equals one made by one thread. Where a result decides what is searched next they are returned as they come.
 
 A batch is as many searches as should take `BATCH_MS`, by the times of such searches so far: one message costs the
 scheduler and the owner a millisecond or two. Towards the end of a round batches get smaller, so that no worker waits
@@ -165,7 +165,8 @@ class SearchWindow(Generic[S, A]):
     """The window of one run of searches; see the module."""
 
     def __init__(self, costs: Costs, *, first: int = 0, check_every: int = CHECK_EVERY) -> None:
-        """``first`` is the number of searches in earlier windows; the checks continue from there."""
+        """``first`` is the number of searches in earlier windows; the checks continue from there, with 0 for
+        ``check_every`` there are none."""
         self.slots = 0
         """Searches that the workers do at a time; set by the owner as workers come and go."""
         self._costs = costs
@@ -181,6 +182,7 @@ class SearchWindow(Generic[S, A]):
         self._given = 0
         self._batches = 0
         self._complete = False
+        self._drained = False
 
     # In
 
@@ -197,6 +199,11 @@ class SearchWindow(Generic[S, A]):
         self._waiting.append((self._offered, search))
         self._waiting_ms += self._costs.ms(search)
         self._offered += 1
+        self._drained = False
+
+    def drain(self) -> None:
+        """Called when there are no more searches until an answer comes: those that wait go out."""
+        self._drained = True
 
     def close(self) -> None:
         """Called when there are no more searches."""
@@ -216,7 +223,7 @@ class SearchWindow(Generic[S, A]):
             if batch.check:
                 return self._compared(index, search, worker, found)
             self._answers[index] = found
-            if found is not None and (self._first + index + 1) % self._check_every == 0:
+            if found is not None and self._check_every and (self._first + index + 1) % self._check_every == 0:
                 self._checked[index] = worker, found
                 self._again.append(self._batch(((index, search),), check=True, avoided=worker))
         return None
@@ -245,6 +252,13 @@ class SearchWindow(Generic[S, A]):
             self._again.append(self._batch((pair,)))
         return None
 
+    def refused(self, number: int) -> None:
+        """A worker did not take a batch: it goes out again."""
+        batch = self._running.pop(number, None)
+        if batch is not None:
+            pairs = tuple(zip(batch.numbers, batch.searches, strict=True))
+            self._again.append(self._batch(pairs, cost=batch.cost_ms, check=batch.check, avoided=batch.avoided))
+
     # Out
 
     def batches(self) -> Iterator[SearchBatch[S]]:
@@ -252,7 +266,7 @@ class SearchWindow(Generic[S, A]):
         while len(self._running) < BATCHES_A_SLOT * self.slots:
             if self._again:
                 yield self._started(self._again.popleft())
-            elif self._waiting and (self._complete or not self.wants()):
+            elif self._waiting and (self._complete or self._drained or not self.wants()):
                 yield self._started(self._next())
             else:
                 return
@@ -268,6 +282,12 @@ class SearchWindow(Generic[S, A]):
         while self._given in self._answers:
             self._given += 1
             yield self._answers.pop(self._given - 1)
+
+    def replies(self) -> Iterator[tuple[int, A | None]]:
+        """The results by now, in any order, each with the number of its search."""
+        for number in list(self._answers):
+            self._given += 1
+            yield number, self._answers.pop(number)
 
     @property
     def over(self) -> bool:

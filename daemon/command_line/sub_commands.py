@@ -53,7 +53,7 @@ SUB_COMMANDS = (
     SubCommand("analyze", "report on a game of a file", "desdaemon.clients.analysis.command"),
     SubCommand("web", "a board in the browser", "desdaemon.clients.web.command"),
     SubCommand("cluster", "search on many machines: scheduler, worker, status, check", "desdaemon.cluster.command"),
-    SubCommand("match", "two programs play each other", "desdaemon.clients.match.command"),
+    SubCommand("match", "two programs play each other", "desdaemon.command_line.match"),
     SubCommand("serve", "answer clients over sockets", "desdaemon.server.command", "desdaemon.server.serve_options"),
     SubCommand("shell", "a prompt of a daemon, here or elsewhere", "desdaemon.clients.shell"),
     SubCommand("keys", "who may connect to the server: new, list, allow, revoke", "desdaemon.server.keys"),

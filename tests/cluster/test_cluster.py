@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, grown, run
+from cluster_processes import COMMAND, TIMEOUT, Cluster, grown, run, solved_rows
 from random_games import random_game
 
 from desdaemon.cluster.connection import connect
+from desdaemon.cluster.status import status
 from desdaemon.engine.training import store
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.othello.notation import START, board_text
+from desdaemon.protocol.othello.notation import START, board_text, moves_text
 
 pytest.importorskip("distributed")
 
@@ -44,6 +43,38 @@ def test_the_book_is_that_of_one_thread(cluster: Cluster, by_one_thread: bytes, 
     book, said = grown(tmp_path / "book.egbk3", GROWTH, "-cluster", str(cluster.file))
     assert book == by_one_thread
     assert "cluster:" not in said
+
+
+def games_file(folder: Path) -> Path:
+    """Games of random players."""
+    file = folder / "games.txt"
+    file.write_text(
+        "".join(f"{moves_text([each.move for each in random_game(seed, 60).moves])}\n" for seed in range(6))
+    )
+    return file
+
+
+def test_every_command_that_searches_makes_the_book_of_one_thread(cluster: Cluster, tmp_path: Path) -> None:
+    games = games_file(tmp_path)
+    commands = (
+        "book learn 8 2 4 2 4", f"book add {games}", "book enhance 2 2", f"book add --unsearched {games}", "book fix",
+        "book deepen 7", "book correct", "book recalculate-leaves 6 2 2 7", "book self-play 4 2", "book play",
+        "book extend", "book fill 2",
+    )  # fmt: skip
+    before = {row.name: row.done for row in status(str(cluster.file), "", "")}
+    exports = []
+    for number, options in enumerate((("-book-tasks", "1"), ("-cluster", str(cluster.file)))):
+        files = [tmp_path / f"{number}-{at}.txt" for at in range(len(commands))]
+        each = zip(commands, files, strict=True)
+        lines = "".join(f"{command}\nbook export {file}\n" for command, file in each)
+        done = run("-verbose", "0", "-book-seed", "1", *options, given=f"book new 5 8\n{lines}quit\n")
+        assert done.stderr.count("\n") <= 2 * len(commands), done.stderr
+        exports.append([file.read_bytes() for file in files])
+    assert exports[1] == exports[0]
+    assert len(set(exports[0])) > len(commands) // 2
+    after = {row.name: row.done for row in status(str(cluster.file), "", "")}
+    assert after["one"] > before["one"] + 50
+    assert after["two"] > before["two"] + 50
 
 
 def begun(cluster: Cluster, lines: str) -> subprocess.Popen[str]:
@@ -79,9 +110,7 @@ def test_problems_are_solved_in_order_with_the_same_answers(cluster: Cluster, tm
     for options in ((), ("-cluster", str(cluster.file))):
         solved = run("-solve", str(file), "-level", "60", "-n", "1", *options)
         assert solved.returncode == 0, solved.stderr
-        # Number, depth, score; nodes and line. Between them, time and nodes a second are the machine's.
-        row = re.compile(r"^ *(\d+)\| +(\S+) +(\S+) +\S+:\S+ +(\d+) +(?:\d+ +)?((?:[A-Ha-hPp]\S ?)+)$", re.MULTILINE)
-        lines.append(row.findall(solved.stdout))
+        lines.append(solved_rows(solved.stdout))
     assert len(lines[0]) == 20
     assert lines[0] == lines[1]
 
@@ -250,39 +279,3 @@ def test_without_the_extra_a_line_says_how_to_get_it() -> None:
     assert found.returncode == 1
     assert found.stderr.count("\n") == 1
     assert "desdaemon[cluster]" in found.stderr
-
-
-def certificates(folder: Path, subject: str) -> Path:
-    """A certificate authority with a certificate, made as docs/cluster.md says."""
-    folder.mkdir()
-    for command in (
-        f"req -x509 -newkey rsa:3072 -nodes -days 9 -subj /CN={subject}-ca -keyout ca-key.pem -out ca.pem",
-        f"req -newkey rsa:3072 -nodes -subj /CN={subject} -keyout key.pem -out request.pem",
-        "x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 9 -out cert.pem",
-    ):
-        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
-def test_certificates_of_one_authority_are_needed(by_one_thread: bytes, tmp_path: Path) -> None:
-    ours, theirs = certificates(tmp_path / "ours", "ours"), certificates(tmp_path / "theirs", "theirs")
-    cluster = Cluster(tmp_path, "--tls", str(ours), listen="tls://127.0.0.1:0")
-    try:
-        cluster.add("one")
-        options = ("-cluster", str(cluster.file), "-cluster-tls", str(ours))
-        assert grown(tmp_path / "book.egbk3", GROWTH, *options)[0] == by_one_thread
-        address = json.loads(cluster.file.read_text())["address"]
-        assert address.startswith("tls://")
-        for options in (("--tls", str(theirs)), ()):
-            status = run("cluster", "status", address, *options)
-            assert status.returncode == 1
-            assert status.stderr.count("\n") == 1
-        stranger = Process("worker", address, "--threads", "1", "--tls", str(theirs))
-        try:
-            assert stranger.process.wait(TIMEOUT) == 1
-        finally:
-            stranger.close()
-    finally:
-        cluster.close()

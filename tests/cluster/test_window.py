@@ -175,6 +175,32 @@ def test_a_wrong_worker_is_found_by_checks() -> None:
     assert all("b" in pair for _, pair in workers.disagreements)
 
 
+def test_what_waits_goes_out_where_nothing_more_comes_until_an_answer() -> None:
+    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    window.slots = 2
+    first, second, third = searches(3, 5)
+    window.offer(first)
+    assert list(window.batches()) == []
+    window.drain()
+    (batch,) = window.batches()
+    assert batch.searches == (first,)
+    window.offer(second)
+    assert list(window.batches()) == []
+    window.offer(third)
+    window.drain()
+    (later,) = window.batches()
+    assert later.searches == (second, third)
+    # What comes first is handed out first.
+    window.answered(later.number, "a", map(answer, later.searches))
+    assert list(window.replies()) == [(1, answer(second)), (2, answer(third))]
+    assert not window.over
+    window.answered(batch.number, "b", map(answer, batch.searches))
+    assert list(window.replies()) == [(0, answer(first))]
+    assert not window.over
+    window.close()
+    assert window.over
+
+
 @pytest.mark.parametrize("number", [0, 99])
 def test_an_answer_that_comes_twice_is_dropped(number: int) -> None:
     window = SearchWindow(Costs())

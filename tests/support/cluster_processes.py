@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
+STRANGE = str(Path(__file__).with_name("strange_worker.py"))
 TIMEOUT = 120
 
 
 class Process:
     """A process of the cluster; `until` waits for a piece of what it tells on standard error."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, command: Sequence[str] = (*COMMAND, "cluster")) -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, "cluster", *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            [*command, *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         self._lines: list[str] = []
         self._news = threading.Condition()
@@ -84,6 +87,12 @@ class Cluster:
             worker.until("has joined")
         return workers
 
+    def strange(self, kind: str) -> Process:
+        """Begin to start a worker of `strange_worker`, named as its kind."""
+        worker = Process(kind, str(self.file), *self.options, command=(sys.executable, STRANGE))
+        self.workers.append(worker)
+        return worker
+
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of the cluster that ends by itself."""
         return run("cluster", *arguments, str(self.file), *self.options)
@@ -104,3 +113,24 @@ def grown(file: Path, commands: str, *options: str) -> tuple[bytes, str]:
     """The book that commands make of a new one, as Egaroucid's file, and what was said."""
     found = run("-verbose", "0", *options, given=f"book new 6 12\n{commands}\nbook export {file}\nquit\n")
     return file.read_bytes(), found.stdout + found.stderr
+
+
+# Number, depth, score; nodes and line. Between them, time and nodes a second are the machine's.
+_SOLVED = re.compile(r"^ *(\d+)\| +(\S+) +(\S+) +\S+:\S+ +(\d+) +(?:\d+ +)?((?:[A-Ha-hPp]\S ?)+)$", re.MULTILINE)
+
+
+def solved_rows(said: str) -> list[tuple[str, ...]]:
+    """The rows of `-solve`, without what the machine makes of them."""
+    return _SOLVED.findall(said)
+
+
+def certificates(folder: Path, subject: str) -> Path:
+    """A certificate authority with a certificate, made as docs/cluster.md says."""
+    folder.mkdir()
+    for command in (
+        f"req -x509 -newkey rsa:3072 -nodes -days 9 -subj /CN={subject}-ca -keyout ca-key.pem -out ca.pem",
+        f"req -newkey rsa:3072 -nodes -subj /CN={subject} -keyout key.pem -out request.pem",
+        "x509 -req -in request.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 9 -out cert.pem",
+    ):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+    return folder

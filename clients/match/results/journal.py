@@ -55,7 +55,7 @@ class Journal:
             try:
                 entry = json.loads(line)
                 if number > 1:
-                    self.games[int(entry["game"])] = _game(entry)
+                    self.games[int(entry["game"])] = entry_game(entry)
                     continue
                 kept = {name: value for name, value in entry.items() if name != "match"}
                 known = entry["match"] == VERSION
@@ -68,7 +68,7 @@ class Journal:
     def add(self, number: int, game: Finished) -> None:
         """Keep a finished game. Raises `BadInput` where it cannot be written."""
         self.games[number] = game
-        self._write({"game": number, **_entry(game)})
+        self._write({"game": number, **game_entry(game)})
 
     def _write(self, entry: dict[str, Any]) -> None:
         if self._file:
@@ -123,7 +123,8 @@ def _short(value: object) -> str:
     return text if len(text) < 80 else f"{text[:60]}..."
 
 
-def _entry(game: Finished) -> dict[str, Any]:
+def game_entry(game: Finished) -> dict[str, Any]:
+    """A finished game as plain values, times rounded to a tenth of a ms."""
     record = game.record
     return {
         "black": record.black,
@@ -136,8 +137,8 @@ def _entry(game: Finished) -> dict[str, Any]:
     }
 
 
-def _game(entry: dict[str, Any]) -> Finished:
-    """A game from its line; raises `ValueError` and its kin for what is none."""
+def entry_game(entry: dict[str, Any]) -> Finished:
+    """A game from its `game_entry`; raises `ValueError` and its kin for what is none."""
     initial = parse_board(entry["board"])
     moves = play_moves(initial, parse_moves(entry["moves"]))
     played = tuple(PlayedMove(move, float(ms)) for move, ms in zip(moves, entry["ms"], strict=True))

@@ -13,8 +13,8 @@ from checkout import ROOT
 from markdown_tables import cell, rows
 
 from desdaemon.clients.analysis import command as analyze
-from desdaemon.clients.match import command as match
 from desdaemon.clients.web import command as web
+from desdaemon.command_line import match
 from desdaemon.protocol.commands import text as commands
 from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
 from desdaemon.protocol.commands.options import OPTIONS, Option

@@ -1,0 +1,77 @@
+"""A worker of a cluster with something wrong: ``strange_worker.py KIND ADDRESS [OPTION ...]``.
+
+The kinds: ``version`` and ``answers`` give themselves another identity; ``setup`` cannot load the kernels; ``liar``
+answers with scores that are wrong; ``deadly`` ends, as by a crash, at the position that `DEADLY` is; ``stranger`` is
+dask's own worker.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import checkout
+
+from desdaemon.cluster import command, tasks
+from desdaemon.cluster.connection import configure, scheduler_address
+from desdaemon.cluster.identity import Identity
+from desdaemon.engine.compiler.library import LibraryError
+from desdaemon.engine.evaluation.weights import Weights
+
+DEADLY = 0x0000001818081000, 0x0000000004100000
+"""Discs of the side to move, and of the other side."""
+
+
+def strange(kind: str) -> None:
+    """Have this process's worker be one of a kind."""
+    own, search = tasks.identity, tasks.WorkerState.search
+
+    def other_version(weights: Weights) -> Identity:
+        return own(weights)._replace(code="0" * 12)
+
+    def other_answers(weights: Weights) -> Identity:
+        return own(weights)._replace(proof="0" * 12)
+
+    def no_kernels(weights: Weights) -> Identity:
+        raise LibraryError("the kernels cannot be compiled")
+
+    def lie(
+        state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[tasks.Wanted, ...]
+    ) -> list[tasks.Answer | None]:
+        found = search(state, job, hash_bits, searches)
+        return [each and (each[0], each[1] + 2, *each[2:]) for each in found]
+
+    def die(
+        state: tasks.WorkerState, job: str, hash_bits: int, searches: tuple[tasks.Wanted, ...]
+    ) -> list[tasks.Answer | None]:
+        if DEADLY in [each[:2] for each in searches]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return search(state, job, hash_bits, searches)
+
+    if kind == "version":
+        tasks.identity = other_version
+    elif kind == "answers":
+        tasks.identity = other_answers
+    elif kind == "setup":
+        tasks.identity = no_kernels
+    elif kind == "liar":
+        tasks.WorkerState.search = lie  # type: ignore[method-assign]
+    elif kind == "deadly":
+        tasks.WorkerState.search = die  # type: ignore[method-assign]
+
+
+def dask_worker(file: str, name: str) -> None:
+    """Be dask's own worker, until a signal comes."""
+    configure()
+    words = f"-P -m distributed.cli.dask_worker {scheduler_address(file)} --no-nanny --nthreads 1 --no-dashboard --name"
+    os.execv(sys.executable, [sys.executable, *words.split(), name])
+
+
+if __name__ == "__main__":
+    assert checkout
+    wanted, file, *options = sys.argv[1:]
+    if wanted == "stranger":
+        dask_worker(file, wanted)
+    strange(wanted)
+    sys.exit(command.main(["worker", file, "--name", wanted, "--threads", "1", *options]))
