@@ -100,7 +100,7 @@ def match(*options: str) -> tuple[str, dict[str, Any], list[Any]]:
     folder = Path(options[0])
     files = ("--journal", str(folder / "journal"), "--json", str(folder / "account"))
     programs = (fake("gtp", "first"), fake("gtp", "last"), fake("nboard"))
-    done = run("match", *programs, "--protocol", "gtp,gtp,nboard", "--games", "6", *files, *options[1:])
+    done = run("match", *programs, "--protocol", "gtp,gtp,nboard", "--games", "2", *files, *options[1:])
     assert done.returncode == 0, done.stderr
     journal = [json.loads(line) for line in (folder / "journal").read_text().splitlines()[1:]]
     for game in journal:
@@ -115,12 +115,12 @@ def test_a_match_has_the_table_of_a_local_one(cluster: Cluster, tmp_path: Path) 
     here.mkdir()
     there.mkdir()
     table, count, journal = match(str(here))
-    assert count == 18
+    assert count == 6
     assert match(str(there), "--cluster", str(cluster.file)) == (table, count, journal)
     # In order, however long each took.
-    assert [game["game"] for game in journal] == list(range(18))
+    assert [game["game"] for game in journal] == list(range(6))
     status = cluster.run("status").stdout
-    assert sum(int(done) for done in re.findall(r"(\d+) searches done", status)) >= 18
+    assert sum(int(done) for done in re.findall(r"(\d+) searches done", status)) >= 6
 
 
 @pytest.mark.slow
