@@ -82,18 +82,18 @@ def task_of(game: GameToPlay) -> GameTask:
 
 def game_of(task: GameTask) -> GameToPlay:
     """The game in a text."""
-    told = json.loads(task.text)
+    sent = json.loads(task.text)
     programs = [
         Program(command_of(text), protocol, name, TimeControl(*control))
-        for text, protocol, name, control, _ in told["programs"]
+        for text, protocol, name, control, _ in sent["programs"]
     ]
-    initial = parse_board(told["board"])
-    moves = tuple(PlayedMove(move, 0.0) for move in play_moves(initial, parse_moves(told["moves"])))
+    initial = parse_board(sent["board"])
+    moves = tuple(PlayedMove(move, 0.0) for move in play_moves(initial, parse_moves(sent["moves"])))
     return GameToPlay(
         (programs[0], programs[1]),
-        (told["programs"][0][-1], told["programs"][1][-1]),
+        (sent["programs"][0][-1], sent["programs"][1][-1]),
         GameRecord(initial, moves),
-        MatchTerms(*told["terms"]),
+        MatchTerms(*sent["terms"]),
     )
 
 
@@ -147,7 +147,7 @@ class ClusterPlayers:
     """The workers of a scheduler as players of games; `play` is called from one thread, `stop` from any."""
 
     def __init__(self, address: str, tls: str, groups: ProcessGroups, note: Callable[[str], None]) -> None:
-        """``groups`` are for games that the cluster cannot play, ``note`` is told what a person should know. Raises
+        """``groups`` are for games that the cluster cannot play, ``note`` is sent what a person should know. Raises
         `BadInput` where there is no scheduler."""
         self._groups = groups
         self._note = note
