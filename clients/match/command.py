@@ -52,7 +52,7 @@ between: --move-time 1,none.
 _MOST_LEVEL = 1000
 
 
-class Spread(Protocol):
+class SpreadGames(Protocol):
     """Makes the players of games by a cluster; the caller has it because a cluster belongs to a package above."""
 
     def __call__(self, address: str, tls: str, groups: ProcessGroups, note: Callable[[str], None]) -> OtherPlayers:
@@ -60,7 +60,7 @@ class Spread(Protocol):
         what a person should know. Raises `BadInput` where there is no scheduler."""
 
 
-def main(arguments: list[str], spread: Spread | None = None) -> int:
+def main(arguments: list[str], spread: SpreadGames | None = None) -> int:
     """Run a match; ``spread`` is for the option ``--cluster``.
 
     Returns 0, 1 where a program cannot be used or fails in every game, 2 for a bad command line, 128 and the number

@@ -147,7 +147,7 @@ class ClusterPlayers:
     """The workers of a scheduler as players of games; `play` is called from one thread, `stop` from any."""
 
     def __init__(self, address: str, tls: str, groups: ProcessGroups, note: Callable[[str], None]) -> None:
-        """``groups`` are for games that the cluster cannot play, ``note`` is sent what a person should know. Raises
+        """``groups`` are for games that the cluster cannot play, ``note`` gets what a person should know. Raises
         `BadInput` where there is no scheduler."""
         self._groups = groups
         self._note = note

@@ -51,14 +51,14 @@ class OtherIdentity(Exception):
     """
 
 
-class Stoppable(Protocol):
+class StoppableWork(Protocol):
     """Work that can be ended from another thread."""
 
     def stop(self) -> None:
         """End it, in a moment."""
 
 
-C = TypeVar("C", bound=Stoppable)
+C = TypeVar("C", bound=StoppableWork)
 
 
 class WorkerState:
@@ -74,7 +74,7 @@ class WorkerState:
         self.weights = weights
         self._searches: dict[int, Searches] = {}
         self._lock = threading.Lock()
-        self._running: dict[str, set[Stoppable]] = {}
+        self._running: dict[str, set[StoppableWork]] = {}
         self._stopped: OrderedDict[str, None] = OrderedDict()
 
     def _solved(self, hash_bits: int, search: Wanted, control: Control) -> Result | None:
