@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from desdaemon.states.clients import Action, ClientTable, Instruction, PresentClient
 
-MOST, GRACE_S, SESSION_S = 4, 10.0, 60.0
+MOST, GRACE_S, SESSION_S = 3, 10.0, 60.0
 
 
 class Link:
@@ -35,8 +35,8 @@ class Guest(PresentClient):
         return self.session
 
 
-NAMES = st.integers(0, 7)
-"""The clients of the lower half have given a routing id."""
+NAMES = st.integers(0, 4)
+"""Those below 2 have given a routing id."""
 
 EVENTS = st.lists(
     st.one_of(
@@ -45,7 +45,7 @@ EVENTS = st.lists(
         st.tuples(st.just("request"), NAMES),
         st.tuples(st.just("reply"), NAMES),
         st.tuples(st.just("session"), NAMES),
-        st.tuples(st.just("wait"), st.floats(0.1, 80.0)),
+        st.tuples(st.just("wait"), st.sampled_from([1.0, 15.0, 50.0])),
     ),
     max_size=60,
 )
@@ -95,7 +95,7 @@ class Office:
                 connected = [action for action, _, _ in evictions if action is Action.CLOSE]
                 assert not connected or all(other.connection is not None for other in before if other is not evicted)
             self.apply(evictions)
-            guest = Guest(name, str(name), named=name < 4)
+            guest = Guest(name, str(name), named=name < 2)
             self.table.add(guest)
         self.links += 1
         link = Link(self.links)
@@ -117,7 +117,7 @@ class Office:
         assert all(guest in gone for guest in self.cancelled[dropped:])
 
 
-@settings(max_examples=300)
+@settings(max_examples=500)
 @given(EVENTS)
 def test_clients_are_dropped_and_forgotten_in_time_and_never_while_connected(events: list[tuple[str, float]]) -> None:
     office = Office()
@@ -148,6 +148,25 @@ def test_clients_are_dropped_and_forgotten_in_time_and_never_while_connected(eve
             assert guest.connection is None or not guest.dropped
     office.wait(2 * SESSION_S)
     assert all(guest.connection is not None for guest in office.table)
+
+
+def test_a_client_that_comes_back_is_dropped_again_when_it_goes_again() -> None:
+    table: ClientTable[Guest] = ClientTable(MOST, GRACE_S, SESSION_S)
+    guest = Guest("a", "a", named=True)
+    guest.session = True
+    table.add(guest)
+    dropped = [Instruction(Action.CANCEL, guest), Instruction(Action.CLEAR, guest)]
+    for began in (0.0, 100.0):
+        link = Link(1)
+        table.joined(guest, link, began)
+        assert not guest.dropped
+        table.left(guest, link, began + 1)
+        assert table.tidy(began + GRACE_S) == []
+        assert table.tidy(began + 1 + GRACE_S) == dropped
+        assert table.tidy(began + 2 + GRACE_S) == []
+    assert table.find("a") is guest
+    assert table.tidy(101 + SESSION_S)[-1] == Instruction(Action.CLEAR, guest)
+    assert table.find("a") is None
 
 
 def test_a_late_end_of_an_older_connection_is_nothing_to_the_client() -> None:

@@ -75,7 +75,9 @@ def test_after_the_end_of_the_input_no_search_goes_on_for_ever(events: list[tupl
             while (due := stops.deadline) is not None and due <= until:
                 assert stops.elapsed(due - 0.005) is None
                 assert stops.deadline == due
-                ended = stops.elapsed(due) is not None or ended
+                timed = stops.elapsed(due)
+                assert timed is None or searching is not None
+                ended = ended or timed is not None
                 assert stops.deadline is None or stops.deadline >= due
             now = until
         elif event[0] == "search" and searching is None:
@@ -104,6 +106,7 @@ def test_after_the_end_of_the_input_no_search_goes_on_for_ever(events: list[tupl
             bounded, idle = searching
             assert not idle
             assert bounded or now <= endless_since + UNBOUNDED_GRACE_S
+        assert stops.deadline is None or searching is not None or gone_at is not None
         assert gone_at is None or stops.expired or now <= gone_at + ABSENT_GRACE_S
 
 
