@@ -156,7 +156,7 @@ class BookJob:
                 if self.cancelled or self.result.get("finished") is False:
                     state = CANCELLED
         except Exception as error:
-            self.failure, self.error, state = error, str(error) or type(error).__name__, FAILED
+            self.failure, self.error, state = _without_frames(error), str(error) or type(error).__name__, FAILED
         if self.notes:
             self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
         self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
@@ -187,6 +187,18 @@ class BookJob:
         self.reported = found
         for watcher in watchers:
             watcher(self)
+
+
+def _without_frames(error: Exception) -> Exception:
+    """The error without the stacks that it and those before it were raised on: they would be kept as long as its job.
+
+    Its job is in them, so that both would be left to the garbage collector.
+    """
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = None
+        each = each.__cause__ or each.__context__
+    return error
 
 
 def _no_work(job: BookJob) -> Result:

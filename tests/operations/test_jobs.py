@@ -36,6 +36,21 @@ def test_what_work_raises_fails_the_job() -> None:
     assert isinstance(job.failure, ValueError)
 
 
+def test_a_failed_job_keeps_no_stack() -> None:
+    def work(job: BookJob) -> Result:
+        try:
+            raise KeyError(1)
+        except KeyError as error:
+            raise ValueError("no such thing") from error
+
+    job = BookJobs().submit("book.fix", work, "me", writes=False)
+    assert job.wait(10)
+    assert job.failure is not None
+    assert job.failure.__traceback__ is None
+    assert job.failure.__cause__ is not None
+    assert job.failure.__cause__.__traceback__ is None
+
+
 def test_writers_take_turns_and_readers_do_not_wait() -> None:
     jobs = BookJobs()
     may_end = threading.Event()
