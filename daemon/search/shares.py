@@ -243,7 +243,15 @@ class TimeShare:
         ahead = [name for name in charged if charged[name] > least]
         ahead.sort(key=charged.__getitem__)
         for name in charged.keys() - set(ahead[-_SWEPT // 2 :]):
-            del self.children[name]
+            self.children.pop(name)._detach()
+
+    def _detach(self) -> None:
+        """Break the references among it and what is below it, so that they are freed without the garbage collector."""
+        for child in self.children.values():
+            child._detach()
+        self.children.clear()
+        for heap in self._heaps:
+            heap.clear()
 
     def count(self, kind: int, tasks: int) -> None:
         """Change the number of waiting tasks of a kind, which count as those of the wider kinds too."""
@@ -333,6 +341,12 @@ class Lane(TimeShare):
             heap[:] = [found for found in heap if found[2].waits_as(found[1])]
             heapq.heapify(heap)
         self._arrivals = deque(found for found in self._arrivals if found[1].waits_as(found[0]))
+
+    def _detach(self) -> None:
+        super()._detach()
+        self.clear()
+        # It contains itself.
+        del self.chain
 
     def clear(self) -> None:
         """Drop the entries of removed tasks when no task waits."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 
 from hypothesis import given, settings
@@ -496,3 +497,22 @@ def test_tasks_that_have_left_are_let_go() -> None:
     assert not any(reference in alive for reference in gone[:200])
     assert len(alive) < 60
     assert queue.waiting == 18
+
+
+def test_the_shares_of_clients_that_have_left_are_freed_at_once() -> None:
+    queue = RunQueue(1)
+    lanes = []
+    gc.disable()
+    try:
+        for number in range(2_000):
+            found = quick(f"client {number}")
+            queue.add(found, number)
+            queue.decide(number)
+            assert found.lane is not None
+            lanes.append(weakref.ref(found.lane))
+            queue.release(found, number + 0.01)
+            del found
+        alive = sum(lane() is not None for lane in lanes)
+    finally:
+        gc.enable()
+    assert 0 < alive < 600
