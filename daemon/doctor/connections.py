@@ -82,7 +82,7 @@ def keys() -> Finding:
         count = len(store.allowed())
     except sodium.NoSodium as error:
         state = WARNING if platform.HAS_IPC else FAULT
-        return Finding("keys", state, str(error), "pip install --only-binary :all: pyzmq, or install libsodium")
+        return Finding("keys", state, str(error), "pip install pynacl, or install libsodium")
     except BadInput as error:
         return Finding("keys", FAULT, str(error), "chmod go-w that file, or remove it")
     except OSError as error:

@@ -1,13 +1,19 @@
-"""Bindings of the libsodium functions that CURVE needs. The library is the one that pyzmq ships for its own CURVE."""
+"""The functions of libsodium that CURVE needs, from the library that pyzmq ships for its own CURVE or the system's.
+
+pyzmq's wheels for Windows have libsodium inside, out of reach; PyNaCl, which is required there, has it too. All
+functions may be called from any thread.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import importlib
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Protocol
 
 KEY, NONCE, TAG = 32, 24, 16
 """Bytes."""
@@ -17,6 +23,74 @@ _NAMES = ("libsodium.so.26", "libsodium.so.23", "libsodium.so", "libsodium.dylib
 
 class NoSodium(Exception):
     """libsodium cannot be loaded."""
+
+
+class Boxes(Protocol):
+    """The functions of this module, of one library."""
+
+    def key_pair(self) -> tuple[bytes, bytes]: ...
+    def shared_key(self, public: bytes, secret: bytes) -> bytes | None: ...
+    def seal(self, plain: bytes, nonce: bytes, shared: bytes) -> bytes: ...
+    def unseal(self, box: bytes, nonce: bytes, shared: bytes) -> bytes | None: ...
+
+
+class SharedLibrary:
+    """`Boxes` of a libsodium that is a file of its own."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        pointer, size = ctypes.c_char_p, ctypes.c_ulonglong
+        library.crypto_box_keypair.argtypes = (pointer, pointer)
+        library.crypto_box_beforenm.argtypes = (pointer, pointer, pointer)
+        library.crypto_box_easy_afternm.argtypes = (pointer, pointer, size, pointer, pointer)
+        library.crypto_box_open_easy_afternm.argtypes = (pointer, pointer, size, pointer, pointer)
+
+    def key_pair(self) -> tuple[bytes, bytes]:
+        public, secret = ctypes.create_string_buffer(KEY), ctypes.create_string_buffer(KEY)
+        self._library.crypto_box_keypair(public, secret)
+        return public.raw, secret.raw
+
+    def shared_key(self, public: bytes, secret: bytes) -> bytes | None:
+        shared = ctypes.create_string_buffer(KEY)
+        return shared.raw if self._library.crypto_box_beforenm(shared, public, secret) == 0 else None
+
+    def seal(self, plain: bytes, nonce: bytes, shared: bytes) -> bytes:
+        box = ctypes.create_string_buffer(len(plain) + TAG)
+        self._library.crypto_box_easy_afternm(box, plain, len(plain), nonce, shared)
+        return box.raw
+
+    def unseal(self, box: bytes, nonce: bytes, shared: bytes) -> bytes | None:
+        plain = ctypes.create_string_buffer(max(1, len(box) - TAG))
+        if self._library.crypto_box_open_easy_afternm(plain, box, len(box), nonce, shared) != 0:
+            return None
+        return plain.raw[: len(box) - TAG]
+
+
+class PyNaCl:
+    """`Boxes` of PyNaCl. Raises ImportError where it is not installed."""
+
+    def __init__(self) -> None:
+        self._functions: Any = importlib.import_module("nacl.bindings")
+        self._refused: type[Exception] = importlib.import_module("nacl.exceptions").CryptoError
+
+    def key_pair(self) -> tuple[bytes, bytes]:
+        public, secret = self._functions.crypto_box_keypair()
+        return public, secret
+
+    def shared_key(self, public: bytes, secret: bytes) -> bytes | None:
+        try:
+            return bytes(self._functions.crypto_box_beforenm(public, secret))
+        except self._refused:
+            return None
+
+    def seal(self, plain: bytes, nonce: bytes, shared: bytes) -> bytes:
+        return bytes(self._functions.crypto_box_afternm(plain, nonce, shared))
+
+    def unseal(self, box: bytes, nonce: bytes, shared: bytes) -> bytes | None:
+        try:
+            return bytes(self._functions.crypto_box_open_afternm(box, nonce, shared))
+        except self._refused:
+            return None
 
 
 def _candidates() -> Iterator[str]:
@@ -32,48 +106,38 @@ def _candidates() -> Iterator[str]:
 
 
 @cache
-def library() -> ctypes.CDLL:
+def library() -> Boxes:
     """The initialised libsodium; raises `NoSodium`."""
     for name in _candidates():
         try:
             found = ctypes.CDLL(name)
         except OSError:
             continue
-        pointer, size = ctypes.c_char_p, ctypes.c_ulonglong
-        found.crypto_box_keypair.argtypes = (pointer, pointer)
-        found.crypto_box_beforenm.argtypes = (pointer, pointer, pointer)
-        found.crypto_box_easy_afternm.argtypes = (pointer, pointer, size, pointer, pointer)
-        found.crypto_box_open_easy_afternm.argtypes = (pointer, pointer, size, pointer, pointer)
         if found.sodium_init() >= 0:
-            return found
-    raise NoSodium("libsodium: not found: expected it with pyzmq, or among the system's libraries")
+            return SharedLibrary(found)
+    try:
+        return PyNaCl()
+    except ImportError:
+        raise NoSodium(
+            "libsodium: not found: expected it with pyzmq or PyNaCl, or among the system's libraries"
+        ) from None
 
 
 def key_pair() -> tuple[bytes, bytes]:
     """A new public and secret key."""
-    public, secret = ctypes.create_string_buffer(KEY), ctypes.create_string_buffer(KEY)
-    library().crypto_box_keypair(public, secret)
-    return public.raw, secret.raw
+    return library().key_pair()
 
 
 def shared_key(public: bytes, secret: bytes) -> bytes | None:
     """The shared key of two key pairs; None for an invalid public key."""
-    shared = ctypes.create_string_buffer(KEY)
-    return shared.raw if library().crypto_box_beforenm(shared, public, secret) == 0 else None
+    return library().shared_key(public, secret)
 
 
 def seal(plain: bytes, nonce: bytes, shared: bytes) -> bytes:
     """Encrypt and authenticate; the result is `TAG` bytes longer."""
-    box = ctypes.create_string_buffer(len(plain) + TAG)
-    library().crypto_box_easy_afternm(box, plain, len(plain), nonce, shared)
-    return box.raw
+    return library().seal(plain, nonce, shared)
 
 
 def unseal(box: bytes, nonce: bytes, shared: bytes) -> bytes | None:
     """The plain text of a box made by `seal`; None where key, nonce or content do not match."""
-    if len(box) < TAG:
-        return None
-    plain = ctypes.create_string_buffer(max(1, len(box) - TAG))
-    if library().crypto_box_open_easy_afternm(plain, box, len(box), nonce, shared) != 0:
-        return None
-    return plain.raw[: len(box) - TAG]
+    return library().unseal(box, nonce, shared) if len(box) >= TAG else None
