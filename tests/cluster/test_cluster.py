@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from cluster_processes import COMMAND, TIMEOUT, Cluster, grown, run, solved_rows
 from random_games import random_game
+from served import Peer, serving
 
 from desdaemon.cluster.connection import connect
 from desdaemon.cluster.status import status
@@ -89,6 +90,27 @@ def begun(cluster: Cluster, lines: str) -> subprocess.Popen[str]:
     dialogue.stdin.write(lines)
     dialogue.stdin.flush()
     return dialogue
+
+
+@pytest.mark.slow
+def test_book_jobs_of_a_servers_clients_search_on_the_cluster_and_their_analyses_do_not(
+    cluster: Cluster, by_one_thread: bytes, tmp_path: Path
+) -> None:
+    def done() -> int:
+        return sum(row.done for row in status(str(cluster.file), "", ""))
+
+    with serving(tmp_path, "-cluster", str(cluster.file)) as served, Peer(served.ipc) as peer:
+        peer.final("book.new", {"level": 6, "depth": 12})
+        before = done()
+        found = peer.replies(peer.request("book.deviate", {"relative": 2, "absolute": 4}))
+        assert found[-1]["data"]["finished"]
+        assert {reply["data"]["workers"] for reply in found[:-1] if "workers" in reply["data"]} == {2}
+        searched = done()
+        assert searched >= before + found[-1]["data"]["searches"]
+        peer.final("analyze", {"moves": "f5d6", "level": 6, "book": "ignore"})
+        assert done() == searched
+        peer.final("book.export", {"file": "book.egbk3"})
+        assert (served.data / "book.egbk3").read_bytes() == by_one_thread
 
 
 @pytest.mark.slow

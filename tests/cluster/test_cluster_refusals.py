@@ -17,7 +17,7 @@ import numpy as np
 import plain_weights
 import pytest
 from checkout import ROOT
-from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, certificates, grown, run
+from cluster_processes import COMMAND, TIMEOUT, Cluster, Process, certificates, grown, heed_interrupts, run
 from strange_worker import DEADLY
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS, Searches
@@ -239,6 +239,7 @@ def begun(cluster: Cluster, book: Path, lines: str) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     assert dialogue.stdin
     dialogue.stdin.write(f"book load {book}\n{lines}")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from checkout import SUPPORT
-from cluster_processes import COMMAND, TIMEOUT, Cluster, run
+from cluster_processes import COMMAND, TIMEOUT, Cluster, heed_interrupts, run
 
 from desdaemon.book.growth.engine_evaluator import HASH_BITS
 from desdaemon.clients.match.engine_process import command_of
@@ -134,7 +134,9 @@ def test_a_match_goes_on_where_workers_die_and_stops_at_a_signal(tmp_path: Path)
     ]  # fmt: skip
     try:
         victim, _ = cluster.add("victim", "other")
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        running = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+        )
         while not journal.exists() or journal.read_text().count("\n") < 2:
             assert running.poll() is None
         victim.process.kill()

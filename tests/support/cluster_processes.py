@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +13,11 @@ from pathlib import Path
 COMMAND = [sys.executable, "-P", "-m", "desdaemon"]
 STRANGE = str(Path(__file__).with_name("strange_worker.py"))
 TIMEOUT = 120
+
+
+def heed_interrupts() -> None:
+    """For a child: in the background of a shell a test run ignores interrupts, and so would its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Process:
