@@ -46,11 +46,11 @@ class Growth:
 
 
 GROWTHS = {
-    "deviate": Growth("book new 8 13", "book deviate 3 6"),
+    "deviate": Growth("book new 9 13", "book deviate 3 6"),
     "learn": Growth("book new 8 20", "book learn 14 3 6 4"),
-    "enhance": Growth("book new 11 20", "book enhance 5 8"),
-    "add": Growth("book new 9 18", "book add {games}"),
-    "fix": Growth("book new 9 18\nbook add --unsearched {games}", "book fix"),
+    "enhance": Growth("book new 13 20", "book enhance 5 8"),
+    "add": Growth("book new 10 18", "book add {games}"),
+    "fix": Growth("book new 10 18\nbook add --unsearched {games}", "book fix"),
 }
 
 
@@ -98,7 +98,7 @@ def kills(cluster: Cluster, process: subprocess.Popen[str]) -> None:
         killed += 1
         cluster.start(f"next-{killed}")
         ended(process, KILL_EVERY_S)
-    assert killed > 1
+    assert killed
 
 
 def freeze(cluster: Cluster, process: subprocess.Popen[str]) -> None:
@@ -117,8 +117,8 @@ def late(cluster: Cluster, process: subprocess.Popen[str]) -> None:
     """There is one worker at first, and another joins later."""
     searches(process, cluster.workers[0])
     (joined,) = cluster.add("late")
-    searches(process, joined)
     assert process.poll() is None
+    searches(process, joined)
 
 
 def lost(cluster: Cluster, process: subprocess.Popen[str]) -> None:
