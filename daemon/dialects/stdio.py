@@ -6,6 +6,7 @@ thread carries the lines out; the main thread only waits, because Python runs si
 
 from __future__ import annotations
 
+import importlib
 import os
 import select
 import threading
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 from desdaemon.books.jobs import BookJob, BookJobs
 from desdaemon.books.service import Books
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.system import logs
+from desdaemon.protocol.system import logs, platform
 from desdaemon.search.loader import Abandoned, EngineFailure, EngineSource
 from desdaemon.session.interrupt import Interrupt
 from desdaemon.session.session import Session
@@ -42,8 +43,18 @@ INTERNAL_ERROR = 70
 STORING_S = 5.0
 """How long the end of a dialogue waits for the searches of a finished game that is being stored."""
 
+_LOADED_LATER = ("numpy", "llvmlite.binding")
+"""Libraries whose own libraries look at standard input while they are loaded."""
+
 _CHUNK = 65_536
 _SIGNAL_CHECK_S = 0.1
+
+
+def load_before_reading() -> None:
+    """Load what could not be loaded while the reader thread waits for input: nothing, but on Windows."""
+    if platform.READING_BLOCKS_LOADING:
+        for name in _LOADED_LATER:
+            importlib.import_module(name)
 
 
 class LineQueue:
@@ -266,6 +277,7 @@ def serve(
             reading = partial(read_typed, editor, prompting.prompted, lines, listener)
         else:
             reading = partial(read_lines, 0, lines, listener)
+        load_before_reading()
         threading.Thread(target=reading, name="reader", daemon=True).start()
         status = converse(protocol)
         if end_other:

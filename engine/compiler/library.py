@@ -303,10 +303,6 @@ else:
 _CHILD = f"""{OURSELVES}
 import threading
 exports = sys.argv[1]
-def follow_parent():
-    os.read(0, 1)
-    os._exit(1)
-threading.Thread(target=follow_parent, daemon=True).start()
 out = os.dup(1)
 os.dup2(2, 1)
 from desdaemon.protocol.system import platform
@@ -315,6 +311,11 @@ platform.lower_process(5)
 from desdaemon.engine.compiler import jit
 from desdaemon.engine.compiler.library import _seal
 spec = importlib.import_module(exports).SPEC
+# Not before: on Windows a library that looks at standard input while it is loaded waits for the end of a read.
+def follow_parent():
+    os.read(0, 1)
+    os._exit(1)
+threading.Thread(target=follow_parent, daemon=True).start()
 def report(kernel, seconds, done, total):
     print(f"kernel {{done}}/{{total}} {{kernel}} {{seconds:.2f}} s", file=sys.stderr, flush=True)
 content = _seal(jit.build(spec.modules, spec.entries, report))

@@ -289,3 +289,14 @@ def test_solve_streams_problems_from_standard_input(live: Callable[..., Live]) -
     out, err, status = dialogue.end()
     assert b"2 positions; " in out
     assert (err, status) == (b"", 0)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_where_reading_blocks_loading_it_comes_first(blocks: bool) -> None:
+    code = IMPORT + (
+        "from desdaemon.dialects import stdio\n"
+        f"stdio.platform.READING_BLOCKS_LOADING = {blocks}\n"
+        "stdio.load_before_reading()\n"
+        "print('numpy' in sys.modules and 'llvmlite.binding' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == f"{blocks}\n"

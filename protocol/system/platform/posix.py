@@ -398,6 +398,9 @@ def event_loop() -> asyncio.AbstractEventLoop:
 HAS_IPC = True
 """Whether sockets can have paths (ipc)."""
 
+READING_BLOCKS_LOADING = False
+"""Whether a library that looks at standard input while it is loaded, as numpy's do, waits for a read of it to end."""
+
 LONGEST_SOCKET_PATH = 107 if sys.platform == "linux" else 103
 """Bytes: sizeof(sun_path) less the zero at its end, unix(7) on Linux, unix(4) on macOS and the BSDs."""
 

@@ -505,6 +505,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
 # Sockets
 
 HAS_IPC = False
+READING_BLOCKS_LOADING = True
 LONGEST_SOCKET_PATH = 0
 
 
