@@ -48,7 +48,7 @@ class Growth:
 GROWTHS = {
     "deviate": Growth("book new 9 13", "book deviate 3 6"),
     "learn": Growth("book new 8 20", "book learn 14 3 6 4"),
-    "enhance": Growth("book new 13 20", "book enhance 5 8"),
+    "enhance": Growth("book new 9 18\nbook add --unsearched {games}", "book enhance 2 2"),
     "add": Growth("book new 10 18", "book add {games}"),
     "fix": Growth("book new 10 18\nbook add --unsearched {games}", "book fix"),
 }
