@@ -74,3 +74,16 @@ def test_no_name_of_a_kernel_is_used_twice() -> None:
                 places[statement.name].append(path.relative_to(ROOT).as_posix())
     assert len(places) > 250
     assert not {name: files for name, files in places.items() if len(files) > 1}
+
+
+def test_modules_of_tests_have_names_of_their_own() -> None:
+    """Pytest imports them without a package, and refuses a second one of a name only once both are collected."""
+    found = defaultdict(list)
+    for path in (ROOT / "tests").rglob("*.py"):
+        if path.name not in ("conftest.py", "__init__.py"):
+            found[path.name].append(str(path.relative_to(ROOT)))
+    assert not {name: paths for name, paths in found.items() if len(paths) > 1}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        assert not re.search("^from conftest import", path.read_text(), re.M), (
+            f"{path}: what tests import is in tests/support"
+        )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from conftest import READY, Chrome
+from chrome import READY, Chrome
 from served import Peer, Served, serving, until
 from web_gateway import Web
 

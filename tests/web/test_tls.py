@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from conftest import READY, Chrome
+from chrome import READY, Chrome
 from programs import programs
 from served import PATIENCE_S, PRETENDING, Served, serving
 from tornado.httpclient import HTTPClientError
