@@ -108,6 +108,9 @@ class ClusterSearches(Generic[S, A]):
         self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
         self._stopped = threading.Event()
         self._futures: dict[int, Future[Any]] = {}
+        self._narrowed: dict[int, list[str]] = {}
+        """The addresses of the workers that may have a batch, where it is not for all."""
+        self._recalled: set[int] = set()
         self._addresses: dict[str, str] = {}
         self._barred: set[str] = set()
         self._noted: set[str] = set()
@@ -155,6 +158,8 @@ class ClusterSearches(Generic[S, A]):
         """Keep the workers busy with what is offered, and hand out what is ready."""
         # What comes back late for an earlier run must not be taken for one of this: batches are numbered by run.
         self._done = queue.SimpleQueue()
+        self._narrowed.clear()
+        self._recalled.clear()
         window: SearchWindow[S, A] = SearchWindow(
             self._costs, first=self._before, check_every=CHECK_EVERY if self._kind.checked else 0
         )
@@ -197,11 +202,8 @@ class ClusterSearches(Generic[S, A]):
 
     def _submit(self, batch: SearchBatch[S]) -> None:
         kind = "long" if batch.long else "short"
-        usable = [
-            address
-            for address, name in self._addresses.items()
-            if name not in self._barred and (name != batch.avoided or len(self._addresses) == 1)
-        ]
+        right = {address: name for address, name in self._addresses.items() if name not in self._barred}
+        usable = [address for address, name in right.items() if name != batch.avoided] or list(right)
         narrowed = len(usable) < len(self._addresses)
         future = self._client.submit(
             self._kind.task,
@@ -217,12 +219,17 @@ class ClusterSearches(Generic[S, A]):
         )
         self.tasks += 1
         self._futures[batch.number] = future
+        if narrowed:
+            self._narrowed[batch.number] = usable
         finished = self._done
         future.add_done_callback(lambda done: finished.put(_came_back(batch.number, done)))
 
     def _digest(self, batch: SearchBatch[S]) -> str:
-        """The same for the same searches: what is asked twice at a time is searched once, a check excepted."""
-        asked = (self._own, self._hash_bits, batch.check, [tuple(search) for search in batch.searches])
+        """The same for the same searches: what is asked twice at a time is searched once.
+
+        Not so a check, nor what goes out again: the scheduler may still have the task that came to nobody.
+        """
+        asked = (self._own, self._hash_bits, batch.check, batch.attempt, [tuple(search) for search in batch.searches])
         return hashlib.blake2b(repr(asked).encode(), digest_size=12).hexdigest()
 
     def _search_here(self, batch: SearchBatch[S]) -> None:
@@ -238,6 +245,10 @@ class ClusterSearches(Generic[S, A]):
 
     def _take(self, window: SearchWindow[S, A], done: _Done) -> None:
         """A batch is back."""
+        if done.number in self._recalled:
+            self._recalled.discard(done.number)
+            return
+        self._narrowed.pop(done.number, None)
         future = self._futures.pop(done.number, None)
         if future is not None:
             future.release()
@@ -331,8 +342,20 @@ class ClusterSearches(Generic[S, A]):
         if not slots and not self._local and "nobody" not in self._noted:
             self._noted.add("nobody")
             self._note("cluster: no worker can do these searches yet: waiting for one")
+        if slots:
+            self._recall(window)
         busy = min(1.0, self._busy_ms / self._slot_ms) if self._slot_ms else 0.0
         self._figures(ClusterFigures(len(self._addresses), slots, busy))
+
+    def _recall(self, window: SearchWindow[S, A]) -> None:
+        """Send batches again that were for workers which have all gone: dask would wait for their return."""
+        for number, usable in list(self._narrowed.items()):
+            if not any(address in self._addresses for address in usable):
+                del self._narrowed[number]
+                # The end of its future comes as a cancellation.
+                self._recalled.add(number)
+                self._futures.pop(number).release()
+                window.refused(number)
 
     def _lose(self, why: str) -> None:
         if not self._stopped.is_set():

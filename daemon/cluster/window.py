@@ -112,7 +112,7 @@ class SearchBatch(NamedTuple, Generic[S]):
     """Searches that go to a worker together.
 
     ``numbers`` are theirs in order of arrival. It is not to go to the worker ``avoided``, if there is another.
-    ``check`` says that it only checks an answer.
+    ``check`` says that it only checks an answer. ``attempt`` counts how often it was given out before.
     """
 
     number: int
@@ -121,6 +121,7 @@ class SearchBatch(NamedTuple, Generic[S]):
     cost_ms: float
     check: bool = False
     avoided: str = ""
+    attempt: int = 0
 
     @property
     def long(self) -> bool:
@@ -253,11 +254,11 @@ class SearchWindow(Generic[S, A]):
         return None
 
     def refused(self, number: int) -> None:
-        """A worker did not take a batch: it goes out again."""
+        """A batch came to nobody who could do it: it goes out again."""
         batch = self._running.pop(number, None)
         if batch is not None:
-            pairs = tuple(zip(batch.numbers, batch.searches, strict=True))
-            self._again.append(self._batch(pairs, cost=batch.cost_ms, check=batch.check, avoided=batch.avoided))
+            self._batches += 1
+            self._again.append(batch._replace(number=self._batches, attempt=batch.attempt + 1))
 
     # Out
 

@@ -87,7 +87,7 @@ def owner(cluster: Cluster) -> Iterator[Owner]:
         found.client.close(timeout=1)
 
 
-def until(reached: Callable[[], bool]) -> None:
+def until(reached: Callable[[], object]) -> None:
     """Wait until something has come."""
     late = time.monotonic() + TIMEOUT
     while not reached():
@@ -171,6 +171,21 @@ def test_a_worker_that_answers_wrong_is_found_by_a_second_one(cluster: Cluster, 
     # It gets no more.
     searches = easy_searches(1000, 2)
     assert owner.found(searches) == owner.expected(searches)
+
+
+@pytest.mark.slow
+def test_a_check_by_a_worker_that_goes_is_done_by_whoever_is_left(cluster: Cluster, owner: Owner) -> None:
+    """A check is for the worker that did not answer first: were it to wait for that one it would wait for ever."""
+    _, two = cluster.add("one", "two")
+    two.process.send_signal(signal.SIGSTOP)
+    searches = easy_searches(1000, 1)
+    found: list[tuple[int, int] | None] = []
+    searching = threading.Thread(target=lambda: found.extend(owner.found(searches)), daemon=True)
+    searching.start()
+    until(lambda: owner.searches._narrowed)
+    two.process.kill()
+    searching.join(TIMEOUT)
+    assert found == owner.expected(searches)
 
 
 @pytest.mark.slow

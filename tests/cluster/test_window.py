@@ -166,6 +166,24 @@ def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
     assert here.searches == (wanted[1],)
 
 
+def test_a_batch_that_came_to_nobody_goes_out_again_as_another() -> None:
+    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
+    window.slots = 1
+    wanted = searches(3, 5)
+    for search in wanted:
+        window.offer(search)
+    window.close()
+    (first,) = window.batches()
+    window.refused(first.number)
+    (again,) = window.batches()
+    assert again == first._replace(number=again.number, attempt=1)
+    assert again.number != first.number
+    # What comes late for the first one is dropped.
+    assert window.answered(first.number, "a", []) is None
+    window.answered(again.number, "b", map(answer, again.searches))
+    assert list(window.answers()) == list(map(answer, wanted))
+
+
 def test_a_wrong_worker_is_found_by_checks() -> None:
     window = SearchWindow(Costs(), check_every=10)
     window.slots = 3
