@@ -129,16 +129,7 @@ class ClusterSearches(Generic[S, A]):
     def answers(self, searches: Iterable[S]) -> Generator[A | None, None, None]:
         """The answer to each, in order; None, and no more, once it was stopped."""
         waiting = iter(searches)
-
-        def offer(window: SearchWindow[S, A]) -> None:
-            while window.wants():
-                search = next(waiting, None)
-                if search is None:
-                    window.close()
-                else:
-                    window.offer(search)
-
-        return self._run(offer, SearchWindow.answers)
+        return self._run(lambda window: window.offer_from(waiting), SearchWindow.answers)
 
     def replies(
         self, offer: Callable[[SearchWindow[S, A]], None]

@@ -202,6 +202,15 @@ class SearchWindow(Generic[S, A]):
         self._offered += 1
         self._drained = False
 
+    def offer_from(self, searches: Iterator[S]) -> None:
+        """Offer as many of the searches as are wanted; there are no more where they end."""
+        while self.wants():
+            search = next(searches, None)
+            if search is None:
+                self.close()
+            else:
+                self.offer(search)
+
     def drain(self) -> None:
         """Called when there are no more searches until an answer comes: those that wait go out."""
         self._drained = True

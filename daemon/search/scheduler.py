@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
@@ -24,7 +25,7 @@ __all__ = ["CallbackTask", "Purpose", "Scheduler", "SearchTask"]
 _POLL_S = 0.01
 
 
-class SearchTask(QueuedTask):
+class SearchTask(QueuedTask, ABC):
     """A task that the scheduler starts and interrupts; see `QueuedTask`.
 
     A base class rather than an object with callbacks: a search and a task that refer to each other would be freed by
@@ -34,13 +35,13 @@ class SearchTask(QueuedTask):
     again = False
     """Set within `Scheduler.turn_of`: it is to wait for its next turn as soon as this one ends."""
 
+    @abstractmethod
     def start(self) -> None:
         """Begin a turn. Called from any thread when it comes; must return at once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def interrupt(self) -> None:
         """Release the threads soon. Called from any thread, and only where the task is ``interruptible``."""
-        raise NotImplementedError
 
 
 class CallbackTask(SearchTask):

@@ -8,6 +8,7 @@ lasts longer. Without one it ends with its one connection, as soon as nothing is
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -42,7 +43,7 @@ class Connected(Protocol):
         """Whether it waits for its turn to be read from."""
 
 
-class PresentClient:
+class PresentClient(ABC):
     """The presence of a client; the component's class adds to it. The attributes are the machine's to write."""
 
     def __init__(self, key: Hashable, name: str, *, named: bool) -> None:
@@ -60,14 +61,14 @@ class PresentClient:
         """Whether what it had in flight was ended because it has gone."""
 
     @property
+    @abstractmethod
     def waits(self) -> bool:
         """Whether a request of it is in flight."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def has_session(self) -> bool:
         """Whether it has a text session."""
-        raise NotImplementedError
 
 
 C = TypeVar("C", bound=PresentClient)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,16 +22,6 @@ pytest.importorskip("distributed")
 
 SHIPPED = Path(__file__).resolve().parents[2] / "engine" / "data" / "weights.xz"
 GROWTH = "book deviate 2 4"
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        found.add("one", "two")
-        yield found
-    finally:
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -103,11 +104,8 @@ class Folder:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Folder]:
-    found = Folder(tmp_path)
-    try:
+    with closing(Folder(tmp_path)) as found:
         yield found
-    finally:
-        found.close()
 
 
 BOOK = "book new 4 10\nbook save my.book\nbook deviate 2 4\nquit\n"

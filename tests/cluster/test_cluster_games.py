@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,16 +45,6 @@ def game_to_play(first: str, second: str) -> GameToPlay:
     digests = tuple(identity(command)["sha256"] for command in commands)
     terms = MatchTerms(5.0, 3000.0, adjudicate=4)
     return GameToPlay((one, two), digests, listed_openings(1).openings[0], terms)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"))
-    try:
-        found.add("one", "two")
-        yield found
-    finally:
-        found.close()
 
 
 def test_a_game_travels_as_a_text() -> None:

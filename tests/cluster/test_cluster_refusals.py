@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -45,11 +46,8 @@ ENDLESS = 60
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A scheduler without workers."""
-    found = Cluster(tmp_path)
-    try:
+    with closing(Cluster(tmp_path)) as found:
         yield found
-    finally:
-        found.close()
 
 
 class Owner:

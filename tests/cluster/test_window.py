@@ -70,12 +70,7 @@ def through(
     waiting = iter(wanted)
     found: list[WorkerAnswer | None] = []
     while not window.over:
-        while window.wants():
-            search = next(waiting, None)
-            if search is None:
-                window.close()
-            else:
-                window.offer(search)
+        window.offer_from(waiting)
         workers.turn(loss)
         found += window.answers()
     return found
@@ -150,14 +145,20 @@ def test_the_last_batches_are_small() -> None:
     assert len(sizes) > 4
 
 
-def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
-    window = SearchWindow(Costs())
+def one_batch() -> tuple[SearchWindow[Search, WorkerAnswer], list[Search], SearchBatch[Search]]:
+    """A window, three searches, and the batch that has all of them."""
+    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
     window.slots = 1
     wanted = searches(3, 5)
     for search in wanted:
         window.offer(search)
     window.close()
-    (first,) = window.batches()
+    (batch,) = window.batches()
+    return window, wanted, batch
+
+
+def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
+    window, wanted, first = one_batch()
     assert window.failed(first.number) is None
     again = list(window.batches())
     assert [batch.searches for batch in again] == [(search,) for search in wanted]
@@ -167,13 +168,7 @@ def test_a_search_that_nobody_could_do_twice_is_done_here() -> None:
 
 
 def test_a_batch_that_came_to_nobody_goes_out_again_as_another() -> None:
-    window: SearchWindow[Search, WorkerAnswer] = SearchWindow(Costs())
-    window.slots = 1
-    wanted = searches(3, 5)
-    for search in wanted:
-        window.offer(search)
-    window.close()
-    (first,) = window.batches()
+    window, wanted, first = one_batch()
     window.refused(first.number)
     (again,) = window.batches()
     assert again == first._replace(number=again.number, attempt=1)
