@@ -1,6 +1,7 @@
 """Makes the checkout importable as `desdaemon`, and the helpers of `tests/support`; finds the optional shared data."""
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -31,6 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from desdaemon.engine.compiler import INTERPRETED
 
     if INTERPRETED:
+        told = threading.excepthook
+        # The end of a thread whose test was broken off.
+        threading.excepthook = lambda args: None if args.exc_type is SystemExit else told(args)
         cases: dict[str, int] = {}
         for item in items:
             function = item.nodeid.partition("[")[0]
@@ -59,7 +63,13 @@ def _within_budget() -> Iterator[None]:
         yield
         return
 
+    before = set(threading.enumerate())
+
     def break_off(*_: object) -> None:
+        # A search that goes on in another thread would use up the budgets of all tests that follow.
+        for thread in set(threading.enumerate()) - before:
+            if thread.ident is not None:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
         pytest.skip(f"more than {_BUDGET_S:g} s of processor time, with kernels run as Python")
 
     others = signal.signal(signal.SIGPROF, break_off)

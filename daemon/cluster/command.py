@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
+from desdaemon.engine.limits import MAX_HASH_BITS, MIN_HASH_BITS
 from desdaemon.protocol.command_line import Parser, whole
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import platform
@@ -50,6 +51,13 @@ def command_line() -> Parser:
     worker.add_argument("--nice", type=whole(0, 19), default=0, metavar="N", help="give way to other programs (0)")
     worker.add_argument(
         "--lifetime", type=whole(1, 10**8), default=0, metavar="SECONDS", help="leave cleanly after this time"
+    )
+    worker.add_argument(
+        "--hash-table-size",
+        type=whole(MIN_HASH_BITS, MAX_HASH_BITS),
+        default=MAX_HASH_BITS,
+        metavar="BITS",
+        help=f"refuse searches with larger transposition tables, as a power of two ({MAX_HASH_BITS})",
     )
     worker.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     status = commands.add_parser("status", help="list the workers")
@@ -95,6 +103,7 @@ def _worker(options: argparse.Namespace) -> int:
             options.nice,
             options.lifetime,
             options.eval_file,
+            options.hash_table_size,
             options.pretend,
         )
     )

@@ -40,7 +40,8 @@ class SchedulerOptions(NamedTuple):
 
 class WorkerOptions(NamedTuple):
     """A worker: the scheduler's address or file, certificates, threads, name, niceness, seconds of life (0: no end),
-    weights (a file, "" for the built-in ones), and whether it only waits instead of searching, for measurements."""
+    weights (a file, "" for the built-in ones), logarithm (base 2) of the entries of the largest table that it makes,
+    and whether it only waits instead of searching, for measurements."""
 
     scheduler: str
     tls: str
@@ -49,6 +50,7 @@ class WorkerOptions(NamedTuple):
     nice: int
     lifetime_s: float
     eval_file: str
+    hash_bits: int
     pretended: bool
 
 
@@ -115,7 +117,7 @@ def run_worker(options: WorkerOptions) -> int:
         weights = Weights.load(options.eval_file or None)
     except WeightsError as error:
         raise BadInput(str(error)) from None
-    state = tasks.prepare(options.name, weights, pretended=options.pretended)
+    state = tasks.prepare(options.name, weights, hash_bits=options.hash_bits, pretended=options.pretended)
     say(f"worker {options.name}: {options.threads} threads, program {'-'.join(state.identity)}")
     folder = tempfile.mkdtemp(prefix="desdaemon-worker-")
     try:

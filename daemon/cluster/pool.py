@@ -264,7 +264,7 @@ class ClusterSearches(Generic[S, A]):
         if isinstance(done.error, FutureCancelledError):
             self._lose("the scheduler has forgotten the searches")
             return
-        if isinstance(done.error, remote.OtherIdentity) and done.error.args[0]:
+        if isinstance(done.error, remote.Refused) and done.error.args[0]:
             self._bar(done.error.args[0], f"{done.error.args[1]}: it gets no more")
             window.refused(done.number)
             return

@@ -1,7 +1,8 @@
 """The tasks of a worker: functions that dask.distributed calls by name, on the worker's threads.
 
 Their arguments and results are numbers and texts alone. A process has one `Searches`, set by `prepare` before it joins;
-tasks for another identity are refused.
+tasks for another identity, or
+for larger tables than it is to make, are refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from desdaemon.book.growth.engine_evaluator import Searches
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import Limits
+from desdaemon.engine.limits import MAX_HASH_BITS, Limits
 from desdaemon.engine.result import Result
 from desdaemon.engine.search import Control, Searcher
 from desdaemon.engine.training.labelling.chunks import BoardChunk, score_chunk
@@ -44,11 +45,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class OtherIdentity(Exception):
-    """The task is for a program of other sources or weights, or for one that answers otherwise.
+class Refused(Exception):
+    """A worker does not do a task. Its arguments are the worker's name, "" where it has none, and why in words."""
 
-    Its arguments are the worker's name, "" where it has none, and in words what is other.
-    """
+
+class OtherIdentity(Refused):
+    """The task is for a program of other sources or weights, or for one that answers otherwise."""
+
+
+class TableTooLarge(Refused):
+    """The task needs a larger transposition table than the worker makes; with a smaller one it would answer
+    otherwise."""
 
 
 class StoppableWork(Protocol):
@@ -64,9 +71,11 @@ C = TypeVar("C", bound=StoppableWork)
 class WorkerState:
     """The searches of a worker's process. All methods may be called from any thread."""
 
-    def __init__(self, name: str, weights: Weights, *, pretended: bool = False) -> None:
-        """``pretended``: a search is to wait so many microseconds as the first word of its board says."""
+    def __init__(self, name: str, weights: Weights, *, hash_bits: int = MAX_HASH_BITS, pretended: bool = False) -> None:
+        """``hash_bits`` is the logarithm (base 2) of the entries of the largest table that it makes. ``pretended``: a
+        search is to wait so many microseconds as the first word of its board says."""
         self.name = name
+        self.hash_bits = hash_bits
         self._pretended = pretended
         self.identity = identity(weights)
         self.done = 0
@@ -172,10 +181,10 @@ def _answer(result: Result, ms: float) -> Answer:
 _STATE: WorkerState | None = None
 
 
-def prepare(name: str, weights: Weights, *, pretended: bool = False) -> WorkerState:
-    """Make this process a worker's; raises `LibraryError` where the kernels cannot be compiled."""
+def prepare(name: str, weights: Weights, *, hash_bits: int = MAX_HASH_BITS, pretended: bool = False) -> WorkerState:
+    """Make this process a worker's (`WorkerState`); raises `LibraryError` where the kernels cannot be compiled."""
     global _STATE
-    _STATE = WorkerState(name, weights, pretended=pretended)
+    _STATE = WorkerState(name, weights, hash_bits=hash_bits, pretended=pretended)
     return _STATE
 
 
@@ -193,19 +202,29 @@ def asked(expected: tuple[str, str]) -> WorkerState:
     return state
 
 
+def asked_with_table(expected: tuple[str, str], hash_bits: int) -> WorkerState:
+    """This worker, where it makes tables of this size too. Raises `Refused`."""
+    state = asked(expected)
+    if hash_bits > state.hash_bits:
+        raise TableTooLarge(
+            state.name, f"makes tables of 2^{state.hash_bits} entries at most, the searches are for 2^{hash_bits}"
+        )
+    return state
+
+
 def search_batch(
     expected: tuple[str, str], job: str, hash_bits: int, searches: tuple[Wanted, ...]
 ) -> tuple[str, list[Answer | None]]:
-    """The task of searches: the worker's name, and an answer for each. Raises `OtherIdentity`."""
-    state = asked(expected)
+    """The task of searches: the worker's name, and an answer for each. Raises `Refused`."""
+    state = asked_with_table(expected, hash_bits)
     return state.name, state.search(job, hash_bits, searches)
 
 
 def score_batch(
     expected: tuple[str, str], job: str, hash_bits: int, chunks: tuple[WantedChunk, ...]
 ) -> tuple[str, list[ScoredChunk | None]]:
-    """The task of labels: the worker's name, and the scores of each chunk. Raises `OtherIdentity`."""
-    state = asked(expected)
+    """The task of labels: the worker's name, and the scores of each chunk. Raises `Refused`."""
+    state = asked_with_table(expected, hash_bits)
     return state.name, state.score(job, hash_bits, chunks)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,7 @@ from desdaemon.cluster import tasks
 from desdaemon.cluster.identity import Identity, identity, of_resources
 from desdaemon.cluster.window import Search
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.limits import Limits
+from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.labelling.chunks import BoardChunk
 from desdaemon.protocol.othello.notation import START
@@ -73,6 +74,39 @@ def test_a_task_for_another_program_is_refused(state: tasks.WorkerState, other: 
     asked = (code or state.identity.code, proof or state.identity.proof)
     with pytest.raises(tasks.OtherIdentity, match="the task is for"):
         tasks.search_batch(asked, "job", HASH_BITS, plain(WANTED))
+
+
+def test_a_search_has_the_table_that_its_task_says(state: tasks.WorkerState) -> None:
+    """The number of nodes is that of a search of this process with the same table, and another with other tables."""
+    wanted = Search(START.player, START.opponent, 12)
+    nodes = {}
+    for bits in (10, HASH_BITS):
+        (found,) = state.search("job", bits, plain((wanted,)))
+        alone = Searcher(hash_bits=bits).search(wanted.player, wanted.opponent, level_limits(12, 60))
+        assert found is not None
+        assert found[2] == alone.nodes
+        nodes[bits] = found[2]
+    assert nodes[10] != nodes[HASH_BITS]
+
+
+def test_a_task_for_a_larger_table_than_the_worker_makes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = tasks.WorkerState("small", Weights.load(), hash_bits=16)
+    monkeypatch.setattr(tasks, "_STATE", small)
+    asked = (small.identity.code, small.identity.proof)
+    with pytest.raises(tasks.TableTooLarge, match=r"tables of 2\^16 entries at most, the searches are for 2\^18"):
+        tasks.search_batch(asked, "job", 18, plain(WANTED))
+    with pytest.raises(tasks.TableTooLarge):
+        tasks.score_batch(asked, "job", 17, ())
+    assert tasks.search_batch(asked, "job", 16, ()) == ("small", [])
+
+
+def test_fixed_searches_with_another_table_are_another_identity(
+    state: tasks.WorkerState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("desdaemon.cluster.identity.Searches", partial(Searches, hash_bits=10))
+    other = identity(Weights.load())
+    assert other.code == state.identity.code
+    assert other.proof != state.identity.proof
 
 
 def test_other_weights_are_another_identity() -> None:
