@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from desdaemon.engine.limits import level_limits
+from desdaemon.engine.limits import endgame_steps
 
 from .chunks import Bytes, Records, Rows, Words, address
 from .exports import kernels
@@ -59,19 +59,24 @@ def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) 
 
     A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
     """
-    depth, percent = level_limits(min(max(level, 0), MAX_LEVEL), empties)[:2]
-    if depth == empties:
-        return LeafMargins(0, 0, True) if percent == 100 else LeafMargins(-endcut_error, endcut_error, False)
-    bias = depth % 2 - empties % 2
-    return LeafMargins(-midgame_error - bias, midgame_error - bias, False)
+    lower, upper, exact = _margins(midgame_error, endcut_error)[level - NO_LEVEL, empties].tolist()
+    return LeafMargins(lower, upper, bool(exact))
 
 
 @lru_cache(maxsize=8)
 def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
     table = np.zeros((LEVELS, SQUARES, 3), np.int16)
-    for level in range(NO_LEVEL, MAX_LEVEL + 1):
-        for empties in range(61):
-            table[level - NO_LEVEL, empties] = leaf_bound(level, empties, midgame_error, endcut_error)
+    for level in range(MAX_LEVEL + 1):
+        row = table[level - NO_LEVEL]
+        begin = 0
+        for most, percent in endgame_steps(level):
+            row[begin : most + 1] = (0, 0, 1) if percent == 100 else (-endcut_error, endcut_error, 0)
+            begin = most + 1
+        # Beyond, the search is as deep as the level.
+        for empties in (begin, begin + 1):
+            bias = level % 2 - empties % 2
+            row[empties::2] = (-midgame_error - bias, midgame_error - bias, 0)
+    table[:-NO_LEVEL] = table[-NO_LEVEL]
     last = MAX_LEVEL - NO_LEVEL
     table[last + 1 :] = table[last]
     return table

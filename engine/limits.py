@@ -35,8 +35,11 @@ class Limits(NamedTuple):
     time_ms: int = 0
 
 
-def _endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
-    """Pairs (most empties, selectivity in percent) with which a search goes to the end; with more, depth = level."""
+def endgame_steps(level: int) -> tuple[tuple[int, int], ...]:
+    """Pairs (most empties, selectivity in percent) with which a search of ``level`` (0..60) goes to the end.
+
+    With more empties than the last pair has, the depth is the level.
+    """
     if level <= 10:
         return ((2 * level, 100),)
     if level <= 12:
@@ -80,9 +83,7 @@ def level_limits(level: int, empties: int) -> Limits:
     if not 0 <= empties <= 64:
         raise ValueError(f"{empties} empties are outside 0..64")
     empties = min(empties, 60)
-    if level == 0:
-        return Limits(0)
-    for most, percent in _endgame_steps(level):
+    for most, percent in endgame_steps(level):
         if empties <= most:
             return Limits(empties, Selectivity(percent))
     return Limits(min(level, empties), Selectivity.FULL if level <= 10 else Selectivity.PERCENT_73)
