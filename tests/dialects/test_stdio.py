@@ -266,6 +266,7 @@ def test_stray_prints_do_not_reach_the_answers() -> None:
     assert done.stderr == b"stray\nstray\n"
 
 
+@pytest.mark.skipif("coverage" in sys.modules, reason="coverage imports heavy modules into every process")
 def test_the_first_prompt_needs_no_heavy_module() -> None:
     done = converse(b"quit\n", "-q", MODULES="1")
     modules = set(done.stderr.decode().split())
