@@ -9,6 +9,7 @@ what one thread makes.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import os
@@ -161,8 +162,10 @@ class ClusterSearches(Generic[S, A]):
             while True:
                 offer(window)
                 self._look(window)
+                submitted = False
                 for batch in window.batches():
                     self._submit(batch)
+                    submitted = True
                 while helpers and len(helping) < self._local and (here := window.local()):
                     helping.add(here.number)
                     helpers.submit(self._search_here, here)
@@ -175,13 +178,8 @@ class ClusterSearches(Generic[S, A]):
                 if self._stopped.is_set():
                     yield None
                     return
-                if handed_out:
-                    # There may be something new to offer.
-                    continue
-                with contextlib.suppress(queue.Empty):
-                    done = self._done.get(timeout=_POLL_S)
-                    helping.discard(done.number)
-                    self._take(window, done)
+                # Now there may be something new to offer, and room for it.
+                self._take_all(window, helping, 0.0 if handed_out or submitted else _POLL_S)
         finally:
             self._before += window.offered
             if not window.over:
@@ -212,8 +210,18 @@ class ClusterSearches(Generic[S, A]):
         self._futures[batch.number] = future
         if narrowed:
             self._narrowed[batch.number] = usable
-        finished = self._done
-        future.add_done_callback(lambda done: finished.put(_came_back(batch.number, done)))
+        loop, finished = self._client.loop, self._done
+        assert loop is not None
+        future.add_done_callback(lambda done: loop.add_callback(self._fetch, batch.number, done, finished))
+
+    async def _fetch(self, number: int, future: Future[Any], finished: queue.SimpleQueue[_Done]) -> None:
+        """Read the outcome of a batch. On the event loop of dask's client, which reads in one message what comes
+        back at the same time; a thread would read one outcome after the other.
+        """
+        reading = asyncio.ensure_future(self._client.gather(future, asynchronous=True))
+        # It goes on beyond the limit: other outcomes may be read by the same message.
+        await asyncio.wait({reading}, timeout=_FETCH_S)
+        finished.put(_came_back(number, reading))
 
     def _digest(self, batch: SearchBatch[S]) -> str:
         """The same for the same searches: what is asked twice at a time is searched once.
@@ -233,6 +241,15 @@ class ClusterSearches(Generic[S, A]):
             self._done.put(_Done(batch.number, "", [], error))
             return
         self._done.put(_Done(batch.number, "", answers, None))
+
+    def _take_all(self, window: SearchWindow[S, A], helping: set[int], wait_s: float) -> None:
+        """Take the batches that are back, and wait so long for the first one."""
+        with contextlib.suppress(queue.Empty):
+            done = self._done.get(timeout=wait_s)
+            while True:
+                helping.discard(done.number)
+                self._take(window, done)
+                done = self._done.get_nowait()
 
     def _take(self, window: SearchWindow[S, A], done: _Done) -> None:
         """A batch is back."""
@@ -370,10 +387,12 @@ class ClusterSearches(Generic[S, A]):
             self._client.run(remote.stop_job, self._job, workers=list(self._addresses), on_error="ignore")
 
 
-def _came_back(number: int, future: Future[Any]) -> _Done:
-    """Read the outcome of a batch. Called by dask's thread, which fetches the results."""
+def _came_back(number: int, reading: asyncio.Future[Any]) -> _Done:
+    """The outcome of a batch that was read, or is late."""
+    if not reading.done():
+        return _Done(number, "", [], TimeoutError(f"its outcome could not be read within {_FETCH_S:g} s"))
     try:
-        worker, answers = future.result(timeout=_FETCH_S)
+        worker, answers = reading.result()
     except BaseException as error:
         return _Done(number, "", [], error)
     return _Done(number, worker, answers, None)

@@ -16,11 +16,19 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 BATCH_MS = 1000.0
-"""How long a batch of short searches should take; a search that takes longer is a batch by itself."""
+"""How long a batch of short searches should take, on a cluster of at most `BATCH_MS` / `BATCH_MS_A_SLOT` slots; a
+search that takes longer is a batch by itself."""
+
+BATCH_MS_A_SLOT = 4.0
+"""With hundreds of slots batches are so much longer for each: the scheduler needs about 3 ms for a batch, and has to
+serve all slots while each does one (docs/cluster.md)."""
 
 LEAST_BATCH_MS = 50.0
 
 MOST_IN_BATCH = 512
+
+WAITING_A_SLOT = 64
+"""At most so many searches for each slot wait to go out."""
 
 UNMEASURED_BATCH = 32
 """The most searches in a batch as long as none of their level and phase has been timed."""
@@ -191,9 +199,9 @@ class SearchWindow(Generic[S, A]):
         """Whether more searches should be offered."""
         if self._complete or self._offered - self._given > max(1, self.slots) * HELD_BATCHES * MOST_IN_BATCH:
             return False
-        return (
-            len(self._waiting) < BATCHES_A_SLOT * MOST_IN_BATCH and self._waiting_ms < 2 * max(1, self.slots) * BATCH_MS
-        )
+        slots = max(1, self.slots)
+        most = max(BATCHES_A_SLOT * MOST_IN_BATCH, WAITING_A_SLOT * slots)
+        return len(self._waiting) < most and self._waiting_ms < 2 * slots * self._batch_ms
 
     def offer(self, search: S) -> None:
         """Add the next search."""
@@ -309,9 +317,13 @@ class SearchWindow(Generic[S, A]):
         """The number of searches so far."""
         return self._offered
 
+    @property
+    def _batch_ms(self) -> float:
+        return max(BATCH_MS, BATCH_MS_A_SLOT * self.slots)
+
     def _next(self) -> SearchBatch[S]:
         share = self._waiting_ms / (2 * max(1, self.slots))
-        limit = min(BATCH_MS, max(LEAST_BATCH_MS, share))
+        limit = min(self._batch_ms, max(LEAST_BATCH_MS, share))
         chosen: list[tuple[int, S]] = []
         cost = 0.0
         while self._waiting and len(chosen) < MOST_IN_BATCH:

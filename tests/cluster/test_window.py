@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from desdaemon.cluster.window import (
     BATCH_MS,
+    BATCH_MS_A_SLOT,
+    BATCHES_A_SLOT,
     HELD_BATCHES,
     MOST_IN_BATCH,
     Costs,
@@ -100,6 +103,24 @@ def test_a_batch_is_about_a_second_of_searches_and_a_long_search_is_alone() -> N
         assert len(batch.searches) <= MOST_IN_BATCH
         assert batch.cost_ms <= BATCH_MS or len(batch.searches) == 1
         assert batch.long == any(search.level == 21 for search in batch.searches)
+
+
+def test_with_hundreds_of_slots_batches_are_longer_and_all_slots_have_one() -> None:
+    """The scheduler would need longer for as many batches as slots do in a second than a second."""
+    window = SearchWindow(costs := Costs())
+    window.slots = 1000
+    for search in searches(4000, 1):
+        costs.timed(search, 500.0)
+    waiting = itertools.cycle(searches(4000, 1))
+    found: list[SearchBatch] = []
+    while len(found) < BATCHES_A_SLOT * window.slots:
+        while window.wants():
+            window.offer(next(waiting))
+        given = list(window.batches())
+        assert given
+        found += given
+    assert {len(batch.searches) for batch in found} == {8}
+    assert sum(batch.cost_ms for batch in found) / len(found) == BATCH_MS_A_SLOT * window.slots
 
 
 def test_nothing_goes_out_without_a_slot() -> None:

@@ -1,0 +1,85 @@
+"""The owner's loop beside a cluster that is made up: what it gives out before it waits."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from desdaemon.cluster.identity import Identity
+from desdaemon.cluster.pool import POSITIONS, ClusterSearches
+from desdaemon.cluster.window import BATCHES_A_SLOT, Search, WorkerAnswer
+
+OWN = Identity("0123456789ab", "ba9876543210")
+SLOTS = 200
+
+
+class IdleFuture:
+    """The future of a batch that never comes back."""
+
+    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+
+class IdleClient:
+    """A client of a scheduler with one worker, which takes all that it is given."""
+
+    status = "running"
+    loop = SimpleNamespace()
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+        return {"workers": {"tcp://there": {"name": "one", "nthreads": SLOTS, "resources": {OWN.resource: SLOTS}}}}
+
+    def submit(self, *_: object, **__: object) -> IdleFuture:
+        self.given += 1
+        return IdleFuture()
+
+    def cancel(self, futures: list[IdleFuture], *, asynchronous: bool) -> None:
+        pass
+
+    def run(self, *_: object, **__: object) -> None:
+        pass
+
+
+class NothingBack(Exception):
+    """The owner has begun to wait for a batch."""
+
+
+class Unanswered(queue.SimpleQueue[Any]):
+    """What is back: nothing, and a wait for something is the end of the test."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        if timeout:
+            raise NothingBack
+        raise queue.Empty
+
+
+def long_searches() -> Iterator[Search]:
+    """Searches that make a batch each."""
+    number = 0
+    while True:
+        number += 1
+        yield Search(number, 0, 60)
+
+
+def test_all_slots_have_work_before_the_owner_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With hundreds of slots a batch for each wait would leave most of them idle for minutes."""
+    monkeypatch.setattr("desdaemon.cluster.pool.queue.SimpleQueue", Unanswered)
+    client = IdleClient()
+
+    def not_here(search: Search) -> WorkerAnswer | None:
+        raise AssertionError(search)
+
+    cluster = ClusterSearches(client, OWN, POSITIONS, not_here, hash_bits=18)  # type: ignore[arg-type]
+    with pytest.raises(NothingBack):
+        next(cluster.answers(long_searches()))
+    assert client.given == BATCHES_A_SLOT * SLOTS
