@@ -54,9 +54,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
-# The slowest tests are told at the end; build/durations.json has how long each took.
+# The slowest tests are told at the end; build/durations.json has how long each took. Two processes at most, whole files
+# each: more would disturb each other, because the daemons of the tests search with threads of their own.
 test: lint compiled
-	$(BIN)/python -m pytest -m 'not slow' --durations=15 $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' -n auto --maxprocesses 2 --dist loadfile --durations=15 $(ARGS)
 
 # The floor is in pyproject.toml; processes that the tests start count too.
 coverage: $(VENV)/.installed-dev compiled

@@ -61,6 +61,7 @@ def test_a_large_book_is_made_worked_on_and_converted(tmp_path: Path, capsys: py
     assert ARENA.limit == 0
 
 
+@pytest.mark.compiled
 def test_an_end_by_signal_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "desdaemon", "bench", "book", "--rows", "400000", "--folder", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path.parent) as process:
