@@ -32,6 +32,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     from desdaemon.engine.compiler import INTERPRETED
 
     if INTERPRETED:
+        from desdaemon.engine.compiler.interpreted import RECURSION
+
+        # Hypothesis refuses a limit that changes within an example, as it does with the first kernel that is called.
+        sys.setrecursionlimit(RECURSION)
         told = threading.excepthook
         # The end of a thread whose test was broken off.
         threading.excepthook = lambda args: None if args.exc_type is SystemExit else told(args)

@@ -29,7 +29,8 @@ MASK = (1 << 64) - 1
 _STACK_BYTES = 1 << 22
 _REDZONE = 64
 _POISON = 0xA5
-_RECURSION = 20_000
+RECURSION = 20_000
+"""Calls within calls that a search of kernels as Python may need."""
 
 
 class MixedIntegers(TypeError):
@@ -383,7 +384,7 @@ def _entry(kernel: Callable[..., Any], arguments: tuple[str, ...]) -> Callable[.
 
 def load_library(modules: Iterable[str], entries: Mapping[str, str], quick: Mapping[str, str]) -> InterpretedLibrary:
     """Import the kernels of ``modules`` and return the entries."""
-    sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
+    sys.setrecursionlimit(max(RECURSION, sys.getrecursionlimit()))
     for module in modules:
         importlib.import_module(module)
     return InterpretedLibrary(entries, quick)

@@ -19,6 +19,9 @@ from desdaemon.book.record import START
 from desdaemon.book.reports.check import verify
 from desdaemon.book.storage.store import create_store, open_store
 
+# The programs that are killed would take minutes with kernels run as Python, and no budget counts their time.
+pytestmark = pytest.mark.compiled
+
 HEAD = """
 import resource, signal, sys
 sys.path.insert(0, sys.argv[2])
