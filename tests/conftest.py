@@ -68,13 +68,11 @@ def _within_budget() -> Iterator[None]:
         return
 
     before = set(threading.enumerate())
+    broken_off = False
 
     def break_off(*_: object) -> None:
-        # A search that goes on in another thread would use up the budgets of all tests that follow. The threads of an
-        # executor do what they were given, and their executor waits for them.
-        for thread in set(threading.enumerate()) - before:
-            if thread.ident is not None and not thread.name.startswith("ThreadPoolExecutor"):
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+        nonlocal broken_off
+        broken_off = True
         pytest.skip(f"more than {_BUDGET_S:g} s of processor time, with kernels run as Python")
 
     others = signal.signal(signal.SIGPROF, break_off)
@@ -85,6 +83,19 @@ def _within_budget() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, others)
+        if broken_off:
+            _end_threads(set(threading.enumerate()) - before)
+
+
+def _end_threads(threads: set[threading.Thread]) -> None:
+    """End the threads that a test has left: a search that goes on would use up the budgets of all tests that follow.
+
+    Not those of an executor, which waits for them and would wait for ever.
+    """
+    for thread in threads:
+        thread.join(1.0)
+        if thread.is_alive() and thread.ident is not None and not thread.name.startswith("ThreadPoolExecutor"):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
 
 
 @pytest.hookimpl(wrapper=True)
