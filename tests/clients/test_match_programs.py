@@ -22,6 +22,7 @@ from desdaemon.clients.match.engine_process import EngineFault, EngineProcess, c
 from desdaemon.clients.match.engine_protocols import NBoardPlayer, start_player
 from desdaemon.clients.match.process_groups import MatchStopped, ProcessGroups
 from desdaemon.clients.match.time_control import TimeControl
+from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.othello.notation import START
 
 FAKE = str(SUPPORT / "fake_player.py")
@@ -132,7 +133,7 @@ def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert command.main([fake("gtp"), fake("gtp"), "--games", "4", "--journal", str(journal)]) == 1
     out, err = capsys.readouterr()
     assert re.search(r"^Fake first \(1\) +2 ", out, re.MULTILINE)
-    assert err == f'desdaemon match: "{journal}": No space left on device: expected room to write\n'
+    assert err == f"desdaemon match: {quoted(str(journal))}: No space left on device: expected room to write\n"
     assert command.main([fake("gtp"), fake("gtp"), "--journal", "/dev/full"]) == 1
     assert "expected a regular file" in capsys.readouterr().err
 

@@ -14,6 +14,7 @@ import referee
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.compiler.library import Library
 from desdaemon.engine.evaluation import patterns
+from desdaemon.engine.layout import UNWIND
 from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Searcher
 
@@ -175,6 +176,8 @@ def prepared(searcher: Searcher) -> int:
     from desdaemon.engine.search import Control
 
     searcher._prepare(Limits(60), Control())
+    # What an entry of the engine does first: the last search of these contexts may have been stopped.
+    searcher._contexts[0][UNWIND] = 0
     return searcher._contexts[0].address
 
 
