@@ -105,7 +105,7 @@ define install
 	  { $(PIP) install -q -c requirements.lock $(2) 2>/dev/null || { \
 	    echo "the locked releases are not to be had here; taking others" >&2; $(PIP) install -q $(2); }; }; \
 	} >&2 </dev/null)
-	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build >&2 </dev/null || true)
+	@$(call counted,preparing its files,$(BIN)/python -m compileall -q build/__editable__* >&2 </dev/null || true)
 	@touch $@
 endef
 

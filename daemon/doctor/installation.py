@@ -20,6 +20,7 @@ _DISTRIBUTION = "desdaemon"
 _LEAST_MEMORY = 1 << 30
 _NEWEST_PYTHON = (3, 14)
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:>=\s*([0-9.]+))?[^;]*(?:;\s*extra\s*==\s*['\"](\w+)['\"])?")
+_PLATFORM = re.compile(r"sys_platform\s*==\s*['\"](\w+)['\"]")
 _EXTRAS = {"web": "the board in the browser", "cluster": "searches on many machines"}
 
 
@@ -54,6 +55,9 @@ def libraries() -> Iterator[Finding]:
         return
     extras: dict[str, list[str]] = {name: [] for name in _EXTRAS}
     for text in required:
+        elsewhere = _PLATFORM.search(text)
+        if elsewhere and elsewhere[1] != sys.platform:
+            continue
         match = _REQUIREMENT.match(text)
         assert match
         name, least, extra = match.groups()

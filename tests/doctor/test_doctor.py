@@ -174,6 +174,19 @@ def test_a_library_that_is_missing_or_too_old(monkeypatch: pytest.MonkeyPatch) -
     assert "pip install 'desdaemon[web]'" in found["extra web"].mend
 
 
+def test_a_library_for_another_system_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = ["numpy>=2.0", "pynacl>=1.5; sys_platform == 'win32'", 'tornado>=6.5; extra == "web"']
+    monkeypatch.setattr(installation.metadata, "requires", lambda name: listed)
+    monkeypatch.setattr(installation, "_version", lambda name: "3.0" if name == "numpy" else "")
+    states = {}
+    for system in ("linux", "win32"):
+        monkeypatch.setattr("desdaemon.doctor.installation.sys.platform", system)
+        states[system] = {each.check: each.state for each in installation.libraries()}
+    assert "pynacl" not in states["linux"]
+    assert states["win32"]["pynacl"] == FAULT
+    assert states["linux"]["numpy"] == OK
+
+
 def test_the_report_for_people(
     apart: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
