@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,24 +44,6 @@ _SLICE = 1 << 15
 _STEP = 1 << 8
 
 
-class LeafMargins(NamedTuple):
-    """The margins (discs) of the score of a search at some level with some number of empties, and whether it is
-    exact."""
-
-    lower: int
-    upper: int
-    exact: bool
-
-
-def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) -> LeafMargins:
-    """The margins (discs, added to the score) of a leaf searched at ``level`` with ``empties`` squares left.
-
-    A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
-    """
-    lower, upper, exact = _margins(midgame_error, endcut_error)[level - NO_LEVEL, empties].tolist()
-    return LeafMargins(lower, upper, bool(exact))
-
-
 @lru_cache(maxsize=8)
 def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
     table = np.zeros((LEVELS, SQUARES, 3), np.int16)
@@ -83,7 +64,11 @@ def _margins(midgame_error: int, endcut_error: int) -> npt.NDArray[np.int16]:
 
 
 def margins_of(options: BookOptions) -> npt.NDArray[np.int16]:
-    """`leaf_bound` of every level (-1..) and number of empties, as the kernels read it."""
+    """The margins of leaves, [level + 1][empties][3]: lower and upper (discs, added to the score of a leaf searched at
+    that level with so many empties), and whether the score is exact; as the kernels read them.
+
+    A level below 0 counts as 0 and above 60 as 60. Midgame margins are shifted by the parity of depth and empties.
+    """
     return _margins(options.midgame_error, options.endcut_error)
 
 

@@ -1,8 +1,7 @@
 """The tasks of a worker: functions that dask.distributed calls by name, on the worker's threads.
 
 Their arguments and results are numbers and texts alone. A process has one `Searches`, set by `prepare` before it joins;
-tasks for another identity, or
-for larger tables than it is to make, are refused.
+tasks for another identity, or for larger tables than it is to make, are refused.
 """
 
 from __future__ import annotations

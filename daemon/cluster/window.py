@@ -134,7 +134,7 @@ class SearchBatch(NamedTuple, Generic[S]):
     @property
     def long(self) -> bool:
         """Whether it is one long search."""
-        return self.cost_ms > BATCH_MS
+        return len(self.searches) == 1 and self.cost_ms > BATCH_MS
 
 
 class Disagreement(NamedTuple, Generic[S, A]):

@@ -120,6 +120,7 @@ def test_with_hundreds_of_slots_batches_are_longer_and_all_slots_have_one() -> N
         assert given
         found += given
     assert {len(batch.searches) for batch in found} == {8}
+    assert not any(batch.long for batch in found)
     assert sum(batch.cost_ms for batch in found) / len(found) == BATCH_MS_A_SLOT * window.slots
 
 

@@ -511,7 +511,7 @@ def test_a_start_from_the_cache_needs_no_compiler(engine: library.Library, weigh
 
     [board] = judge.positions(1, 1, [8])
     script = _START.format(root=str(ROOT)) + _SOLVE.format(weights=str(weights_by_lot_path), board=board)
-    found = started(script, {})
+    found = started(script)
     assert found == {"score": judge.solve(*board), "compiled": [], "modules": []}
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -32,12 +33,13 @@ from desdaemon.book.growth.grow import (
 from desdaemon.book.growth.research import correct, deepen
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.shrink import cut, prune, prune_marks, subtree
-from desdaemon.book.layout import NEGAMAX_WORDS, NO_SCORE, OPEN
-from desdaemon.book.negamax import LayerOrder, leaf_bound, margins_of, negamax, negamax_from
+from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
+from desdaemon.book.negamax import LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
 from desdaemon.book.table import BookTable
+from desdaemon.engine.limits import level_limits
 
 
 def read(path: Path) -> Book:
@@ -64,6 +66,23 @@ def children(entry: PositionEntry) -> Iterator[tuple[int, tuple[int, int]]]:
         yield move, canonical(*referee.to_bits(referee.play(cells, move)))
     if not legal and not referee.game_over(cells):
         yield 64, canonical(*referee.to_bits(referee.passed(cells)))
+
+
+class LeafMargins(NamedTuple):
+    """The margins (discs) of the score of a leaf, and whether it is exact."""
+
+    lower: int
+    upper: int
+    exact: bool
+
+
+def leaf_bound(level: int, empties: int, midgame_error: int, endcut_error: int) -> LeafMargins:
+    """The margins of a leaf, one by one, from the depth and selectivity of its search."""
+    depth, percent = level_limits(min(max(level, 0), MAX_LEVEL), empties)[:2]
+    if depth == empties:
+        return LeafMargins(0, 0, True) if percent == 100 else LeafMargins(-endcut_error, endcut_error, False)
+    bias = depth % 2 - empties % 2
+    return LeafMargins(-midgame_error - bias, midgame_error - bias, False)
 
 
 def expected(book: Book) -> dict[tuple[int, int], PositionEntry]:
@@ -122,6 +141,14 @@ def test_bounds_by_parity() -> None:
     assert leaf_bound(11, 31, 2, 1) == (-2, 2, False)
     assert leaf_bound(12, 23, 2, 1) == (-1, 1, False)
     assert leaf_bound(12, 21, 2, 1) == (0, 0, True)
+
+
+def test_margins_of_every_level_and_number_of_empties() -> None:
+    options = BookOptions(midgame_error=3, endcut_error=2)
+    margins = margins_of(options)
+    for level in range(NO_LEVEL, 128):
+        for empties in range(61):
+            assert tuple(margins[level - NO_LEVEL, empties]) == leaf_bound(level, empties, 3, 2)
 
 
 @pytest.mark.compiled
