@@ -40,14 +40,15 @@ _EMPTY_TASKS = 1000
 
 
 class ClusterFigure(NamedTuple):
-    """A run: what searched, searches, the tasks in which they went to workers, seconds, and the owner's seconds of
-    processor time in them."""
+    """A run: what searched, searches, the tasks in which they went to workers, seconds, and the seconds of processor
+    time that owner and scheduler took in them."""
 
     what: str
     searches: int
     tasks: int
     seconds: float
     owner_s: float
+    scheduler_s: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -58,8 +59,11 @@ class ClusterFigure(NamedTuple):
         line = f"{self.what:58} {self.searches:7} searches {self.seconds:8.2f} s {self.rate:9.1f}/s"
         if not self.tasks:
             return line
-        share = self.owner_s / self.seconds
-        return f"{line}   {self.tasks} tasks, owner {1000 * self.owner_s / self.tasks:.2f} ms a task, {share:.0%} busy"
+        line = f"{line}   {self.tasks} tasks"
+        for name, spent in (("owner", self.owner_s), ("scheduler", self.scheduler_s)):
+            if spent:
+                line += f", {name} {1000 * spent / self.tasks:.2f} ms a task, {spent / self.seconds:.0%} busy"
+        return line
 
 
 def positions(count: int, level: int) -> list[Search]:
@@ -124,10 +128,20 @@ def by_cluster(
     wanted = list(searches)
     for _ in cluster.answers(wanted[:40]):
         pass
-    tasks, begun, spent = cluster.tasks, time.perf_counter(), time.process_time()
+    tasks, begun, spent, scheduler = cluster.tasks, time.perf_counter(), time.process_time(), scheduler_seconds()
     found = [None if answer is None else (answer.move, answer.score) for answer in cluster.answers(wanted)]
     seconds, owner_s = time.perf_counter() - begun, time.process_time() - spent
-    return ClusterFigure(what, len(wanted), cluster.tasks - tasks, seconds, owner_s), found
+    scheduler_s = scheduler_seconds() - scheduler
+    return ClusterFigure(what, len(wanted), cluster.tasks - tasks, seconds, owner_s, scheduler_s), found
+
+
+def scheduler_seconds() -> float:
+    """The processor time so far of the scheduler, the first process that was started."""
+    import psutil  # comes with distributed
+
+    first = min(psutil.Process().children(), key=lambda child: child.create_time())
+    times = first.cpu_times()
+    return float(times.user + times.system)
 
 
 def empty_tasks(file: str, count: int) -> ClusterFigure:
