@@ -137,7 +137,8 @@ def by_cluster(
 
 def scheduler_seconds() -> float:
     """The processor time so far of the scheduler, the first process that was started."""
-    import psutil  # comes with distributed
+    # It comes with distributed.
+    import psutil  # type: ignore[import-untyped]
 
     first = min(psutil.Process().children(), key=lambda child: child.create_time())
     times = first.cpu_times()
