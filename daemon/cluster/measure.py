@@ -138,7 +138,7 @@ def by_cluster(
 def scheduler_seconds() -> float:
     """The processor time so far of the scheduler, the first process that was started."""
     # It comes with distributed.
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     first = min(psutil.Process().children(), key=lambda child: child.create_time())
     times = first.cpu_times()
