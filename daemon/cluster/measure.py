@@ -137,7 +137,6 @@ def by_cluster(
 
 def scheduler_seconds() -> float:
     """The processor time so far of the scheduler, the first process that was started."""
-    # It comes with distributed.
     import psutil
 
     first = min(psutil.Process().children(), key=lambda child: child.create_time())

@@ -27,7 +27,7 @@ LAYERS = {
 MOST_MODULES = 12
 MOST_TEST_MODULES = 20
 THIRD_PARTY = {
-    "daemon": {"zmq", "dask", "distributed"},
+    "daemon": {"zmq", "dask", "distributed", "psutil"},
     "clients": {"zmq", "tornado"},
     "book": {"numpy"},
     "engine": {"llvmlite", "numba", "numpy"},
