@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served import Peer, Served, serving
+from served import Peer, Served, serving, until
 
 from desdaemon.protocol.errors import BadInput
 from desdaemon.server.scrape import Scrape, checked_address
@@ -18,6 +18,8 @@ from desdaemon.server.scrape import Scrape, checked_address
 @pytest.fixture(scope="module")
 def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, int]]:
     with serving(tmp_path_factory.mktemp("m"), "--metrics", "127.0.0.1:0") as served:
+        # The line follows the file of the connection, for which `serving` waits.
+        until(lambda: "metrics port=" in served.log.read_text())
         found = re.search(r"metrics port=(\d+)", served.log.read_text())
         assert found
         yield served, int(found[1])

@@ -12,6 +12,7 @@ def build(config: object) -> object:
 
     With ENDLESS the search after so many never ends, and writes the file: ``12:/tmp/file``.
     """
+    import itertools
     import time
     from pathlib import Path
 
@@ -29,9 +30,11 @@ def build(config: object) -> object:
     searches, _, told = os.environ.get("ENDLESS", "").partition(":")
     if searches:
         search = FakeSearcher.search
+        # One count for all searchers: which of them takes a position is chance.
+        numbers = itertools.count()
 
         def endless(self: FakeSearcher, *arguments: Any, **options: Any) -> Any:
-            if len(self.calls) >= int(searches):
+            if next(numbers) >= int(searches):
                 Path(told).touch()
                 time.sleep(1000)
             return search(self, *arguments, **options)
