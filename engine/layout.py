@@ -69,11 +69,19 @@ HOOK = 208
 """Address of a C function i64(i64 reason, i64 thread) by which a thread waits; the reasons are `HOOK_...`."""
 SPINS = 216
 """How often a thread looks again, at once, for what it waits for, before it calls the hook."""
+EXPECTED = 224
+"""In a shared search, set by whoever calls a null-window search: `CUT_NODE` or `ALL_NODE`, what its node should be."""
 LEAVE = 512
 """Not 0 when a helper is to leave its team. Others write it: it has a cache line of its own."""
 PATH = 1024
 """The shared nodes that the thread is in, the root's side first: words of each are bucket, key, draft, alpha, beta."""
 PATH_BYTES = 40
+
+PV_NODE, CUT_NODE, ALL_NODE = range(3)
+"""What a node of a shared search is or is expected to be: with an open window; to fail high by its first move; to have
+all its moves searched. (D. Knuth and R. Moore, "An analysis of alpha-beta pruning", Artificial Intelligence 6(4),
+1975.)
+"""
 
 UNWIND_ALL = 1 << 32
 NEVER_SHARED = 127

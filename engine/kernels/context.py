@@ -235,8 +235,12 @@ def count(ctx, nodes):
 # All threads of a team search the same root with the same table (`interface.lead_root`, `interface.help_team`). They
 # part because a thread that comes to a move whose position another is searching leaves it for later: T. Kerrigan's
 # Simplified ABDADA, after J.-C. Weill, "The ABDADA distributed minimax search algorithm", ICCA Journal 19(1), 1996. A
-# node is shared from the depth `SHARE_FROM` of the context on. Two things are added:
+# node is shared from the depth `SHARE_FROM` of the context on. Four things are added:
 #
+# - at a node that is expected to fail high the threads do not part: they search one move together, for the moves after
+#   it are likely not to be needed (`midgame.try_moves`);
+# - a thread that comes to a node where another has tried ProbCut in vain does not try it again: the table has lost the
+#   reduced searches to the search that followed (`midgame.search`);
 # - before each later move of a shared node the thread looks whether the table has the node's result by now;
 # - a thread that finishes a shared node raises the team's epoch. The others, when they see a new epoch, look up the
 #   shared nodes they are in, and return to the one next to the root that is done.
@@ -356,6 +360,18 @@ def announce(ctx):
     atomic_add64(ld64(ctx + U(TEAM)) + U(TEAM_EPOCH), U(1))
 
 
+@kernel("u64(u64,i64,u64)", inline=True)
+def search_sign(key, alpha, draft):
+    """Identifies the search of a board with a window from ``alpha`` for a node of ``draft``."""
+    return key ^ i2u(alpha + 64) ^ (draft << U(8))
+
+
+@kernel("u64(u64,i64,u64)", inline=True)
+def probcut_sign(key, alpha, draft):
+    """Identifies a node in which ProbCut has been tried in vain; another number than `search_sign`."""
+    return ~search_sign(key, alpha, draft)
+
+
 @kernel("u64(u64,u64)", inline=True)
 def busy_group(ctx, sign):
     """The address of the words in which ``sign`` may be marked."""
@@ -364,7 +380,7 @@ def busy_group(ctx, sign):
 
 @kernel("i64(u64,u64)")
 def is_busy(ctx, sign):
-    """1 when a thread is searching the position that ``sign`` identifies."""
+    """1 when a thread is searching what ``sign`` identifies."""
     place = busy_group(ctx, sign)
     for _ in range(BUSY_WAYS):
         if poll64(place) == sign:
@@ -375,7 +391,7 @@ def is_busy(ctx, sign):
 
 @kernel("u64(u64,u64)")
 def mark_busy(ctx, sign):
-    """Mark a position as searched by this thread. Returns the address of the mark, for `unmark`."""
+    """Mark what ``sign`` identifies as searched by this thread. Returns the address of the mark, for `unmark`."""
     group = busy_group(ctx, sign)
     place = group
     for _ in range(BUSY_WAYS):

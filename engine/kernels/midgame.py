@@ -12,9 +12,11 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
 4. Transposition table: a bound that decides, else its two best moves.
 5. Node limit, stop, and in a shared search whether the node is still needed.
 6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
-7. ProbCut: a reduced search whose result lies far enough outside the window.
+7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not where another
+   thread has tried it in vain.
 8. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
-   where it fails inside an open window; moves that another thread searches wait until the end.
+   where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
+   expected to fail high.
 9. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
@@ -22,9 +24,12 @@ The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import (
+    ALL_NODE,
     BEST,
     CHECK_AT,
+    CUT_NODE,
     EXACT,
+    EXPECTED,
     INFINITE,
     NEVER_SHARED,
     NO_MOVE,
@@ -37,6 +42,7 @@ from desdaemon.engine.layout import (
     PROBCUT_ROW,
     PROBCUT_TABLE,
     PROBCUT_UNIT_BITS,
+    PV_NODE,
     SAMPLED,
     SAMPLES,
     SHARE_FROM,
@@ -82,8 +88,10 @@ from .context import (
     mark_busy,
     move_of,
     path_answer,
+    probcut_sign,
     probe,
     remember,
+    search_sign,
     second_move_of,
     unmark,
     upper_of,
@@ -221,12 +229,17 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     count(ctx, U(1))
     value = evaluate(ctx, features, side, empties)
     beta = alpha + 1
+    shared = i2u(depth) >= ld64(ctx + U(SHARE_FROM))
     above = beta + ((margin + bias + _HALF) >> PROBCUT_UNIT_BITS)
     if value >= beta - rough and above < 64:
+        if shared:
+            st64(ctx + U(EXPECTED), U(CUT_NODE))
         if null_window(ctx, p, o, above - 1, shallow, selectivity, side, empties, features) >= above:
             return beta
     below = alpha - ((margin - bias + _HALF) >> PROBCUT_UNIT_BITS)
     if value <= alpha + rough and below > -64:
+        if shared:
+            st64(ctx + U(EXPECTED), U(ALL_NODE))
         if null_window(ctx, p, o, below, shallow, selectivity, side, empties, features) <= below:
             return alpha
     return INFINITE
@@ -337,9 +350,11 @@ def _must_return(ctx, depth):
     return ld64(ctx + U(UNWIND))
 
 
-@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64)", inline=True)
-def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level):
+@kernel("i64(u64,u64,u64,i64,i64,i64,i64,u64,i64,u64,u64,u64,u64,u64,u64)", inline=True)
+def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind):
     """The best score of the moves ``legal``, at least one; the move is left at BEST.
+
+    ``kind`` (PV_NODE, CUT_NODE or ALL_NODE) matters in a shared search only.
 
     ``level`` is the number of the node on the thread's path (`context.enter_node`), 0 where it is not there. On the
     path, the answer may be one that another thread has stored: BEST is ANSWERED then. When UNWIND is set on return,
@@ -394,14 +409,16 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         sign = U(0)
         mark = U(0)
         if shared and best != -INFINITE:
-            sign = key_of(ctx, q, r) ^ i2u(low + 64) ^ (draft << U(8))
-            if fresh and is_busy(ctx, sign):
+            sign = search_sign(key_of(ctx, q, r), low, draft)
+            if fresh and kind != U(CUT_NODE) and is_busy(ctx, sign):
                 st64(later + (waiting << U(4)), x)
                 st64(later + (waiting << U(4)) + U(8), f)
                 waiting += U(1)
                 continue
             mark = mark_busy(ctx, sign)
         update_features(features, below, x, f, side)
+        if shared:
+            st64(ctx + U(EXPECTED), U(ALL_NODE) if kind == U(CUT_NODE) else U(CUT_NODE))
         other = side ^ U(1)
         if best == -INFINITE and beta > alpha + 1:
             score = -pv_search(ctx, q, r, -beta, -low, depth - 1, selectivity, other, empties - 1, below)
@@ -439,6 +456,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """A null-window node, two plies or more; the steps are those of the module."""
     # 1
+    kind = ld64(ctx + U(EXPECTED))
     count(ctx, U(1))
     if depth > empties:
         depth = empties
@@ -455,6 +473,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     if legal == U(0):
         if moves(o, p) == U(0):
             return final_score(p, empties)
+        st64(ctx + U(EXPECTED), U(CUT_NODE + ALL_NODE) - kind)
         return -search(ctx, o, p, -alpha - 1, depth, selectivity, side ^ U(1), empties, features)
     # 4
     known = probe(bucket, key)
@@ -486,7 +505,9 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     if shared:
         level = enter_node(ctx, bucket, key, draft, alpha, beta)
     # 7
-    if selectivity < EXACT and depth >= PROBCUT_FROM:
+    sign = probcut_sign(key, alpha, draft)
+    tried = U(0)
+    if selectivity < EXACT and depth >= PROBCUT_FROM and (level == U(0) or is_busy(ctx, sign) == 0):
         score = probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features)
         unwind = ld64(ctx + U(UNWIND))
         if level and unwind == level:
@@ -496,8 +517,14 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
             if level:
                 leave_node(ctx)
             return score
+        elif level:
+            tried = mark_busy(ctx, sign)
     # 8
-    best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level)
+    best = try_moves(
+        ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind
+    )
+    if tried:
+        unmark(tried, sign)
     if level:
         leave_node(ctx)
     # 9
@@ -568,7 +595,9 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     if place == U(INNER) and i2u(depth) >= ld64(ctx + U(SHARE_FROM)):
         level = enter_node(ctx, bucket, key, draft, alpha, beta)
     # 8
-    best = try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level)
+    best = try_moves(
+        ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, U(PV_NODE)
+    )
     if level:
         leave_node(ctx)
     # 9
