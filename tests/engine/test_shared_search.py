@@ -111,6 +111,19 @@ def test_eight_threads_visit_few_nodes_more_than_one(weights: Weights) -> None:
         assert max(shares) < result.nodes / 3
 
 
+@pytest.mark.compiled
+def test_more_threads_visit_few_nodes_more(weights: Weights) -> None:
+    """32 threads that repeat each other's ProbCut, and part where a cut is expected, visit 2.4 times one's nodes here."""
+    limits = Limits(16, Selectivity(73))
+    alone, together = Searcher(hash_bits=18, weights=weights), virtual(weights, 32, 1000, bits=18)
+    nodes = [0, 0]
+    for player, opponent, _ in (problem.position for problem in random_problems(4, 34, 92)):
+        for which, searcher in enumerate((alone, together)):
+            searcher.clear()
+            nodes[which] += searcher.search(player, opponent, limits).nodes
+    assert nodes[1] < 1.6 * nodes[0]
+
+
 @pytest.mark.usefixtures("shared_low")
 def test_exact_scores_and_tables_after_stops(weights: Weights) -> None:
     """Stopped anywhere, the table says nothing false: the next search by the same table is right."""
