@@ -24,6 +24,7 @@ from .rounds import CommandOutcome, GrowthCommand, Position, Worker
 _OUTCOMES = ("won", "drawn", "lost")
 _GAMES = 1 << 10
 _UNKNOWN = 3
+_UNSORTED = 1 << 20
 
 
 def kept_positions(book: Book, positions: Iterable[Position]) -> Iterator[Position]:
@@ -67,8 +68,12 @@ def add_games(
     keep_results: bool = False,
     adjusting: bool = False,
     search: bool = True,
+    played: int = 1,
 ) -> tuple[CommandOutcome, list[str]]:
     """Add the positions of many games within the book's depth, then search open leaves (if ``search``) and negamax.
+
+    Of ``played`` above 1 only positions that so many of the games reach are added, the most played first, so that these
+    are searched first too.
 
     With ``keep_results`` the games' results are counted for their positions, in one step at the very end, so that a
     command that was cancelled and repeated counts them once; ``games`` is then iterated a second time. ``adjusting``
@@ -80,10 +85,17 @@ def add_games(
 
     def begin() -> None:
         first = 1
+        counts = _PlayCounts()
         for batch in _batches(games):
-            _add_batch(job, batch, first, problems)
+            keys = _positions_of(book, batch, first, problems)
+            if played > 1:
+                counts.add(keys)
+            else:
+                _add_keys(job, keys)
             first += len(batch)
             job.progress("add", first - 1, 0)
+        if played > 1:
+            _add_keys(job, counts.most_played(played))
 
     outcome = job.run(begin=begin) if search else job.outcome(begin)
     if outcome.finished and keep_results:
@@ -107,13 +119,53 @@ def _replayed(book: Book, games: list[BookGame]) -> tuple[list[Words], list[int 
     return [positions for positions, _ in found], [illegal for _, illegal in found]
 
 
-def _add_batch(job: GrowthCommand, batch: list[BookGame], first: int, problems: list[str]) -> None:
-    book = job.book
+def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[str]) -> Words:
+    """The positions of games, the first of which has the number ``first``; notes illegal moves in ``problems``."""
     replayed, illegal = _replayed(book, batch)
     problems += [
         f"game {number}: move {move + 1} is not legal" for number, move in enumerate(illegal, first) if move is not None
     ]
-    keys = np.concatenate(replayed)
+    return np.concatenate(replayed)
+
+
+class _PlayCounts:
+    """How many games reach each position."""
+
+    def __init__(self) -> None:
+        self._keys: Words = np.empty((0, 2), np.uint64)
+        self._counts: npt.NDArray[np.int64] = np.empty(0, np.int64)
+        self._new: list[Words] = []
+        self._waiting = 0
+
+    def add(self, keys: Words) -> None:
+        """Count positions of further games; a game has each once."""
+        self._new.append(keys)
+        self._waiting += len(keys)
+        # Memory for the distinct positions, and each of them is sorted some few times.
+        if self._waiting > max(_UNSORTED, len(self._keys)):
+            self._sort()
+
+    def _sort(self) -> None:
+        keys = np.concatenate([self._keys, *self._new])
+        counts = np.concatenate([self._counts, np.ones(self._waiting, np.int64)])
+        order = np.lexsort(keys.T)
+        keys, counts = keys[order], counts[order]
+        fresh = np.ones(len(keys), np.bool_)
+        fresh[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+        starts = np.flatnonzero(fresh)
+        self._keys, self._counts = keys[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+        self._new, self._waiting = [], 0
+
+    def most_played(self, least: int) -> Words:
+        """The positions that at least so many games reach, by falling count and then by their discs."""
+        self._sort()
+        kept = np.flatnonzero(self._counts >= least)
+        return self._keys[kept[np.argsort(-self._counts[kept], kind="stable")]]
+
+
+def _add_keys(job: GrowthCommand, keys: Words) -> None:
+    """Add positions, given by their discs; what is in the book stays as it is."""
+    book = job.book
     missing = keys[book.table.find_many(keys) < 0]
     records = np.zeros(len(missing), RECORD)
     records["player"], records["opponent"] = missing.T

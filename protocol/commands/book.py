@@ -43,8 +43,8 @@ class Parameter(NamedTuple):
 
     ``kind`` is ``int`` (``low``..``high``), ``choice`` (one of ``choices``), ``move`` (a square such as f5), ``path``
     (a file; the rest of the line), ``paths`` (files and folders, wildcards allowed) or ``flag`` (in text ``--name``
-    anywhere, false unless given). Where it is not ``required``, ``default`` is its value; a default of None leaves the
-    value to the book.
+    anywhere, false unless given). A ``named`` one is given in text as ``--name value`` anywhere. Where it is not
+    ``required``, ``default`` is its value; a default of None leaves the value to the book.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Parameter(NamedTuple):
     high: int = 0
     choices: tuple[str, ...] = ()
     required: bool = False
+    named: bool = False
 
     @property
     def expected(self) -> str:
@@ -63,9 +64,11 @@ class Parameter(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """Its form in help and messages: ``[relative]``, ``file``, ``file ...``, ``[--repair]``."""
+        """Its form in help and messages: ``[relative]``, ``file``, ``file ...``, ``[--repair]``, ``[--played n]``."""
         if self.kind == "flag":
             return f"[--{self.name}]"
+        if self.named:
+            return f"[--{self.name} n]"
         shown = "|".join(self.choices) if self.kind == "choice" else self.name
         shown += " ..." if self.kind == "paths" else ""
         return shown if self.required else f"[{shown}]"
@@ -317,8 +320,20 @@ BOOK_COMMANDS = (
     _editor("store", (), "Add the positions of the game, and count its result once it is over."),
     _editor(
         "add",
-        (_GAMES, _flag("unsearched", "Leave the searches to book fix.")),
-        "Add the positions of games and count their results.",
+        (
+            _GAMES,
+            Parameter(
+                "played",
+                "int",
+                "Only positions that so many of these games reach, the most played first.",
+                1,
+                1,
+                10**6,
+                named=True,
+            ),
+            _flag("unsearched", "Leave the searches to book fix."),
+        ),
+        "Add the positions of games and count their results; the file name openings stands for the named openings.",
         role=ADMIN,
     ),
     _editor(
@@ -440,10 +455,16 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
     given: dict[str, object] = {}
     positional = []
     for parameter in command.parameters:
-        if parameter.kind != "flag":
+        flag = f"--{parameter.name}"
+        if parameter.kind != "flag" and not parameter.named:
             positional.append(parameter)
-        elif f"--{parameter.name}" in words:
-            words.remove(f"--{parameter.name}")
+        elif flag in words and parameter.named:
+            at = words.index(flag)
+            # Without a value behind it, what is wrong is said of an empty one.
+            given[parameter.name] = "".join(words[at + 1 : at + 2])
+            del words[at : at + 2]
+        elif flag in words:
+            words.remove(flag)
             given[parameter.name] = True
     for parameter in positional:
         if parameter.kind == "paths":

@@ -12,9 +12,11 @@ from toys import canonical, contents
 
 from desdaemon.book.book import Book
 from desdaemon.book.formats import edax
+from desdaemon.book.growth.add import game_positions
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.protocol.commands.book import BOOK_COMMANDS
 from desdaemon.protocol.commands.text import find_command
+from desdaemon.protocol.othello.openings import openings
 
 GAME = "f5d6c3d3c4f4c5b3c2e3d2c6b4"
 
@@ -389,6 +391,26 @@ def test_games_are_added_from_a_folder_and_by_wildcard(dialogue: BookDialogue, t
     assert contents(dialogue.book) == grown
     assert "clean" in dialogue.say("book verify")
     assert dialogue.say(f"book check {tmp_path / 'a.txt'}").splitlines()[-1].startswith("Positions : 0 missing, ")
+
+
+def test_the_named_openings_are_added_by_name(
+    dialogue: BookDialogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dialogue.say("book new 1 60")
+    answer = dialogue.say("book add openings --unsearched")
+    assert f"{len(openings())} games of 1 files" in answer
+    for opening in openings():
+        for position in game_positions(dialogue.book, opening.moves):
+            assert dialogue.book.entry(*position) is not None
+    assert dialogue.book.table.results(dialogue.book.table.find(*START)) == (0, 0, 0)
+    dialogue.say("book new 1 60")
+    dialogue.say("book add openings --played 20 --unsearched")
+    assert 1 < len(dialogue.book) < 20
+    (tmp_path / "openings").write_text("d3c5\n")
+    dialogue.say("book new 1 60")
+    dialogue.say("book add openings")
+    assert len(dialogue.book) == 3
 
 
 def test_changes_that_would_be_lost_are_mentioned_at_the_end(tmp_path: Path) -> None:

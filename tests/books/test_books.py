@@ -149,6 +149,16 @@ def test_values_by_name_are_those_of_the_line() -> None:
             values_by_name(command, bad)
 
 
+def test_a_named_parameter_may_stand_anywhere() -> None:
+    files = {"files": ["a.wtb", "b"], "played": 7, "unsearched": False}
+    for line in ("add a.wtb b --played 7", "add --played 7 a.wtb b", "add a.wtb --played 7 b"):
+        assert parse_line(line)[1] == files, line
+    assert parse_line("add a")[1] == {"files": ["a"], "played": 1, "unsearched": False}
+    for line in ("add a --played", "add a --played 0", "add a --played b"):
+        with pytest.raises(BadInput, match="book add, played"):
+            parse_line(line)
+
+
 def test_names_of_files_may_hold_blanks() -> None:
     with pytest.raises(BadInput, match="too much"):
         parse_line("diff my own book.dat")
@@ -158,7 +168,8 @@ def test_names_of_files_may_hold_blanks() -> None:
     assert parse_line('load "my own 7"')[1] == {"file": "my own 7", "level": 1}
     assert parse_line('load "my own book.dat"')[1]["file"] == "my own book.dat"
     assert parse_line("import my own book.dat")[1]["file"] == "my own book.dat"
-    assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == {"files": ["a b.wtb", "c.ggf"], "unsearched": True}
+    added = {"files": ["a b.wtb", "c.ggf"], "played": 1, "unsearched": True}
+    assert parse_line('add "a b.wtb" c.ggf --unsearched')[1] == added
     assert parse_line("merge other.dat --keep-ours")[1] == {"file": "other.dat", "keep-ours": True}
 
 

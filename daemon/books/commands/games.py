@@ -12,12 +12,16 @@ from desdaemon.protocol.games import wthor
 from desdaemon.protocol.games.bases import BASE_FORMATS, read_games
 from desdaemon.protocol.games.records import black_score
 from desdaemon.protocol.othello.notation import START
+from desdaemon.protocol.othello.openings import openings
 from desdaemon.protocol.othello.rules import PASS
 
 from .context import BookCommandRun, Work
 
 SHOWN = 5
 """So many unusable games are named, the rest are counted."""
+
+OPENINGS = "openings"
+"""The name that stands for the lines of the named openings where there is no such file."""
 
 
 def game_files(run: BookCommandRun) -> list[Path]:
@@ -62,6 +66,9 @@ class Games:
                 yield game
 
     def _games(self, path: Path) -> Iterator[BookGame]:
+        if path.name == OPENINGS and not path.exists():
+            yield from (BookGame(bytes(opening.moves)) for opening in openings())
+            return
         if path.suffix.lower() == ".wtb":
             # The book library replays faster than the reader of game files does.
             for game in wthor.read(str(path)).games:
@@ -87,6 +94,7 @@ def _add(run: BookCommandRun) -> Result:
         keep_results=True,
         adjusting=run.caller.settings.book_learn_results,
         search=not run.values["unsearched"],
+        played=run.number("played"),
     )
     for line in illegal:
         games.complain(line)

@@ -1,6 +1,7 @@
 """Growing, fixing, shrinking: against plain re-statements of the reference, and against books that Edax grew."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -681,6 +682,35 @@ def test_many_games_at_once_are_the_same_as_one_by_one(depth: int) -> None:
     assert contents(many) == contents(one)
     for key in (entry[:2] for entry in contents(one)):
         assert many.table.results(many.table.find(*key)) == one.table.results(one.table.find(*key))
+
+
+@pytest.mark.parametrize("unsorted", [1, 1 << 20])
+def test_positions_that_enough_games_reach(monkeypatch: pytest.MonkeyPatch, unsorted: int) -> None:
+    monkeypatch.setattr("desdaemon.book.growth.add._GAMES", 4)
+    monkeypatch.setattr("desdaemon.book.growth.add._UNSORTED", unsorted)
+    games = [BookGame(bytes(moves), score) for moves, score in some_games(30)]
+    book = new_book(BookOptions(level=1, min_empties=40), toy)
+    counts = Counter(
+        book.table.canonical(*position)[:2]
+        for game in games
+        for position in game_positions(book, game.moves)
+        if 64 - (position[0] | position[1]).bit_count() >= book.options.min_empties - 1
+    )
+    for least in (8, 3):
+        outcome, _ = add_games(book, games, Worker(toy), keep_results=True, played=least)
+        found = [book.table.entry(row) for row in range(len(book))]
+        assert {entry[:2] for entry in found} == {position for position, count in counts.items() if count >= least}
+        added = [counts[entry[:2]] for entry in found[len(book) - outcome.added :]]
+        assert added == sorted(added, reverse=True)
+        assert verify(book).clean
+    # What is in the book already stays.
+    outcome, _ = add_games(book, games[:1], Worker(toy), played=2)
+    assert (outcome.added, outcome.searches) == (0, 0)
+    # The order of the games makes no difference.
+    other = new_book(BookOptions(level=1, min_empties=40), toy)
+    for least in (8, 3):
+        add_games(other, games[::-1], Worker(toy), played=least)
+    assert contents(other) == contents(book)
 
 
 def test_an_illegal_move_ends_its_game_and_is_named() -> None:
