@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import secrets
 from pathlib import Path
 from typing import NamedTuple
@@ -24,10 +25,26 @@ from .losses import assumed_by_reading, lost_by_writing
 NATIVE = "native"
 
 _NAMES = {".dat": EDAX, ".egbk3": EGAROUCID, ".txt": TEXT}
+_HEAD = 1 << 16
+
+SHIPPED = Path(__file__).resolve().parents[1] / "data" / "starter.txt.xz"
+"""The book that is installed with the program; not every installation has it."""
+
+SHIPPED_REFUSAL = "it comes with the program: book save FILE makes a book of it that takes changes"
+"""Why `SHIPPED` takes no changes."""
+
+
+def shipped() -> Path:
+    """`SHIPPED`. Raises Unreadable where it is not installed."""
+    if not SHIPPED.exists():
+        raise Unreadable("builtin", None, "this installation has no book of its own")
+    return SHIPPED
 
 
 def format_by_name(path: Path) -> str:
-    """The format a file of this name is written in: .dat, .egbk3, .txt; anything else is our own."""
+    """The format a file of this name is written in: .dat, .egbk3, .txt, .txt.xz; anything else is our own."""
+    if path.name.lower().endswith(text.PACKED_SUFFIX):
+        return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)
 
 
@@ -35,9 +52,14 @@ def format_by_content(path: Path) -> str:
     """The format of an existing file. Raises Unreadable when it cannot be opened."""
     try:
         with path.open("rb") as stream:
-            head = stream.read(128)
+            head = stream.read(_HEAD)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
+    if head.startswith(text.PACKED):
+        try:
+            head = lzma.LZMADecompressor().decompress(head, _HEAD)
+        except lzma.LZMAError as error:
+            raise Unreadable(path, None, f"cannot be unpacked: {error}") from None
     if head.startswith(snapshot.MAGIC):
         return NATIVE
     if head.startswith(edax.MAGIC):
@@ -90,23 +112,28 @@ def load(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress
 
 
 class Opened(NamedTuple):
-    """An open book: with a store for our own format, in memory alone for others. ``assumed`` is as in `LoadedBook`."""
+    """An open book: with a store for our own format, in memory alone for others. ``assumed`` is as in `LoadedBook`;
+    ``refusal`` says of one in memory why it takes no changes, and is empty where it does.
+    """
 
     book: Book
     store: Store | None
     format: str
     notes: list[str]
     assumed: str = ""
+    refusal: str = ""
 
 
 def open_any(path: Path, *, level: int = 1, progress: ProgressCallback = no_progress) -> Opened:
-    """Open a book of any format; our own for writing, or for reading when another process has it locked.
+    """Open a book of any format; our own for writing, or for reading when another process has it locked, and the one
+    that is installed with the program for reading.
 
     ``level`` is for files without levels. Raises Unreadable, changing nothing.
     """
     if format_by_content(path) != NATIVE:
         loaded = load(path, level=level, progress=progress)
-        return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed)
+        refusal = SHIPPED_REFUSAL if path == SHIPPED else ""
+        return Opened(loaded.book, None, loaded.format, loaded.notes, loaded.assumed, refusal)
     store = open_store(path, read_only=None, progress=progress)
     notes = list(store.notes)
     if store.read_only:

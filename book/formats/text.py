@@ -2,13 +2,16 @@
 
     ---------------------------OX------XO--------------------------- X,6,D3,2
 
-The board from A1 to H8 (X: side to move), the side, level, leaf move (PA: pass, --: none) and leaf score.
+The board from A1 to H8 (X: side to move), the side, level, leaf move (PA: pass, --: none) and leaf score. A file may be
+packed by xz; one whose name ends in ``.txt.xz`` is written so, which makes it a sixth and smaller.
 """
 
 from __future__ import annotations
 
+import lzma
 import os
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +35,11 @@ _SECOND = "Oo0Ww"
 _FREE = "-._"
 _PIECE = 1 << 23
 _LINE_BYTES = 76
+
+PACKED = b"\xfd7zXZ\0"
+"""The first bytes of what xz has packed."""
+
+PACKED_SUFFIX = ".txt.xz"
 
 
 def move_name(move: int) -> str:
@@ -196,20 +204,24 @@ class _LineLoader:
             self._out[layout.IMPORT_LEVELS + entry.level] += np.uint64(1)
 
 
+def _unpacked(stream: BufferedReader) -> BufferedReader | lzma.LZMAFile:
+    return lzma.LZMAFile(stream) if stream.peek(len(PACKED)).startswith(PACKED) else stream
+
+
 def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
     """Read Edax's text form, boards in any orientation; then negamax.
 
     What the file does not say of the book follows from its positions (`guessed_options`). Leaves given as ``--`` stay
-    open. The file goes through memory piece by piece. Raises Unreadable, naming the line.
+    open. The file goes through memory piece by piece, unpacked. Raises Unreadable, naming the line.
     """
     loader = _LineLoader(path)
     at, rest = 0, b""
     try:
-        with path.open("rb") as stream:
+        with path.open("rb") as stream, _unpacked(stream) as lines:
             size = os.fstat(stream.fileno()).st_size
             loader.book.table.reserve(size // _LINE_BYTES)
             while True:
-                read = stream.read(_PIECE)
+                read = lines.read(_PIECE)
                 rest += read
                 done = loader.add(rest, at, last=not read)
                 at, rest = at + done, rest[done:]
@@ -217,9 +229,11 @@ def read(path: Path, progress: ProgressCallback = no_progress) -> TextImport:
                     break
                 if len(rest) > _PIECE:
                     raise Unreadable(path, at, "a line of more than 8 MiB")
-                progress("load", at, size)
+                progress("load", stream.tell(), size)
     except OSError as error:
         raise Unreadable(path, None, error.strerror or str(error)) from None
+    except (lzma.LZMAError, EOFError) as error:
+        raise Unreadable(path, None, f"cannot be unpacked: {error}") from None
     book = loader.book
     if not len(book):
         raise Unreadable(path, 0, "no positions")
@@ -247,8 +261,12 @@ def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]
 
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
-    """Write the text form; returns the number of positions. Raises WriteFailed."""
+    """Write the text form, packed where the name says so; returns the number of positions. Raises WriteFailed."""
+    packer = lzma.LZMACompressor(preset=lzma.PRESET_EXTREME | 9) if path.name.lower().endswith(PACKED_SUFFIX) else None
     with replacing(path) as stream:
         for line in lines(book, progress):
-            stream.write(line.encode() + b"\n")
+            raw = line.encode() + b"\n"
+            stream.write(raw if packer is None else packer.compress(raw))
+        if packer is not None:
+            stream.write(packer.flush())
     return len(book)

@@ -1,5 +1,6 @@
 """Edax's text form, Egaroucid's files, conversions, and telling formats apart."""
 
+import lzma
 import os
 import struct
 from pathlib import Path
@@ -28,6 +29,35 @@ TEXTS = {"A3.txt": "A3_deviate_0_0.dat", "E1.txt": "E1_pass.dat", "F1.txt": "F1_
 def read_dat(path: Path) -> Book:
     loaded = edax.read(path)
     return Book(loaded.options, loaded.table, loaded.links)
+
+
+def test_packed_text_is_the_text(tmp_path: Path) -> None:
+    book = whole_games(1)
+    plain, packed = tmp_path / "a.txt", tmp_path / "a.TXT.xz"
+    for path in (plain, packed):
+        assert registry.save(path, book).format == registry.TEXT
+    assert lzma.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert packed.stat().st_size < plain.stat().st_size / 4
+    renamed = packed.rename(tmp_path / "b")
+    assert contents(registry.load(renamed).book) == contents(registry.load(plain).book)
+
+
+def test_damaged_packed_text_is_refused(tmp_path: Path) -> None:
+    book, path = whole_games(1), tmp_path / "a.txt.xz"
+    registry.save(path, book)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(Unreadable, match="cannot be unpacked"):
+        registry.load(path)
+    path.write_bytes(whole[:20] + bytes(20) + whole[40:])
+    with pytest.raises(Unreadable, match="cannot be unpacked"):
+        registry.load(path)
+    path.with_name("b").write_bytes(lzma.compress(b"no book\n" * 100))
+    with pytest.raises(Unreadable, match="not a book"):
+        registry.load(path.with_name("b"))
+    path.write_bytes(lzma.compress(lzma.decompress(whole).replace(b"X,1,", b"X,99,", 1)))
+    with pytest.raises(Unreadable, match="line 1: the level 99"):
+        registry.load(path)
 
 
 def scores(book: Book) -> dict[tuple[int, ...], int]:
