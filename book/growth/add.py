@@ -129,7 +129,7 @@ def _positions_of(book: Book, batch: list[BookGame], first: int, problems: list[
 
 
 class _PlayCounts:
-    """How many games reach each position."""
+    """The number of games that reach each position."""
 
     def __init__(self) -> None:
         self._keys: Words = np.empty((0, 2), np.uint64)

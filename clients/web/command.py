@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from desdaemon.clients.arguments import Parser, print_text, whole
 from desdaemon.clients.errors import DaemonError, NoDaemon
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import folders, logs, platform
 
@@ -47,7 +48,7 @@ def command_line() -> Parser:
     add("endpoint", nargs="?", metavar="ENDPOINT", help="of a daemon that runs, such as tcp://host:6464")
     add("--key", metavar="FILE", help="this client's key for that daemon, made by `desdaemon keys new`")
     add("--server-key", metavar="KEY", help="that daemon's public key where the file does not hold it")
-    add("--book", metavar="FILE", help="the book of the daemon that is started; made where there is none")
+    add("--book", metavar="FILE", help="the book of the daemon that is started, builtin for the one that ships")
     add("--threads", type=whole(1, 256), metavar="N", help="search threads of the daemon that is started")
     add("--eval-file", metavar="FILE", help="evaluation weights of the daemon that is started")
     add(
@@ -97,9 +98,11 @@ def _daemon(named: argparse.Namespace) -> Iterator[str]:
         return
     from .own_daemon import OwnDaemon, make_book
 
-    book = os.path.abspath(named.book) if named.book else ""  # noqa: PTH100
-    if book and not Path(book).exists():
-        make_book(book)
+    book = named.book or ""
+    if book not in ("", BUILTIN_BOOK):
+        book = os.path.abspath(book)  # noqa: PTH100
+        if not Path(book).exists():
+            make_book(book)
     options = ["-book-file", book] if book else []
     options += ["-n", str(named.threads)] if named.threads else []
     options += ["-eval-file", named.eval_file] if named.eval_file else []

@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from desdaemon.engine.processors import processors
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import move_text, parse_move
@@ -38,8 +39,9 @@ class Engine:
 
     ``level`` (0 to 60) is how far to search where a call does not say; ``threads`` share a search and are the
     number of boards searched at a time by `analyze_many` (all processors unless given); ``hash_bits`` makes a table of
-    2**hash_bits entries of 16 bytes; ``eval_file`` are other weights; ``book`` is a file of any book format, opened for
-    reading. The first engine on a machine is compiled, which takes about a minute and is reported on standard error.
+    2**hash_bits entries of 16 bytes; ``eval_file`` are other weights; ``book`` is a file of any book format, or
+    ``builtin`` for the one that ships, opened for reading. The first engine on a machine is compiled, which takes about
+    a minute and is reported on standard error.
 
     All methods may be called from any thread; searches of one engine take turns, but for `analyze_many`. Raises
     `BadInput` (a `ValueError`) for what cannot be used.
@@ -372,11 +374,11 @@ def _opened(path: str | Path) -> Book:
     from pathlib import Path
 
     from desdaemon.book.errors import BookError
-    from desdaemon.book.formats.registry import NATIVE, format_by_content, load
+    from desdaemon.book.formats.registry import NATIVE, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store
 
-    file = Path(path).expanduser()
     try:
+        file = shipped() if path == BUILTIN_BOOK else Path(path).expanduser()
         if format_by_content(file) == NATIVE:
             return open_store(file, read_only=True).book
         return load(file).book

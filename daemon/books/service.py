@@ -191,12 +191,15 @@ class Books:
 
     def use(self, opened: Opened, path: Path | None) -> None:
         """Replace the book in use, and close its file."""
-        from desdaemon.book.storage.observers import DirtyFlag
+        from desdaemon.book.storage.observers import DirtyFlag, ReadOnlyObserver
 
         if opened.store is None:
-            opened.book.recorder = DirtyFlag()
+            if opened.refusal and path is not None:
+                opened.book.recorder = ReadOnlyObserver(path, opened.refusal)
+            else:
+                opened.book.recorder = DirtyFlag()
         before, self._opened, self._path = self._opened, opened, path
-        if path is not None and os.access(path.resolve().parent, os.W_OK):
+        if path is not None and not opened.refusal and os.access(path.resolve().parent, os.W_OK):
             from desdaemon.book.storage.arena import ARENA
 
             # What does not fit into memory lies beside the book, where there is room for a book.
@@ -214,9 +217,9 @@ class Books:
     def reason(self) -> str:
         """The reason why the book's file takes no changes at present; empty where it does, or without a file."""
         opened = self._opened
-        store = opened.store if opened is not None else None
-        if store is None:
-            return ""
+        if opened is None or opened.store is None:
+            return opened.refusal if opened is not None else ""
+        store = opened.store
         return store.failure or (store.reason if store.read_only else "")
 
     def keep_unwritten(self) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.exports import SPEC as ENGINE
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.system import logs
 
 from .finding import FAULT, OK, WARNING, Finding
@@ -146,14 +147,17 @@ def weights(path: str) -> Finding:
 
 def book(path: str) -> Finding:
     """The book that is configured, if there is one. Nothing is written to it."""
-    if not path:
-        return Finding("book", OK, "none is configured")
     from desdaemon.book.errors import Unreadable
-    from desdaemon.book.formats.registry import NATIVE, format_by_content, load
+    from desdaemon.book.formats.registry import NATIVE, SHIPPED, format_by_content, load, shipped
     from desdaemon.book.storage.store import open_store
 
+    if not path:
+        own = f"-book-file {BUILTIN_BOOK} opens the one that ships" if SHIPPED.exists() else "none ships either"
+        return Finding("book", OK, f"none is configured; {own}")
     place = Path(path)
     try:
+        if path == BUILTIN_BOOK:
+            place = shipped()
         if format_by_content(place) == NATIVE:
             store = open_store(place, read_only=True)
             count, notes = len(store.book), [*store.notes]

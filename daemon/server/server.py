@@ -23,6 +23,7 @@ from desdaemon.books.running import begin_opening
 from desdaemon.books.service import Books, processors
 from desdaemon.books.wire import progress_data
 from desdaemon.dialects.stdio import INTERRUPTED, leave
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import folders, logs, platform
 from desdaemon.protocol.system.files import PRIVATE, replace
@@ -256,7 +257,8 @@ def main(arguments: list[str]) -> int:
     logs.install(log)
     ending = _Signals()
     # Messages about clients' files name them as the clients do.
-    settings.book_file = settings.book_file and os.path.abspath(settings.book_file)  # noqa: PTH100
+    if settings.book_file not in ("", BUILTIN_BOOK):
+        settings.book_file = os.path.abspath(settings.book_file)  # noqa: PTH100
     settings.eval_file = settings.eval_file and os.path.abspath(settings.eval_file)  # noqa: PTH100
     try:
         _check_weights(settings.eval_file)

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity, SelectivityIndex
 
+BUILTIN_BOOK = "builtin"
+"""The name that stands, where a book is to be read, for the one that is installed with the program."""
+
 Value = int | bool | str | None
 
 _DIGITS = frozenset("0123456789")
@@ -113,7 +116,12 @@ OPTIONS = (
     Option("search-log-file", (), "path", "Write down all searches, at the end of this file (not as a command)."),
     Option("ponder", (), "bool", "Think in the opponent's time: in modes 0 and 1, and in GTP, NBoard and XBoard."),
     Option("book-usage", (), "bool", "Play from the book."),
-    Option("book-file", (), "path", "Opening book, of any format; opened once the first prompt is there."),
+    Option(
+        "book-file",
+        (),
+        "path",
+        f"Opening book, of any format, or {BUILTIN_BOOK}: the one that ships; opened once the first prompt is there.",
+    ),
     Option("book-randomness", (), "int", "Discs that a book move may be worse than the best.", 0, 128),
     Option(
         "book-choice",

@@ -14,7 +14,11 @@ from typing import Any
 
 import pytest
 from checkout import ROOT
+from toys import small_book
 
+from desdaemon.book.book import Book
+from desdaemon.book.formats import registry
+from desdaemon.book.options import BookOptions
 from desdaemon.doctor import command, engine, installation
 from desdaemon.doctor.finding import FAULT, OK, WARNING, Finding
 from desdaemon.engine.compiler import library
@@ -156,6 +160,18 @@ def test_a_book_that_is_missing_or_none(apart: Path) -> None:
     assert engine.book(str(apart / "none.book")).state == FAULT
     (apart / "text.book").write_text("no book\n")
     assert engine.book(str(apart / "text.book")).state == FAULT
+
+
+def test_the_book_that_ships_or_does_not(apart: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = apart / "starter.txt.xz"
+    monkeypatch.setattr("desdaemon.book.formats.registry.SHIPPED", shipped)
+    assert engine.book("").text == "none is configured; none ships either"
+    assert engine.book("builtin") == Finding("book", FAULT, "builtin: this installation has no book of its own")
+    registry.save(shipped, Book(BookOptions(level=1)))
+    assert engine.book("builtin").state == FAULT
+    registry.save(shipped, small_book())
+    assert "-book-file builtin" in engine.book("").text
+    assert engine.book("builtin").text.endswith(f": {len(small_book())} positions")
 
 
 def test_a_path_too_long_for_a_socket(apart: Path) -> None:

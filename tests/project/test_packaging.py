@@ -111,8 +111,9 @@ def test_the_wheel_owns_one_name_and_holds_every_module(tmp_path: Path) -> None:
         for path in (ROOT / directory).iterdir():
             if path.suffix == ".py":
                 assert f"{package.replace('.', '/')}/{path.name}" in names
-    for path in (ROOT / "engine/data").glob("*"):
-        assert f"desdaemon/engine/data/{path.name}" in names
+    for folder in ("engine/data", "book/data"):
+        for path in (ROOT / folder).glob("*"):
+            assert f"desdaemon/{folder}/{path.name}" in names
 
 
 @pytest.mark.slow

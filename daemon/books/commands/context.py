@@ -9,6 +9,7 @@ from desdaemon.book.progress import WorkCancelled
 from desdaemon.books.jobs import BookJob, Result
 from desdaemon.books.service import Books, Caller
 from desdaemon.protocol.commands.book import BookCommand, BookValues
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,15 @@ class BookCommandRun(NamedTuple):
         value = self.values[name]
         assert isinstance(value, str)
         return self.books.files.path(value, remote=self.caller.remote)
+
+    def source(self, name: str = "file") -> Path:
+        """A parameter that is the name of a book to be read, or `BUILTIN_BOOK`. Raises `Forbidden`, and `Unreadable`
+        where no book is installed with the program."""
+        if self.values[name] != BUILTIN_BOOK:
+            return self.path(name)
+        from desdaemon.book.formats.registry import shipped
+
+        return shipped()
 
     def target(self, name: str = "file") -> Path:
         """A parameter that is the name of a file to be written. Raises `Forbidden`."""

@@ -17,6 +17,7 @@ from desdaemon.book.reports.report import moves_text
 from desdaemon.book.storage.salvage import salvage
 from desdaemon.book.storage.store import open_store
 from desdaemon.books.jobs import Result
+from desdaemon.protocol.commands.options import BUILTIN_BOOK
 from desdaemon.protocol.errors import BadInput
 
 from .context import BookCommandRun, Work
@@ -48,15 +49,21 @@ def _enumerate(run: BookCommandRun) -> Result:
     return {"text": [f"Book enumerate {plies}...done: {_count(book)} without scores"]}
 
 
+def _shown(path: Path) -> Path:
+    """The name of a book that was read, as its reader gave it."""
+    return Path(BUILTIN_BOOK) if path == registry.SHIPPED else path
+
+
 def _load(run: BookCommandRun) -> Result:
-    path = run.path()
+    path = run.source()
     opened = run.books.opened
     store = opened.store if opened is not None else None
     if opened is not None and store is not None and store.path == path.resolve() and store.locked:
         return {"notes": [], "text": [f"{path} is the book in use: {_count(opened.book)}"]}
     opened = registry.open_any(path, level=run.number("level"), progress=run.progress)
-    run.books.use(opened, path)
-    return {"notes": opened.notes, "text": [*_about(path, opened.assumed), f"{path}: {_count(opened.book)}"]}
+    name = _shown(path)
+    run.books.use(opened, name)
+    return {"notes": opened.notes, "text": [*_about(name, opened.assumed), f"{name}: {_count(opened.book)}"]}
 
 
 def _about(path: Path, what: str) -> list[str]:
@@ -68,6 +75,8 @@ def _reopen(run: BookCommandRun) -> Result:
     opened, name = run.books.opened, run.books.file
     if opened is None or not name:
         raise BadInput("book reopen: the book has no file yet: book save FILE gives it one")
+    if opened.refusal:
+        raise BadInput(f"book reopen: {name} is opened for reading only: {opened.refusal}")
     if opened.store is not None and opened.store.locked:
         # What failed before is tried again.
         opened.book.recorder.allow()
@@ -87,6 +96,8 @@ def _save(run: BookCommandRun) -> Result:
     if run.values["file"] is None:
         if not books.file:
             raise BadInput("book save: the book has no file yet: expected book save FILE")
+        if opened.refusal:
+            raise BadInput(f"book save: {books.file} is opened for reading only: {opened.refusal}")
         path = Path(books.file)
     else:
         path = run.path()
@@ -110,12 +121,12 @@ def _save(run: BookCommandRun) -> Result:
             opened.store.keep(book)
         books.use(opened, path)
     elif store is None:
-        books.use(opened, path)
+        books.use(opened._replace(refusal=""), path)
     return {"notes": saved.notes, "text": text}
 
 
 def _import(run: BookCommandRun) -> Result:
-    path, before = run.path(), run.books.book
+    path, before = run.source(), run.books.book
     loaded = registry.load(path, level=1, progress=run.progress)
     book = loaded.book
     assumed = loaded.assumed
@@ -126,8 +137,9 @@ def _import(run: BookCommandRun) -> Result:
         assumed = assumed_by_reading(book.options, loaded.format)
     run.books.use(registry.Opened(book, None, loaded.format, loaded.notes), None)
     outcome = fix(book, run.worker())
-    done = f"importing book from {path}... {_count(book)}...{'done' if outcome.finished else 'stopped'}"
-    return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(path, assumed), done]}
+    name = _shown(path)
+    done = f"importing book from {name}... {_count(book)}...{'done' if outcome.finished else 'stopped'}"
+    return {"finished": outcome.finished, "notes": loaded.notes, "text": [*_about(name, assumed), done]}
 
 
 def _export(run: BookCommandRun) -> Result:
@@ -142,7 +154,7 @@ def _export(run: BookCommandRun) -> Result:
 @contextmanager
 def _other_book(run: BookCommandRun, name: str = "file") -> Iterator[Book]:
     """Read a second book with its journal."""
-    path = run.path(name)
+    path = run.source(name)
     opened = run.books.opened
     if opened is not None and opened.store is not None and opened.store.path == path.resolve():
         raise BadInput(f"{path} is the book in use: expected another one")

@@ -61,7 +61,8 @@ def _edits(run: BookCommandRun) -> Result:
 def _info(run: BookCommandRun) -> Result:
     found = report.summary(run.book, run.progress, reached=False)
     lines = [f"Book {run.books.file or 'without a file'}", *report.info_lines(found), *report.more_lines(run.book)]
-    if run.books.file:
+    # The book that ships has no name of a file.
+    if run.books.file and Path(run.books.file).exists():
         written = datetime.datetime.fromtimestamp(Path(run.books.file).stat().st_mtime).astimezone()
         lines.append(f"Date: {written:%Y-%m-%d %H:%M:%S}")
     if found.unreachable > 0:
