@@ -10,7 +10,7 @@ PACKAGES := daemon engine book protocol clients
 PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11
 ARGS ?=
 
-.PHONY: docs help run web warmup compiled test test-all dist installs arm64 coverage coverage-kernels acceptance lint bench lock clean FORCE
+.PHONY: docs help run web warmup compiled test test-all dist installs arm64 coverage coverage-kernels acceptance lint bench starter-book lock clean FORCE
 
 help:
 	@echo "make run         start the daemon (ARGS='-level 16' passes options)"
@@ -21,6 +21,7 @@ help:
 	@echo "make lint        linters and types only"
 	@echo "make coverage-kernels  the lines of the kernels that the tests reach, with kernels run as Python (an hour)"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
+	@echo "make starter-book  make the book that ships again, from WTHOR=FOLDER (an hour)"
 	@echo "make docs        the documentation as a site in build/site"
 	@echo "make warmup      compile the search for this machine"
 	@echo "make lock        write requirements.lock anew from the newest releases"
@@ -46,6 +47,18 @@ compiled: $(VENV)/.installed
 
 bench: compiled
 	@exec $(BIN)/desdaemon bench $(ARGS)
+
+# The book that ships, book/data/starter.txt.xz, from the games in WTHOR/WTH_*.wtb. After a kill the same command goes
+# on; build/starter-book is the book that grows. docs/book.md explains the numbers.
+WTHOR ?= $(error WTHOR=FOLDER names the folder of WTH_1977.wtb and so on)
+GROWING := build/starter-book/starter.book
+
+starter-book: compiled
+	@mkdir -p build/starter-book book/data
+	@[ -e $(GROWING) ] || printf '%s\n' 'book new 18 36' 'book save $(GROWING)' | \
+	  $(BIN)/desdaemon -q --config none
+	@printf '%s\n' 'book add openings --unsearched' 'book add "$(WTHOR)/WTH_*.wtb" --played 4' 'book verify' \
+	  'book export book/data/starter.txt.xz' 'book info' | $(BIN)/desdaemon -q --config none -book-file $(GROWING)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
