@@ -113,7 +113,7 @@ def test_eight_threads_visit_few_nodes_more_than_one(weights: Weights) -> None:
 
 @pytest.mark.compiled
 def test_more_threads_visit_few_nodes_more(weights: Weights) -> None:
-    """32 threads that repeat each other's ProbCut, and part where a cut is expected, visit 2.4 times one's nodes here."""
+    """Threads that repeat each other's ProbCut, and part where a cut is expected, visit 2.4 times one's nodes here."""
     limits = Limits(16, Selectivity(73))
     alone, together = Searcher(hash_bits=18, weights=weights), virtual(weights, 32, 1000, bits=18)
     nodes = [0, 0]
