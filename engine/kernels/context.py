@@ -237,8 +237,8 @@ def count(ctx, nodes):
 # Simplified ABDADA, after J.-C. Weill, "The ABDADA distributed minimax search algorithm", ICCA Journal 19(1), 1996. A
 # node is shared from the depth `SHARE_FROM` of the context on. Four things are added:
 #
-# - at a node that is expected to fail high the threads do not part, and at one that is expected to need all its moves
-#   only after some of them: they search one move together where those after it may not be needed (`midgame.try_moves`);
+# - at a node that is expected to fail high the threads do not part: they search one move together, for the moves after
+#   it are likely not to be needed (`midgame.try_moves`);
 # - a thread that comes to a node where another has tried ProbCut in vain does not try it again: the table has lost the
 #   reduced searches to the search that followed (`midgame.search`);
 # - before each later move of a shared node the thread looks whether the table has the node's result by now;

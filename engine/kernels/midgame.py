@@ -15,8 +15,8 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
 7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not where another
    thread has tried it in vain.
 8. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
-   where it fails inside an open window. The threads of a shared search part: moves that another thread searches wait
-   until the end; but not at a node that is expected to fail high, nor before `PART_AFTER` moves of others.
+   where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
+   expected to fail high.
 9. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
@@ -112,11 +112,6 @@ CHECK_TEAM_FROM = 5
 
 ANNOUNCE_FROM = 8
 """Least depth of nodes whose end is announced to the team; what is shallower is over soon."""
-
-PART_AFTER = 3
-"""Moves of a node expected to need them all that the threads search together before they part: one of them may fail
-high after all (docs/performance.md, "Threads").
-"""
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
 """Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
@@ -381,12 +376,6 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         n = U(1)
         legal ^= bit(first)
     shared = i2u(depth) >= ld64(ctx + U(SHARE_FROM))
-    together = 1
-    if kind == U(CUT_NODE):
-        together = 64
-    elif kind == U(ALL_NODE):
-        together = PART_AFTER
-    searched = 0
     draft = make_draft(depth, selectivity)
     best = -INFINITE
     best_move = U(NO_MOVE)
@@ -421,7 +410,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         mark = U(0)
         if shared and best != -INFINITE:
             sign = search_sign(key_of(ctx, q, r), low, draft)
-            if fresh and searched >= together and is_busy(ctx, sign):
+            if fresh and kind != U(CUT_NODE) and is_busy(ctx, sign):
                 st64(later + (waiting << U(4)), x)
                 st64(later + (waiting << U(4)) + U(8), f)
                 waiting += U(1)
@@ -452,7 +441,6 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
             else:
                 resumed -= U(1)
             continue
-        searched += 1
         if score > best:
             best = score
             best_move = x
