@@ -52,7 +52,7 @@ _ASKING_NAMES = b"|".join(re.escape(codec.packed_text(name)) for name in sorted(
 _ASKING = re.compile(b"\xa2op(?:" + _ASKING_NAMES + b")")
 _EFFECT = re.compile(b"\xa2op(?!" + _ASKING_NAMES + b")|[Bb][Oo][Oo][Kk](?!\\.get)")
 _LOOKED_THROUGH = 1 << 20
-_SILENCE_S = 0.03
+_SILENCE_S = 0.1
 
 
 class Sockets:
