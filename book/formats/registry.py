@@ -43,7 +43,7 @@ def shipped() -> Path:
 
 def format_by_name(path: Path) -> str:
     """The format a file of this name is written in: .dat, .egbk3, .txt, .txt.xz; anything else is our own."""
-    if path.name.lower().endswith(text.PACKED_SUFFIX):
+    if text.packed_by_name(path):
         return TEXT
     return _NAMES.get(path.suffix.lower(), NATIVE)
 
@@ -57,7 +57,7 @@ def format_by_content(path: Path) -> str:
         raise Unreadable(path, None, error.strerror or str(error)) from None
     if head.startswith(text.PACKED):
         try:
-            head = lzma.LZMADecompressor().decompress(head, _HEAD)
+            head = lzma.LZMADecompressor(memlimit=text.UNPACKING_BYTES).decompress(head, _HEAD)
         except lzma.LZMAError as error:
             raise Unreadable(path, None, f"cannot be unpacked: {error}") from None
     if head.startswith(snapshot.MAGIC):

@@ -39,7 +39,13 @@ _LINE_BYTES = 76
 PACKED = b"\xfd7zXZ\0"
 """The first bytes of what xz has packed."""
 
-PACKED_SUFFIX = ".txt.xz"
+UNPACKING_BYTES = 1 << 27
+"""The memory that unpacking may take; what `write` packs takes half of it."""
+
+
+def packed_by_name(path: Path) -> bool:
+    """Whether a file of this name is written packed: .txt.xz."""
+    return path.name.lower().endswith(".txt.xz")
 
 
 def move_name(move: int) -> str:
@@ -262,7 +268,7 @@ def lines(book: Book, progress: ProgressCallback = no_progress) -> Iterator[str]
 
 def write(path: Path, book: Book, progress: ProgressCallback = no_progress) -> int:
     """Write the text form, packed where the name says so; returns the number of positions. Raises WriteFailed."""
-    packer = lzma.LZMACompressor(preset=lzma.PRESET_EXTREME | 9) if path.name.lower().endswith(PACKED_SUFFIX) else None
+    packer = lzma.LZMACompressor(preset=lzma.PRESET_EXTREME | 9) if packed_by_name(path) else None
     with replacing(path) as stream:
         for line in lines(book, progress):
             raw = line.encode() + b"\n"
