@@ -53,7 +53,8 @@ class Plan(NamedTuple):
     """The parameters of `EngineBench.threads`: numbers of real and of virtual threads and a level, or a number of
     solves to check or of games to play, ``nodes`` of virtual time a move, with the seed of their positions.
 
-    ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
+    ``turn`` is the number of nodes that a virtual thread visits before another one runs; real threads take the shortest
+    of turns. ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
     """
 
     real: tuple[int, ...] = (2,)
@@ -64,6 +65,7 @@ class Plan(NamedTuple):
     games: int = 0
     nodes: int = 100_000
     seed: int = 1
+    turn: int = 2000
 
 
 class EngineBench:
@@ -218,7 +220,7 @@ class EngineBench:
                 (f"exact {exact[0]}", exact[1], lambda empties: Limits(empties)),
                 (f"level {plan.level} {name}", chosen, lambda empties: level_limits(plan.level, empties)),
             ):
-                spreads = threads.measure(self.weights, positions, limits, numbers, virtual=virtual)
+                spreads = threads.measure(self.weights, positions, limits, numbers, virtual=virtual, quantum=plan.turn)
                 rows += [_spread_row(label, spread, virtual=virtual) for spread in spreads]
         return rows
 
@@ -464,6 +466,9 @@ def command_line() -> Parser:
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress, --games (1)"
     )
+    parser.add_argument(
+        "--turn", type=_nodes, default=2000, metavar="N", help="threads: nodes of a virtual thread's turn (2000)"
+    )
     parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
@@ -499,6 +504,7 @@ def main(argv: Sequence[str]) -> int:
         arguments.games,
         arguments.nodes,
         arguments.seed,
+        arguments.turn,
     )
     try:
         bench.peer = Peer(arguments.peer) if arguments.peer else None
