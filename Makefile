@@ -86,10 +86,12 @@ CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info 
 
 coverage-kernels: $(VENV)/.installed-dev compiled
 	@mkdir -p build/coverage
-	@DESDAEMON_KERNELS=python COVERAGE_CORE=$(CORE) COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage run -a \
-	  --rcfile=/dev/null --include='*/engine/kernels/*,*/book/kernels/*' -m pytest -q -rs --timeout=3600 \
+	@printf '[run]\ninclude = */engine/kernels/*\n    */book/kernels/*\npatch = subprocess\ndisable_warnings = no-data-collected\ndata_file = %s\n' \
+	  "$(CURDIR)/build/coverage/kernels" > build/coverage/settings
+	@export DESDAEMON_KERNELS=python COVERAGE_CORE=$(CORE) COVERAGE_RCFILE=build/coverage/settings; \
+	  $(BIN)/coverage run -m pytest -q -rs --timeout=3600 -n auto --maxprocesses 2 --dist loadfile \
 	  -m 'not slow and not compiled' $(or $(ARGS),$(KERNEL_TESTS)); status=$$?; \
-	  COVERAGE_FILE=build/coverage/kernels $(BIN)/coverage report --rcfile=/dev/null --skip-empty -m; exit $$status
+	  $(BIN)/coverage combine -q -a; $(BIN)/coverage report --skip-empty -m; exit $$status
 
 # The log is kept, and says at its beginning and its end what could not be tried for want of a program.
 acceptance: $(VENV)/.installed-dev $(VENV)/.installed-docs compiled
