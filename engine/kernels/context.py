@@ -202,9 +202,13 @@ def log2_cost(nodes):
     return U(64) - clz(nodes)
 
 
-@kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
-def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
-    """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word."""
+@kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64,i64)")
+def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known, empties):
+    """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word.
+
+    Where that is a result to the end (of ``empties``) which covers ``draft``, it stays: it is worth more than a reduced
+    search of the same board.
+    """
     lower = -64
     upper = 64
     first = U(NO_MOVE)
@@ -212,6 +216,8 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
     if known:
         first = move_of(known)
         second = second_move_of(known)
+        if draft_of(known) != draft and (draft_of(known) & U(255)) == i2u(empties) and covers(draft_of(known), draft):
+            return
         if draft_of(known) == draft:
             lower = lower_of(known)
             upper = upper_of(known)

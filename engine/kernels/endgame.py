@@ -4,7 +4,7 @@ Scores are final disc differences, seen from the side to move; `alpha` asks "mor
 [alpha, alpha + 1]); all searches are fail-soft. Layers by empties, each with what pays there: 1 to 4 empties written
 out; up to `PARITY_TO` ordered by quadrant parity; above with a transposition table and ordered by the opponent's
 mobility, from `ETC_FROM` with enhanced transposition cutoff. The steps of `solve_with_table` have the numbers of
-`kernels.midgame`: 1, 2, 3, 4, 5, 6, 8, 9.
+`kernels.midgame`: 1, 2, 3, 4, 5, 6, 9, 10.
 """
 
 from desdaemon.engine.compiler.jit import kernel
@@ -322,7 +322,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
                 if score > alpha:
                     return score
             i += U(1)
-    # 8
+    # 9
     best = -INFINITE
     best_move = U(NO_MOVE)
     rest = n
@@ -355,8 +355,10 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             best_move = x
             if score > alpha:
                 break
-    # 9
-    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
+    # 10
+    remember(
+        ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known, empties
+    )
     return best
 
 

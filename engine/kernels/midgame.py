@@ -4,7 +4,7 @@
 is EXACT. `side` (0 or 1) says which digit of the `features` the mover has. Scores are discs from the mover's view; a
 pass costs no depth.
 
-The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 5, 8 and 9):
+The steps of a null-window node (`search`; an open-window node, `pv_search`, has 1, 3, 4, 5, 9 and 10):
 
 1. Count the node, limit the depth to the empties.
 2. Stability: an upper bound from discs that cannot be turned any more.
@@ -14,10 +14,12 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
 6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
 7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not where another
    thread has tried it in vain.
-8. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
+8. Internal iteration: a large search to the end is done at a lower selectivity first, so that the table has the moves
+   of this window, here and below.
+9. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
    where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
    expected to fail high.
-9. Store what was found, unless the thread unwinds, and tell the team.
+10. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
 """
@@ -115,6 +117,10 @@ ANNOUNCE_FROM = 8
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
 """Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
+
+ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
+"""Internal iteration: of searches to the end the selectivity index (4: 99 %, 2: 95 %, 0: 73 %), the least depth, and
+the index at which the node is searched first (docs/performance.md, "Internal iteration")."""
 
 PROBCUT_FROM = 3
 STAND_IN_SELECTIVITY = 1
@@ -452,6 +458,16 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
     return best
 
 
+@kernel("i64(i64,i64,i64)", inline=True)
+def iterated_selectivity(depth, selectivity, empties):
+    """The selectivity index at which a node is to be searched first, -1 where it is not."""
+    if depth == empties:
+        for index, fewest, lower in ITERATED:
+            if selectivity == index and depth >= fewest:
+                return lower
+    return -1
+
+
 @kernel("i64(u64,u64,u64,i64,i64,i64,u64,i64,u64)")
 def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """A null-window node, two plies or more; the steps are those of the module."""
@@ -520,6 +536,17 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         elif level:
             tried = mark_busy(ctx, sign)
     # 8
+    easier = iterated_selectivity(depth, selectivity, empties)
+    if easier >= 0 and (known == U(0) or covers(draft_of(known), draft) == 0):
+        st64(ctx + U(EXPECTED), kind)
+        search(ctx, p, o, alpha, depth, easier, side, empties, features)
+        if level and ld64(ctx + U(UNWIND)) == level:
+            st64(ctx + U(UNWIND), U(0))
+        known = probe(bucket, key)
+        if known:
+            first = move_of(known)
+            second = second_move_of(known)
+    # 9
     best = try_moves(
         ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, kind
     )
@@ -527,12 +554,12 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
         unmark(tried, sign)
     if level:
         leave_node(ctx)
-    # 9
+    # 10
     best_move = ld64(ctx + U(BEST))
     if ld64(ctx + U(UNWIND)) or best_move == U(ANSWERED):
         return best
     nodes = ld64(ctx + U(NODES)) - nodes_before
-    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known)
+    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known, empties)
     if shared and depth >= ANNOUNCE_FROM:
         announce(ctx)
     return best
@@ -594,21 +621,21 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
     level = U(0)
     if place == U(INNER) and i2u(depth) >= ld64(ctx + U(SHARE_FROM)):
         level = enter_node(ctx, bucket, key, draft, alpha, beta)
-    # 8
+    # 9
     best = try_moves(
         ctx, p, o, alpha, beta, depth, selectivity, side, empties, features, legal, first, second, level, U(PV_NODE)
     )
     if level:
         leave_node(ctx)
-    # 9
+    # 10
     best_move = ld64(ctx + U(BEST))
     if ld64(ctx + U(UNWIND)) or best_move == U(ANSWERED):
         return best
     if place != U(PART_OF_ROOT):
         nodes = ld64(ctx + U(NODES)) - nodes_before
-        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
+        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key), empties)
         bucket = line_bucket_of(ctx, key)
-        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
+        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key), empties)
         if level and depth >= ANNOUNCE_FROM:
             announce(ctx)
     return best
