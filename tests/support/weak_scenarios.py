@@ -82,7 +82,9 @@ def table(seed: int, counted: Counter[str]) -> None:
                     above = truth[key] > alpha
                     best = mine.randint(alpha + 1, truth[key]) if above else mine.randint(truth[key], alpha)
                     nodes, move = U64(mine.randint(1, 9999)), U64(mine.randint(0, 63))
-                    kernels.remember(U64(context.address), at, key, alpha, alpha + 1, best, move, nodes, draft, known, 20)
+                    kernels.remember(
+                        U64(context.address), at, key, alpha, alpha + 1, best, move, nodes, draft, known, 20
+                    )
 
         return live
 
