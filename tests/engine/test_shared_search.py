@@ -140,6 +140,26 @@ def test_exact_scores_and_tables_after_stops(weights: Weights) -> None:
             assert (line.score, line.exact) == (truth, True)
 
 
+@pytest.mark.compiled
+def test_large_nodes_that_are_searched_at_lower_selectivity_first(weights: Weights) -> None:
+    """With 22 empties, after stops too: all numbers of threads find one score, and entries below hold when searched by
+    a searcher for which they are too small for that.
+    """
+    dice = random.Random(95)
+    other = Searcher(hash_bits=14, weights=weights)
+    searchers = [Searcher(threads=threads, hash_bits=16, weights=weights) for threads in (1, 4)]
+    searchers.append(virtual(weights, 5, 2000, bits=16))
+    for board in boards(98, 1, 22) + boards(99, 1, 22):
+        scores = set()
+        for searcher in searchers:
+            searcher.search(*board, TO_THE_END._replace(nodes=dice.randint(1, 500_000)))
+            [line] = searcher.search(*board, TO_THE_END).lines
+            scores.add((line.score, line.exact))
+            _, entries, wrong = searcher.check_entries(other, *board, thread=0, fewest=15, share=25)
+            assert (entries > 0, wrong) == (True, 0)
+        assert len(scores) == 1
+
+
 @pytest.mark.usefixtures("shared_low")
 def test_no_thread_is_left(weights: Weights) -> None:
     before = set(threading.enumerate())
