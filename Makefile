@@ -19,7 +19,7 @@ help:
 	@echo "make coverage    the test suite with the coverage of the Python part, and its floor"
 	@echo "make acceptance  the tests that take minutes each; build/acceptance/log is kept"
 	@echo "make lint        linters and types only"
-	@echo "make coverage-kernels  the lines of the kernels that the tests reach, with kernels run as Python (an hour)"
+	@echo "make coverage-kernels  the lines of the kernels that the tests reach, with kernels run as Python (half an hour)"
 	@echo "make bench       measure the engine (ARGS=startup picks one measurement)"
 	@echo "make starter-book  make the book that ships again, from WTHOR=FOLDER (an hour)"
 	@echo "make docs        the documentation as a site in build/site"
@@ -86,8 +86,8 @@ CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info 
 
 coverage-kernels: $(VENV)/.installed-dev compiled
 	@mkdir -p build/coverage
-	@printf '[run]\ninclude = */engine/kernels/*\n    */book/kernels/*\npatch = subprocess\ndisable_warnings = no-data-collected\ndata_file = %s\n' \
-	  "$(CURDIR)/build/coverage/kernels" > build/coverage/settings
+	@printf '[run]\ninclude = %s/engine/kernels/*\n    %s/book/kernels/*\npatch = subprocess\ndisable_warnings = no-data-collected\ndata_file = %s\n' \
+	  "$(CURDIR)" "$(CURDIR)" "$(CURDIR)/build/coverage/kernels" > build/coverage/settings
 	@export DESDAEMON_KERNELS=python COVERAGE_CORE=$(CORE) COVERAGE_RCFILE=build/coverage/settings; \
 	  $(BIN)/coverage run -m pytest -q -rs --timeout=3600 -n auto --maxprocesses 2 --dist loadfile \
 	  -m 'not slow and not compiled' $(or $(ARGS),$(KERNEL_TESTS)); status=$$?; \
