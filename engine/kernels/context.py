@@ -26,6 +26,7 @@ from desdaemon.engine.layout import (
     PV_TABLE_MASK,
     SALT,
     SELECTIVITY_BIAS,
+    SHARE_FROM,
     SPINS,
     STOP,
     TABLE,
@@ -207,7 +208,7 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known, emp
     """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word.
 
     Where that is a result to the end (of ``empties``) which covers ``draft``, it stays: it is worth more than a reduced
-    search of the same board.
+    search of the same board. It goes where the node is shared, for the other threads look for the new result.
     """
     lower = -64
     upper = 64
@@ -216,8 +217,10 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known, emp
     if known:
         first = move_of(known)
         second = second_move_of(known)
-        if draft_of(known) != draft and (draft_of(known) & U(255)) == i2u(empties) and covers(draft_of(known), draft):
-            return
+        to_the_end = (draft_of(known) & U(255)) == i2u(empties)
+        if to_the_end and draft_of(known) != draft and covers(draft_of(known), draft):
+            if (draft & U(255)) < ld64(ctx + U(SHARE_FROM)):
+                return
         if draft_of(known) == draft:
             lower = lower_of(known)
             upper = upper_of(known)
