@@ -218,9 +218,9 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known, emp
         first = move_of(known)
         second = second_move_of(known)
         to_the_end = (draft_of(known) & U(255)) == i2u(empties)
-        if to_the_end and draft_of(known) != draft and covers(draft_of(known), draft):
-            if (draft & U(255)) < ld64(ctx + U(SHARE_FROM)):
-                return
+        shared = (draft & U(255)) >= ld64(ctx + U(SHARE_FROM))
+        if to_the_end and draft_of(known) != draft and covers(draft_of(known), draft) and not shared:
+            return
         if draft_of(known) == draft:
             lower = lower_of(known)
             upper = upper_of(known)

@@ -540,6 +540,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     if easier >= 0 and (known == U(0) or covers(draft_of(known), draft) == 0):
         st64(ctx + U(EXPECTED), kind)
         search(ctx, p, o, alpha, depth, easier, side, empties, features)
+        # A thread that returns further leaves `try_moves` at its first move.
         if level and ld64(ctx + U(UNWIND)) == level:
             st64(ctx + U(UNWIND), U(0))
         known = probe(bucket, key)
