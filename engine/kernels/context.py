@@ -26,7 +26,6 @@ from desdaemon.engine.layout import (
     PV_TABLE_MASK,
     SALT,
     SELECTIVITY_BIAS,
-    SHARE_FROM,
     SPINS,
     STOP,
     TABLE,
@@ -203,12 +202,30 @@ def log2_cost(nodes):
     return U(64) - clz(nodes)
 
 
-@kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64,i64)")
-def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known, empties):
+SECOND_PLACE = 0x5851F42D4C957F2D
+"""XORed with a board's key: the key of its second place in the bucket, for results that the one at its first covers.
+
+Its low bits are not 0: a board that has such a key itself is in another bucket.
+"""
+
+
+@kernel("u64(u64,u64,u64,u64)", inline=True)
+def second_result(bucket, key, known, draft):
+    """The data word at the second place of a board whose first has ``known``, 0 where it does not cover ``draft``."""
+    if draft_of(known) != draft:
+        other = probe(bucket, key ^ U(SECOND_PLACE))
+        if other and covers(draft_of(other), draft):
+            return other
+    return U(0)
+
+
+@kernel("void(u64,u64,u64,i64,i64,i64,u64,u64,u64,u64)")
+def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
     """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word.
 
-    Where that is a result to the end (of ``empties``) which covers ``draft``, it stays: it is worth more than a reduced
-    search of the same board. It goes where the node is shared, for the other threads look for the new result.
+    Where that covers ``draft`` and more it stays, moves included, and the new result goes to the board's second place:
+    a reduced search of a board may take neither the deeper result of the same board away, nor be done again by every
+    thread that comes to the node.
     """
     lower = -64
     upper = 64
@@ -217,11 +234,10 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known, emp
     if known:
         first = move_of(known)
         second = second_move_of(known)
-        to_the_end = (draft_of(known) & U(255)) == i2u(empties)
-        shared = (draft & U(255)) >= ld64(ctx + U(SHARE_FROM))
-        if to_the_end and draft_of(known) != draft and covers(draft_of(known), draft) and not shared:
-            return
-        if draft_of(known) == draft:
+        if draft_of(known) != draft and covers(draft_of(known), draft):
+            key ^= U(SECOND_PLACE)
+            known = probe(bucket, key)
+        if known and draft_of(known) == draft:
             lower = lower_of(known)
             upper = upper_of(known)
     if best > alpha and best > lower:
@@ -295,13 +311,20 @@ def checkpoint(ctx):
 def table_answer(bucket, key, draft, alpha, beta):
     """The table's score for a node of window (alpha, beta), INFINITE where it does not decide or has no move."""
     known = probe(bucket, key)
-    if known and covers(draft_of(known), draft) and move_of(known) != U(NO_MOVE):
-        lower = lower_of(known)
-        upper = upper_of(known)
-        if lower >= beta or lower == upper:
-            return lower
-        if upper <= alpha:
-            return upper
+    if known == U(0) or covers(draft_of(known), draft) == 0 or move_of(known) == U(NO_MOVE):
+        return INFINITE
+    lower = lower_of(known)
+    upper = upper_of(known)
+    other = second_result(bucket, key, known, draft)
+    if other:
+        if lower_of(other) > lower:
+            lower = lower_of(other)
+        if upper_of(other) < upper:
+            upper = upper_of(other)
+    if lower >= beta or lower == upper:
+        return lower
+    if upper <= alpha:
+        return upper
     return INFINITE
 
 

@@ -356,9 +356,7 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             if score > alpha:
                 break
     # 10
-    remember(
-        ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known, empties
-    )
+    remember(ctx, bucket, key, alpha, alpha + 1, best, best_move, ld64(ctx + U(NODES)) - nodes_before, draft, known)
     return best
 
 

@@ -74,6 +74,7 @@ from .context import (
     probe,
     put,
     second_move_of,
+    second_result,
     upper_of,
 )
 from .evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
@@ -232,12 +233,15 @@ def known_move(ctx, p, o, depth, selectivity):
     """The best move in the table for a position searched at least so deep with an exact result, else NO_MOVE."""
     draft = make_draft(depth, selectivity)
     key = key_of(ctx, p, o)
-    known = probe(line_bucket_of(ctx, key), key)
-    if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
-        return move_of(known)
-    known = probe(bucket_of(ctx, key), key)
-    if known and covers(draft_of(known), draft) and lower_of(known) == upper_of(known):
-        return move_of(known)
+    for place in range(2):
+        bucket = line_bucket_of(ctx, key) if place == 0 else bucket_of(ctx, key)
+        known = probe(bucket, key)
+        if known and covers(draft_of(known), draft):
+            if lower_of(known) == upper_of(known):
+                return move_of(known)
+            known = second_result(bucket, key, known, draft)
+            if known and lower_of(known) == upper_of(known):
+                return move_of(known)
     return U(NO_MOVE)
 
 

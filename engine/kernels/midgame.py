@@ -9,7 +9,8 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
 1. Count the node, limit the depth to the empties.
 2. Stability: an upper bound from discs that cannot be turned any more.
 3. Moves; a pass searches the other side, the end of the game has its score.
-4. Transposition table: a bound that decides, else its two best moves.
+4. Transposition table: a bound that decides, of the deepest result or a shallower one that suffices, else the two best
+   moves.
 5. Node limit, stop, and in a shared search whether the node is still needed.
 6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
 7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not where another
@@ -95,6 +96,7 @@ from .context import (
     remember,
     search_sign,
     second_move_of,
+    second_result,
     unmark,
     upper_of,
 )
@@ -504,6 +506,14 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
             score = upper_of(known)
             if score <= alpha:
                 return score
+            other = second_result(bucket, key, known, draft)
+            if other:
+                score = lower_of(other)
+                if score > alpha:
+                    return score
+                score = upper_of(other)
+                if score <= alpha:
+                    return score
         first = move_of(known)
         second = second_move_of(known)
     # 5
@@ -560,7 +570,7 @@ def search(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     if ld64(ctx + U(UNWIND)) or best_move == U(ANSWERED):
         return best
     nodes = ld64(ctx + U(NODES)) - nodes_before
-    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known, empties)
+    remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, known)
     if shared and depth >= ANNOUNCE_FROM:
         announce(ctx)
     return best
@@ -598,6 +608,14 @@ def pv_search(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
                 return lower
             if upper <= alpha:
                 return upper
+            other = second_result(bucket, key, known, draft)
+            if other:
+                lower = lower_of(other)
+                upper = upper_of(other)
+                if lower >= beta or lower == upper:
+                    return lower
+                if upper <= alpha:
+                    return upper
         first = move_of(known)
         second = second_move_of(known)
     else:
@@ -634,9 +652,9 @@ def pv_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, features
         return best
     if place != U(PART_OF_ROOT):
         nodes = ld64(ctx + U(NODES)) - nodes_before
-        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key), empties)
+        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
         bucket = line_bucket_of(ctx, key)
-        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key), empties)
+        remember(ctx, bucket, key, alpha, beta, best, best_move, nodes, draft, probe(bucket, key))
         if level and depth >= ANNOUNCE_FROM:
             announce(ctx)
     return best

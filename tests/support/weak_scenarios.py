@@ -32,7 +32,8 @@ BOARDS = 5
 """Boards that want one bucket of four entries."""
 
 STEPS = 25
-DEPTH = 10
+DEPTHS = (8, 10)
+"""A result of the lower depth goes to a board's second place where it has one of the higher."""
 
 
 def contexts(number: int) -> list[Context]:
@@ -55,7 +56,7 @@ def table(seed: int, counted: Counter[str]) -> None:
     boards = judge.strewn(seed, BOARDS, [20])
     keys = [kernels.key_of(U64(threads[0].address), U64(p), U64(o)) for p, o in boards]
     truth = {key: dice.randint(-63, 63) for key in keys}
-    draft = kernels.make_draft(DEPTH, layout.EXACT)
+    drafts = [kernels.make_draft(depth, layout.EXACT) for depth in DEPTHS]
     at = U64(bucket.address)
     stored: set[tuple[int, int]] = set()
     put = kernels.put
@@ -70,7 +71,7 @@ def table(seed: int, counted: Counter[str]) -> None:
         def live() -> None:
             for _ in range(STEPS):
                 key = mine.choice(keys)
-                alpha = mine.randint(-64, 63)
+                alpha, draft = mine.randint(-64, 63), mine.choice(drafts)
                 known = kernels.probe(at, key)
                 assert known == 0 or (int(key), int(known)) in stored, "a result that nobody stored for this board"
                 counted["found"] += known != 0
@@ -82,9 +83,7 @@ def table(seed: int, counted: Counter[str]) -> None:
                     above = truth[key] > alpha
                     best = mine.randint(alpha + 1, truth[key]) if above else mine.randint(truth[key], alpha)
                     nodes, move = U64(mine.randint(1, 9999)), U64(mine.randint(0, 63))
-                    kernels.remember(
-                        U64(context.address), at, key, alpha, alpha + 1, best, move, nodes, draft, known, 20
-                    )
+                    kernels.remember(U64(context.address), at, key, alpha, alpha + 1, best, move, nodes, draft, known)
 
         return live
 

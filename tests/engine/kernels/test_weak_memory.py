@@ -61,7 +61,7 @@ def test_what_threads_find_in_a_table_was_stored_for_the_board() -> None:
     assert counts["failures"] == []
     # There was something to be deceived by.
     assert min(counts["found"], counts["answered"], counts["stale loads"]) > 1000
-    assert counts["torn for good"] > 50
+    assert counts["torn for good"] > 20
 
 
 def test_a_team_over_weak_memory() -> None:
