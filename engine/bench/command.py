@@ -34,7 +34,7 @@ from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
 from .peer import Peer, PeerError
-from .problems import contradicts, random_problems, read_problems
+from .problems import contradicts, play_positions, random_problems, read_problems
 
 if TYPE_CHECKING:
     from .threads import Spread
@@ -62,6 +62,7 @@ class Plan(NamedTuple):
     level: int = 21
     places: tuple[int, ...] = ()
     stress: int = 0
+    positions: int = 5000
     games: int = 0
     nodes: int = 100_000
     seed: int = 1
@@ -166,6 +167,57 @@ class EngineBench:
         return [
             self._searched(f"level {level} {name}", problems, lambda empties, level=level: level_limits(level, empties))  # type: ignore[misc]
             for level in levels
+        ]
+
+    def levels(self) -> list[Measurement]:
+        """Levels 12, 16, 18 and 20 on positions of our own play, none of which a level reads to the end; one thread.
+
+        The sum is that of the largest trees; the geometric mean beside it, of which no position decides, tells best
+        whether a change makes trees smaller.
+        """
+        number = 60
+        searcher = Searcher(hash_bits=18, weights=self.weights)
+        positions = [position for empties in (36, 40, 44) for position in play_positions(searcher, number, empties, 1)]
+        rows = []
+        for level in (12, 16, 18, 20):
+            searcher, nodes, begun = Searcher(hash_bits=21, weights=self.weights), [], time.process_time()
+            for player, opponent in positions:
+                searcher.clear()
+                limits = level_limits(level, 64 - (player | opponent).bit_count())
+                nodes.append(searcher.search(player, opponent, limits).nodes)
+            rows.append(
+                Measurement(
+                    f"level {level}, {len(positions)} positions",
+                    time.process_time() - begun,
+                    sum(nodes),
+                    f"geometric mean {statistics.geometric_mean(nodes):,.0f} nodes",
+                )
+            )
+        return rows
+
+    def moves(self) -> list[Measurement]:
+        """What the moves of selective and of shallower searches lose, by `move_losses`."""
+        from . import move_losses
+
+        line = ProgressLine()
+        found = move_losses.measure(
+            self.weights,
+            self.plan.positions,
+            self.plan.seed,
+            lambda done: line.show(f"{done} of {self.plan.positions} positions"),
+        )
+        line.clear()
+        return [
+            Measurement(
+                f"{loss.limits.depth} plies at {loss.limits.selectivity} %",
+                loss.seconds,
+                loss.nodes,
+                f"best move {100 * loss.best / loss.positions:.1f} %, "
+                f"loss {loss.mean:.3f} +- {loss.error:.3f}, "
+                f"where {loss.others} moves differ {loss.other_mean:.2f}, the first's {loss.first_mean:.2f} "
+                f"(difference {loss.first_mean - loss.other_mean:+.2f} +- {loss.difference_error:.2f})",
+            )
+            for loss in found
         ]
 
     def evaluation(self) -> list[Measurement]:
@@ -404,11 +456,13 @@ _MEASUREMENTS: dict[str, str] = {
     "perft": "perft 11 in both modes",
     "solve": "exact scores of the fforum problems",
     "midgame": "levels 12, 16 and 21",
+    "levels": "nodes of levels 12 to 20 on 180 positions",
     "eval": "incremental evaluations",
     "short": "searches of level 5 one after the other, wall time",
     "threads": "one thread against several, real or virtual",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
+    "moves": "what the moves of 16 plies at each selectivity lose (an hour)",
     "selectivity": "how often selective searches are right (minutes)",
     "signature": "nodes of fixed searches",
 }
@@ -456,6 +510,7 @@ def command_line() -> Parser:
     parser.add_argument("--virtual", type=_numbers, default=(), metavar="N,N", help="threads: so many virtual ones")
     parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
     parser.add_argument("--places", type=_places, default=(), metavar="N,N", help="threads: places of their positions")
+    parser.add_argument("--positions", type=_nodes, default=5000, metavar="N", help="moves: so many positions (5000)")
     parser.add_argument("--stress", type=int, default=0, metavar="N", help="threads: check N exact solves instead")
     parser.add_argument(
         "--games", type=_even, default=0, metavar="N", help="threads: play N games by the virtual ones against one"
@@ -475,7 +530,7 @@ def command_line() -> Parser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the measurements named (by default all but the last two); returns the exit status."""
+    """Run the measurements named (by default all but the last three); returns the exit status."""
     parser = command_line()
     arguments = parser.parse_args(argv)
     unknown = [what for what in arguments.what if what not in _MEASUREMENTS]
@@ -484,7 +539,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{unknown[0]!r}: expected one of {', '.join(_MEASUREMENTS)}{near}")
     if arguments.repeat < 1:
         parser.error("--repeat must be at least 1")
-    chosen = arguments.what or list(_MEASUREMENTS)[:-2]
+    chosen = arguments.what or list(_MEASUREMENTS)[:-3]
     try:
         weights = Weights.load(arguments.eval_file)
     except WeightsError as error:
@@ -501,6 +556,7 @@ def main(argv: Sequence[str]) -> int:
         arguments.level,
         arguments.places,
         arguments.stress,
+        arguments.positions,
         arguments.games,
         arguments.nodes,
         arguments.seed,

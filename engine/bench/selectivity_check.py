@@ -5,17 +5,15 @@ Behind `desdaemon bench selectivity`; the figures are in docs/performance.md.
 
 from __future__ import annotations
 
-import random
 import time
 from typing import NamedTuple
 
-from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.exports import SPEC
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
-from desdaemon.protocol.othello.rules import START
 from desdaemon.protocol.othello.selectivity import SELECTIVITIES, Selectivity
+
+from .problems import play_positions
 
 EMPTIES = (14, 15, 16, 17, 18)
 """Numbers of empty squares of the positions that are searched to the end."""
@@ -25,7 +23,6 @@ EARLY = (28, 34, 40, 46)
 
 DEPTH = 10
 _CLOSE_TO = 30
-_RANDOM_PLIES = 16
 
 
 class SelectivityAccuracy(NamedTuple):
@@ -39,32 +36,6 @@ class SelectivityAccuracy(NamedTuple):
     right: int
     nodes: int
     seconds: float
-
-
-def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> list[tuple[int, int]]:
-    """Positions (mover first, with a move) of games that begin with random moves and go on at depth 2."""
-    engine = library.load(SPEC)
-    dice = random.Random(seed * 100 + empties)
-    found: list[tuple[int, int]] = []
-    while len(found) < number:
-        player, opponent = START
-        while (player | opponent).bit_count() < 64 - empties:
-            legal = engine.board_moves(player, opponent)
-            if not legal:
-                player, opponent = opponent, player
-                legal = engine.board_moves(player, opponent)
-                if not legal:
-                    break
-            if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
-                squares = [square for square in range(64) if legal >> square & 1]
-                square = squares[int(dice.random() * len(squares))]
-            else:
-                square = searcher.search(player, opponent, Limits(2)).lines[0].move
-            flips = engine.board_flip(square, player, opponent)
-            player, opponent = opponent ^ flips, player | flips | 1 << square
-        if (player | opponent).bit_count() == 64 - empties and engine.board_moves(player, opponent):
-            found.append((player, opponent))
-    return found
 
 
 def measure(weights: Weights, number: int = 400, seed: int = 1) -> list[SelectivityAccuracy]:

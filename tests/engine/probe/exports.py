@@ -18,6 +18,8 @@ INNER = {
     "probe_update": "void(u64,u64,u64,u64,u64)",
     "probe_evaluate": "i64(u64,u64,u64,i64)",
     "probe_static": "i64(u64,u64,u64)",
+    "probe_remember": "void(u64,u64,u64,i64,i64,u64,i64,i64)",
+    "probe_answer": "i64(u64,u64,u64,i64,i64,i64)",
 }
 
 SPEC = Spec("probe", __name__, MODULES, {**exports.SPEC.entries, **INNER}, exports.SPEC.quick)

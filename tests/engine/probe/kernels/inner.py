@@ -2,6 +2,7 @@
 
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.kernels.bits import final_score, last_flips, popc, stack_buf
+from desdaemon.engine.kernels.context import bucket_of, key_of, make_draft, probe, remember, table_answer
 from desdaemon.engine.kernels.endgame import solve
 from desdaemon.engine.kernels.evaluate import FEATURE_BYTES, evaluate, set_features, static_sum, update_features
 from desdaemon.engine.kernels.midgame import null_window
@@ -63,3 +64,17 @@ def probe_evaluate(ctx, features, side, empties):
 @kernel("i64(u64,u64,u64)")
 def probe_static(ctx, player, opponent):
     return static_sum(ctx, player, opponent, stack_buf(FEATURE_BYTES))
+
+
+@kernel("void(u64,u64,u64,i64,i64,u64,i64,i64)")
+def probe_remember(ctx, player, opponent, alpha, best, move, depth, selectivity):
+    key = key_of(ctx, player, opponent)
+    bucket = bucket_of(ctx, key)
+    known = probe(bucket, key)
+    remember(ctx, bucket, key, alpha, alpha + 1, best, move, move + move, make_draft(depth, selectivity), known)
+
+
+@kernel("i64(u64,u64,u64,i64,i64,i64)")
+def probe_answer(ctx, player, opponent, alpha, depth, selectivity):
+    key = key_of(ctx, player, opponent)
+    return table_answer(bucket_of(ctx, key), key, make_draft(depth, selectivity), alpha, alpha + 1)

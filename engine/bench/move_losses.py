@@ -1,0 +1,131 @@
+"""What the moves of selective and of shallower searches lose, judged by exact scores.
+
+Behind `desdaemon bench moves`; the figures are in docs/performance.md, "What a move loses".
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from desdaemon.engine.compiler import library
+from desdaemon.engine.evaluation.weights import Weights
+from desdaemon.engine.exports import SPEC
+from desdaemon.engine.limits import Limits
+from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello.rules import final_score
+from desdaemon.protocol.othello.selectivity import Selectivity
+
+from .problems import play_positions
+
+EMPTIES = 24
+"""Of the positions: so far from the end that 16 plies do not reach it, so near that exact scores take a moment."""
+
+SEARCHES = tuple(
+    Limits(depth, Selectivity(selectivity))
+    for depth, selectivity in ((16, 73), (16, 87), (16, 95), (16, 99), (14, 73), (14, 95), (12, 73), (18, 73))
+)
+"""What is compared; the first, which is what level 16 does, with each of the others."""
+
+
+@dataclass
+class MoveLosses:
+    """The losses, in discs, of the moves that a search within ``limits`` chooses."""
+
+    limits: Limits
+    losses: list[int] = field(default_factory=list)
+    first: list[int] = field(default_factory=list)
+    """Of the positions where the first search has another move: what that loses."""
+    other: list[int] = field(default_factory=list)
+    """Of the same positions: what this one's loses."""
+    nodes: int = 0
+    seconds: float = 0.0
+    """Of processor time."""
+
+    @property
+    def positions(self) -> int:
+        return len(self.losses)
+
+    @property
+    def best(self) -> int:
+        """Moves that lose nothing."""
+        return self.losses.count(0)
+
+    @property
+    def mean(self) -> float:
+        return _mean(self.losses)
+
+    @property
+    def error(self) -> float:
+        """The standard error of `mean`."""
+        return _error(self.losses)
+
+    @property
+    def others(self) -> int:
+        return len(self.other)
+
+    @property
+    def first_mean(self) -> float:
+        return _mean(self.first)
+
+    @property
+    def other_mean(self) -> float:
+        return _mean(self.other)
+
+    @property
+    def difference_error(self) -> float:
+        """The standard error of the difference of the two means, position by position."""
+        return _error([a - b for a, b in zip(self.first, self.other, strict=True)])
+
+
+def _mean(values: list[int]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _error(values: list[int]) -> float:
+    if not values:
+        return 0.0
+    mean = _mean(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values)) / len(values)
+
+
+def measure(
+    weights: Weights, number: int, seed: int, progress: Callable[[int], object], empties: int = EMPTIES
+) -> list[MoveLosses]:
+    """Search ``number`` positions by each of `SEARCHES`, from an empty table each, and score the moves exactly.
+
+    ``progress`` is called with the number of positions done. One thread.
+    """
+    engine = library.load(SPEC)
+    searcher, judge = Searcher(hash_bits=20, weights=weights), Searcher(hash_bits=22, weights=weights)
+    found = [MoveLosses(limits) for limits in SEARCHES]
+    for done, (player, opponent) in enumerate(play_positions(searcher, number, empties, seed)):
+        progress(done)
+        moves = []
+        for each in found:
+            searcher.clear()
+            begun = time.process_time()
+            result = searcher.search(player, opponent, each.limits)
+            each.seconds += time.process_time() - begun
+            each.nodes += result.nodes
+            moves.append(result.lines[0].move)
+        best = judge.search(player, opponent, Limits(empties)).lines[0]
+        loss = {best.move: 0}
+        for move in moves:
+            if move not in loss:
+                flips = engine.board_flip(move, player, opponent)
+                loss[move] = best.score - _score_after(judge, opponent ^ flips, player | flips | 1 << move)
+        for each, move in zip(found, moves, strict=True):
+            each.losses.append(loss[move])
+            if move != moves[0]:
+                each.first.append(loss[moves[0]])
+                each.other.append(loss[move])
+    return found
+
+
+def _score_after(judge: Searcher, player: int, opponent: int) -> int:
+    """The exact score of the position that ``player`` is left with, from the other side."""
+    lines = judge.search(player, opponent, Limits(64 - (player | opponent).bit_count())).lines
+    return -(lines[0].score if lines else final_score(player, opponent))
