@@ -76,6 +76,10 @@ LEAVE = 512
 PATH = 1024
 """The shared nodes that the thread is in, the root's side first: words of each are bucket, key, draft, alpha, beta."""
 PATH_BYTES = 40
+PATH_CAPACITY = 64
+"""Nodes that have room on a path. Depths fall from node to node, from 60 at the root, in reduced searches of a board as
+well; only internal iteration searches a board to the same depth, and a path has three of those at most.
+"""
 
 PV_NODE, CUT_NODE, ALL_NODE = range(3)
 """What a node of a shared search is or is expected to be: with an open window; to fail high by its first move; to have

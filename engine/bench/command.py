@@ -35,6 +35,7 @@ from desdaemon.protocol.system.terminal import ProgressLine
 
 from .peer import Peer, PeerError
 from .problems import contradicts, play_positions, random_problems, read_problems
+from .virtual_threads import TURN
 
 if TYPE_CHECKING:
     from .threads import Spread
@@ -66,7 +67,7 @@ class Plan(NamedTuple):
     games: int = 0
     nodes: int = 100_000
     seed: int = 1
-    turn: int = 2000
+    turn: int = TURN
 
 
 class EngineBench:
@@ -522,7 +523,7 @@ def command_line() -> Parser:
         "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress, --games (1)"
     )
     parser.add_argument(
-        "--turn", type=_nodes, default=2000, metavar="N", help="threads: nodes of a virtual thread's turn (2000)"
+        "--turn", type=_nodes, default=TURN, metavar="N", help=f"threads: nodes of a virtual thread's turn ({TURN})"
     )
     parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")

@@ -13,7 +13,7 @@ from desdaemon.engine.search import Searcher
 from desdaemon.protocol.othello.obf import Problem
 
 from .problems import contradicts
-from .virtual_threads import Turns
+from .virtual_threads import TURN, Turns
 
 
 class Spread(NamedTuple):
@@ -52,7 +52,7 @@ def measure(
     *,
     virtual: bool,
     bits: int = 22,
-    quantum: int = 2000,
+    quantum: int = TURN,
 ) -> Iterator[Spread]:
     """The searches of ``problems`` within ``limits`` of their empties: by one thread, then by each of ``threads``."""
     alone: list[_One] = []

@@ -21,6 +21,9 @@ from desdaemon.engine.layout import (
 from desdaemon.engine.search import Control
 from desdaemon.engine.team import Context, Team
 
+TURN = 2000
+"""Nodes of a turn where nothing else is said."""
+
 _LEADER = 0
 _NO_LIMIT = (1 << 64) - 1
 
@@ -33,7 +36,7 @@ class Turns:
 
     spins = 0
 
-    def __init__(self, threads: int, quantum: int = 2000) -> None:
+    def __init__(self, threads: int, quantum: int = TURN) -> None:
         self.quantum = quantum
         self.idle = [0] * threads
         """Nodes that others visited while each thread had nothing to do, in the last search."""

@@ -35,6 +35,6 @@ def test_contexts_are_apart() -> None:
 
 def test_what_others_write_in_a_context_is_apart() -> None:
     assert layout.SPINS // PAIR_OF_LINES < layout.LEAVE // PAIR_OF_LINES
-    longest = layout.PATH + 60 * layout.PATH_BYTES
+    longest = layout.PATH + layout.PATH_CAPACITY * layout.PATH_BYTES
     assert layout.LEAVE + layout.WORD <= layout.PATH - PAIR_OF_LINES
     assert longest <= layout.CONTEXT_BYTES
