@@ -23,7 +23,7 @@ SUITES = (
     "tests/transport",
     "tests/engine/test_kernels.py",
     "tests/engine/test_exact_search.py",
-    "tests/engine/test_bench.py",
+    "tests/engine/bench/test_bench.py",
     "tests/book/storage/test_book_store.py",
     "tests/dialects/test_stdio.py",
     "tests/clients/test_without_ipc.py",

@@ -197,7 +197,7 @@ class EngineBench:
         return rows
 
     def moves(self) -> list[Measurement]:
-        """What the moves of selective and of shallower searches lose, by `move_losses`."""
+        """The losses by the moves of selective and of shallower searches, by `move_losses`."""
         from . import move_losses
 
         line = ProgressLine()

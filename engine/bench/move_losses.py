@@ -1,4 +1,4 @@
-"""What the moves of selective and of shallower searches lose, judged by exact scores.
+"""The losses by the moves of selective and of shallower searches, judged by exact scores.
 
 Behind `desdaemon bench moves`; the figures are in docs/performance.md, "What a move loses".
 """

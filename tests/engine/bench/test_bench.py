@@ -17,7 +17,7 @@ from desdaemon.engine.bench.peer import Peer, PeerError
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.protocol.othello.obf import Problem, parse_problem, problem_text
 
-KNOWN = Path(__file__).with_name("signature.json")
+KNOWN = Path(__file__).parents[1] / "signature.json"
 
 LINES = (
     "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; G8:+18; H1:+12;",
