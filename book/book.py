@@ -22,7 +22,7 @@ from .counts import Counts, counted
 from .errors import within
 from .exports import kernels
 from .layout import HUMAN, HUMAN_LEVEL, KEEPS_LEAF, NO_SCORE, PASS
-from .negamax import negamax, negamax_from
+from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
 from .record import PositionEntry, mirror_move, unmirror_move
@@ -251,18 +251,15 @@ class Book:
         for known in (self._touched, self._unverified):
             if known is not None:
                 known.update(rows)
-        if self._touched is not None and self._many(len(self._touched)):
+        if self._touched is not None and len(self._touched) > self._most_visited:
             self._touched = None
-        if self._unverified is not None and self._many(len(self._unverified)):
+        if self._unverified is not None and len(self._unverified) > self._most_visited:
             self._unverified = None
 
-    def _many(self, rows: int) -> bool:
-        """Whether a pass over the whole book is cheaper than visiting this number of rows and those that depend on
-        them."""
-        return rows > max(_FEW, len(self) // _WHOLE)
-
-    def _few(self, rows: Rows) -> set[int] | None:
-        return None if self._many(len(rows)) else set(rows.tolist())
+    @property
+    def _most_visited(self) -> int:
+        """A pass over the whole book is cheaper than visiting more rows than this and those that depend on them."""
+        return max(_FEW, len(self) // _WHOLE)
 
     def forget_state(self) -> None:
         """Treat every score as stale and every leaf as unverified."""
@@ -504,11 +501,11 @@ class Book:
             self.table.check_all(progress)
             self.table.change_all(progress)
             before, self._counts = self._counts, None
-            counts, faults = Counts(), [np.empty((0, 2), np.int64)]
+            counts, faulty = Counts(), FaultyRows(self._most_visited)
             changed = negamax(
-                self.table, self._options, threads=threads, progress=progress, tally=counts.tally, faults=faults
+                self.table, self._options, threads=threads, progress=progress, tally=counts.tally, faulty=faulty
             )
-            self._unverified = self._few(np.concatenate(faults)[:, 0])
+            self._unverified = faulty.rows
             counts.rows = len(self)
             if before is not None and before.rows == len(self):
                 counts.unreachable = before.unreachable

@@ -122,12 +122,33 @@ class _Faults:
         """Make `negamax_rows` record the faults of the places from ``start`` on."""
         block[NEGAMAX_FAULTS // WORD] = address(self._kinds) - start
 
+    def end(self, block: Words) -> None:
+        """Make `negamax_rows` record no faults any more."""
+        block[NEGAMAX_FAULTS // WORD] = 0
+
     def collect(self) -> tuple[npt.NDArray[np.int64], Bytes]:
         """The recorded places, from 0 on, and the kinds of their faults."""
-        places = np.flatnonzero(self._kinds)
-        kinds = self._kinds[places].copy()
-        self._kinds[places] = 0
+        # numpy finds the true ones of an array of bool many times faster than the bytes that are not 0.
+        places = np.flatnonzero(self._kinds != 0)
+        kinds = self._kinds[places]
+        self._kinds.fill(0)
         return places, kinds
+
+
+class FaultyRows:
+    """The rows whose leaves `negamax` finds to be wrong; where they are more than ``most``, the first ones do not help,
+    and ``rows`` is None."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.rows: set[int] | None = set()
+
+    def add(self, rows: npt.NDArray[np.uint32]) -> None:
+        """Add rows; to be called as long as they are not too many."""
+        if self.rows is None or len(self.rows) + len(rows) > self._most:
+            self.rows = None
+        else:
+            self.rows.update(rows.tolist())
 
 
 _Range = tuple[int, int]
@@ -157,13 +178,12 @@ def negamax(
     threads: int = 1,
     progress: ProgressCallback = no_progress,
     tally: npt.NDArray[np.int64] | None = None,
-    faults: list[Rows] | None = None,
+    faulty: FaultyRows | None = None,
 ) -> int:
     """Recompute score, bounds and counts of every position; human scores stay.
 
-    ``tally`` (`counts.Counts.tally`) is added to. ``faults`` gets arrays of shape (n, 2), row and kind, of the leaves
-    that are wrong. Returns how many rows changed their score or bounds. After a stop some positions near the opening
-    are out of date until the next run.
+    ``tally`` (`counts.Counts.tally`) is added to. ``faulty`` gets the rows whose leaves are wrong. Returns how many
+    rows changed their score or bounds. After a stop some positions near the opening are out of date until the next run.
     """
     order = LayerOrder(table, progress)
     margins = margins_of(options)
@@ -186,12 +206,14 @@ def negamax(
         for first, last in order.layers():
             for start in range(first, last, _SLICE * threads):
                 end = min(last, start + _SLICE * threads)
-                if faults is not None:
+                if faulty is not None:
                     noted.begin(block, start)
                 run_all(each, start, end)
-                if faults is not None:
-                    found, kinds = noted.collect()
-                    faults.append(np.stack([order.rows[start + found].astype(np.int64), kinds.astype(np.int64)], 1))
+                if faulty is not None:
+                    faulty.add(order.rows[start + noted.collect()[0]])
+                    if faulty.rows is None:
+                        noted.end(block)
+                        faulty = None
                 progress("negamax", end, len(order))
     return int(block[NEGAMAX_CHANGED // WORD])
 
