@@ -475,15 +475,28 @@ def mirror_columns(b):
     return ((b >> U(4)) & U(0x0F0F0F0F0F0F0F0F)) | ((b & U(0x0F0F0F0F0F0F0F0F)) << U(4))
 
 
-@kernel("u64(u64)", inline=True)
-def transpose(b):
-    """Rows <-> columns: the mirror at the diagonal A1-H8."""
-    t = (b ^ (b >> U(7))) & U(0x00AA00AA00AA00AA)
-    b = b ^ t ^ (t << U(7))
-    t = (b ^ (b >> U(14))) & U(0x0000CCCC0000CCCC)
-    b = b ^ t ^ (t << U(14))
-    t = (b ^ (b >> U(28))) & U(0x00000000F0F0F0F0)
-    return b ^ t ^ (t << U(28))
+_TRANSPOSITION = ((0x00AA00AA00AA00AA, 7), (0x0000CCCC0000CCCC, 14), (0x00000000F0F0F0F0, 28))
+"""Rows <-> columns: bits to be exchanged with those so many places above, in turn."""
+
+
+def _emit_transpose(b, board, lanes=0):
+    """The mirror at the diagonal A1-H8 of each word of a vector; of a word when ``lanes`` is 0."""
+
+    def every(value):
+        return vector([value] * lanes) if lanes else const(value)
+
+    for mask, shift in _TRANSPOSITION:
+        apart = b.and_(b.xor(board, b.lshr(board, every(shift))), every(mask))
+        board = b.xor(b.xor(board, apart), b.shl(apart, every(shift)))
+    return board
+
+
+def _transpose(board):
+    return sum(1 << s % 8 * 8 + s // 8 for s in range(64) if board >> s & 1)
+
+
+transpose = simple(_emit_transpose, _transpose, u64, u64)
+"""Rows <-> columns: the mirror at the diagonal A1-H8."""
 
 
 @kernel("u64(u64,i64)")
@@ -498,34 +511,53 @@ def symmetric(b, which):
     return b
 
 
-@kernel("void(u64,u64,u64)", inline=True)
-def canonical(p, o, out):
-    """Store the smallest of the eight images of (p, o), by p and then by o, at ``out``: the canonical board."""
-    best_p = p
-    best_o = o
-    for _ in range(2):
-        if p < best_p or (p == best_p and o < best_o):
-            best_p = p
-            best_o = o
-        a = byte_swap(p)
-        b = byte_swap(o)
-        if a < best_p or (a == best_p and b < best_o):
-            best_p = a
-            best_o = b
-        a = mirror_columns(p)
-        b = mirror_columns(o)
-        if a < best_p or (a == best_p and b < best_o):
-            best_p = a
-            best_o = b
-        a = byte_swap(a)
-        b = byte_swap(b)
-        if a < best_p or (a == best_p and b < best_o):
-            best_p = a
-            best_o = b
-        p = transpose(p)
-        o = transpose(o)
-    st64(out, best_p)
-    st64(out + U(8), best_o)
+def _emit_canonical(b, p, o, out):
+    """The eight images are made in four vectors and compared in pairs, three times, without a branch: which one is the
+    smallest cannot be predicted."""
+    pair, two = ir.VectorType(i64, 2), ir.Constant(ir.VectorType(i64, 2), ir.Undefined)
+
+    def lanes(x, y, *numbers):
+        return b.shuffle_vector(x, y, vector(numbers, i32))
+
+    def smaller(boards, others):
+        """Lane by lane the smaller of two pairs of movers and opponents."""
+        (p, o), (x, y) = boards, others
+        less = b.icmp_signed("<", o, y)
+        less = b.or_(b.icmp_signed("<", p, x), b.and_(b.icmp_signed("==", p, x), less))
+        return b.select(less, p, x), b.select(less, o, y)
+
+    board = b.insert_element(b.insert_element(two, p, const(0, i32)), o, const(1, i32))
+    both = lanes(board, _emit_transpose(b, board, 2), 0, 1, 2, 3)
+    rows = call(b, "llvm.bswap.v4i64", v4, both)
+    centre = call(b, "llvm.bitreverse.v4i64", v4, both)
+    columns = call(b, "llvm.bswap.v4i64", v4, centre)
+    # Vectors are compared with signs.
+    sign = vector([1 << 63] * 4)
+    images = []
+    for x, y in ((both, rows), (centre, columns)):
+        images.append([b.xor(lanes(x, y, *places), sign) for places in ((0, 4, 2, 6), (1, 5, 3, 7))])
+    found = smaller(*images)
+    found = smaller(*([lanes(words, words, *places) for words in found] for places in ((0, 1), (2, 3))))
+    found = smaller(found, [lanes(words, words, 1, 0) for words in found])
+    least = b.xor(lanes(*found, 0, 2), vector([1 << 63] * 2))
+    b.store(least, b.inttoptr(out, pair.as_pointer())).align = 8
+
+
+def _canonical(p, o, out):
+    """`canonical` in Python."""
+
+    def images(board):
+        for turned in (board, _transpose(board)):
+            rows = int.from_bytes(turned.to_bytes(8, "little"), "big")
+            yield from (turned, rows, int(f"{turned:064b}"[::-1], 2), int(f"{rows:064b}"[::-1], 2))
+
+    for at, word in zip((out, out + 8), min(zip(images(p), images(o), strict=True)), strict=True):
+        interpreted.store(at, 8, word)
+
+
+canonical = simple(_emit_canonical, _canonical, void, u64, u64, u64)
+"""Store the smallest of the eight images of a position (first two words), by the mover's discs and then by the
+opponent's, at an address: the canonical board."""
 
 
 @kernel("i64(u64,u64)")
