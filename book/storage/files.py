@@ -25,6 +25,10 @@ _PIECE = 1 << 23
 _SHARE = 8
 _SYNCED = 1 << 26
 
+_BUFFER = 1 << 20
+"""Bytes that go to the system at once: of the parts of a book, most of them of some kilobytes, each write of its own
+takes longer than the copy."""
+
 _AROUND = 1 << 21
 """With a page of a mapped file the system brings others, at most so many bytes before it."""
 
@@ -96,7 +100,7 @@ def replacing(path: Path, *, backups: int = 0) -> Iterator[SyncedFile]:
     """
     path = path.resolve()
     try:
-        with files.replacing(path, before=lambda: keep_backups(path, backups)) as stream:
+        with files.replacing(path, before=lambda: keep_backups(path, backups), buffering=_BUFFER) as stream:
             yield SyncedFile(stream)
     except OSError as error:
         raise WriteFailed(f"{path}: {error.strerror or error}") from error

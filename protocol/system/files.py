@@ -35,17 +35,22 @@ class NotAFile(OSError):
 
 @contextlib.contextmanager
 def replacing(
-    path: str | os.PathLike[str], *, mode: int = READABLE, before: Callable[[], None] | None = None
+    path: str | os.PathLike[str],
+    *,
+    mode: int = READABLE,
+    before: Callable[[], None] | None = None,
+    buffering: int = -1,
 ) -> Iterator[BinaryIO]:
     """A stream whose content replaces the file ``path`` at the end of the block; see the module.
 
-    ``before`` is called when the content is on the disk and the name is still that of the old file. Raises `OSError`.
+    ``before`` is called when the content is on the disk and the name is still that of the old file. ``buffering``: as
+    for `open`. Raises `OSError`.
     """
     place = os.path.realpath(path)
     kept = _mode_of(place)
     descriptor, new = _beside(place)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with os.fdopen(descriptor, "wb", buffering) as stream:
             yield stream
             stream.flush()
             platform.set_mode(stream.fileno(), mode if kept is None else kept)
