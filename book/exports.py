@@ -27,7 +27,7 @@ SPEC = Spec(
         "canonicalise": "i64(u64,i64,u64)",
         "list_links": "i64(u64,u64,u64,u64)",
         "count_layers": "void(u64,i64,i64,u64)",
-        "place_rows": "void(u64,i64,i64,u64,u64)",
+        "place_rows": "void(u64,i64,i64,u64,u64,u64)",
         "negamax_rows": "i64(u64,u64,i64,i64,u64,i64,u64,u64)",
         "select_rows": "i64(u64,u64,u64,i64,i64,u64,u64)",
         "select_below": "i64(u64,u64,u64,i64,u64,u64)",

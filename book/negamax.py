@@ -80,11 +80,13 @@ class LayerOrder:
         self._begins: Words = np.zeros(LAYERS + 1, np.uint64)
         for start, end in slices(len(table), _SLICE, "order", progress):
             kernels().count_layers(table.context, start, end, address(self._begins))
-        self.filters: Filters = table.filters(progress, self._begins[1:].reshape(SQUARES, 2).sum(1))
+        counts = self._begins[1:].reshape(SQUARES, 2).sum(1)
+        self.filters: Filters = table.bare_filters(progress, counts)
         np.cumsum(self._begins, out=self._begins)
         places = self._begins.copy()
         for start, end in slices(len(table), _SLICE, "order", progress):
-            kernels().place_rows(table.context, start, end, address(self.rows), address(places))
+            rows, at = address(self.rows), address(places)
+            kernels().place_rows(table.context, start, end, rows, at, self.filters.at)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -309,13 +309,16 @@ class BookTable(TableMemory):
             self._kernels.count_empties(self.context, start, end, address(counts))
         return counts
 
+    def bare_filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
+        """As `filters`, with bits that are not set yet."""
+        self.check_all(progress)
+        self.gather_index()
+        return Filters.of_counts(self.by_empties(progress) if counts is None else counts)
+
     def filters(self, progress: ProgressCallback = no_progress, counts: Words | None = None) -> Filters:
         """Prepare for a pass over the whole table: filters, valid until a position is added or removed; ``counts``: see
         `by_empties`. Raises BookError where a mapped file is damaged."""
-        self.check_all(progress)
-        self.gather_index()
-        counts = self.by_empties(progress) if counts is None else counts
-        found = Filters.of_counts(counts)
+        found = self.bare_filters(progress, counts)
         if found.bits:
             for start, end in slices(len(self), CHUNK_ROWS, "filter", progress):
                 self._kernels.fill_filters(self.context, start, end, found.at)

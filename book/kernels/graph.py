@@ -254,17 +254,22 @@ def may_be_there(layer, h):
     return 1 if (ldu8(ld64(layer + U(FILTER_BITS)) + (number >> U(3))) >> (number & U(7))) & U(1) else 0
 
 
+@kernel("void(u64,u64)", inline=True)
+def set_filter_bit(filters, at):
+    """Set the bit of the record at ``at`` in its filter, if that has any."""
+    layer = filter_of(filters, empties_of(at))
+    if ld64(layer + U(FILTER_MASK)):
+        number = filter_bit(layer, hash_of(player_of(at), opponent_of(at)))
+        slot = ld64(layer + U(FILTER_BITS)) + (number >> U(3))
+        st8(slot, u2i(ldu8(slot) | (U(1) << (number & U(7)))))
+
+
 @kernel("void(u64,i64,i64,u64)")
 def fill_filters(ctx, start, end, filters):
     """Set the bits of rows ``start..end`` in the filters that have any."""
     row = i2u(start)
     while row < i2u(end):
-        at = row_at(ctx, row)
-        layer = filter_of(filters, empties_of(at))
-        if ld64(layer + U(FILTER_MASK)):
-            number = filter_bit(layer, hash_of(player_of(at), opponent_of(at)))
-            slot = ld64(layer + U(FILTER_BITS)) + (number >> U(3))
-            st8(slot, u2i(ldu8(slot) | (U(1) << (number & U(7)))))
+        set_filter_bit(filters, row_at(ctx, row))
         row += U(1)
 
 
@@ -402,16 +407,17 @@ def count_layers(ctx, start, end, layers):
         row += U(1)
 
 
-@kernel("void(u64,i64,i64,u64,u64)")
-def place_rows(ctx, start, end, out, places):
+@kernel("void(u64,i64,i64,u64,u64,u64)")
+def place_rows(ctx, start, end, out, places, filters):
     """Put rows ``start..end``, as 32-bit numbers, at ``out`` where the word of their layer at ``places`` says, which
-    moves on."""
+    moves on, and set their bits in the filters that have any."""
     row = i2u(start)
     while row < i2u(end):
         at = row_at(ctx, row)
         slot = places + (i2u(layer_of(player_of(at), opponent_of(at))) << U(3))
         list_row(out, ld64(slot), row)
         st64(slot, ld64(slot) + U(1))
+        set_filter_bit(filters, at)
         row += U(1)
 
 
