@@ -72,7 +72,10 @@ def test_final_score(inner: Library) -> None:
 
 
 def test_symmetries(engine: Library) -> None:
-    for player, opponent in [*list(games(7, 3))[::4], *scattered(8, 50)]:
+    # Where all images of the mover's discs are equal, the opponent's decide; a corner at H8 is the sign of a word.
+    corners = 0x8100000000000081
+    alike = [(corners, 1 << square) for square in range(1, 63) if square not in (7, 56)]
+    for player, opponent in [*list(games(7, 3))[::4], *scattered(8, 50), *alike, (0, 1 << 63), (0, corners)]:
         expected = {referee.to_bits(cells) for cells in referee.symmetries(referee.from_bits(player, opponent))}
         images = [(engine.board_symmetric(player, k), engine.board_symmetric(opponent, k)) for k in range(8)]
         assert images[0] == (player, opponent)

@@ -35,7 +35,7 @@ from desdaemon.book.growth.research import correct, deepen
 from desdaemon.book.growth.rounds import CommandProgress, Worker
 from desdaemon.book.growth.shrink import cut, prune, prune_marks, subtree
 from desdaemon.book.layout import MAX_LEVEL, NEGAMAX_WORDS, NO_LEVEL, NO_SCORE, OPEN
-from desdaemon.book.negamax import LayerOrder, margins_of, negamax, negamax_from
+from desdaemon.book.negamax import FaultyRows, LayerOrder, margins_of, negamax, negamax_from
 from desdaemon.book.options import BookOptions, Rule, default_depth
 from desdaemon.book.record import START, PositionEntry
 from desdaemon.book.reports.check import verify
@@ -648,6 +648,25 @@ def test_growing_a_large_book_a_little_looks_at_a_little() -> None:
     assert book.unverified_rows() is None
     book.negamax()
     assert verify(book).clean
+
+
+def test_a_pass_lists_the_rows_of_faulty_leaves_while_they_are_few() -> None:
+    book = game_book(5, games=8)
+    fix(book, Worker(toy))
+    bare = [row for row in range(len(book)) if book.table.entry(row).has_leaf][:3]
+    for row in bare:
+        book.put(book.table.entry(row).without_leaf())
+    assert set(book.faults()[:, 0].tolist()) == set(bare)
+    for most, listed in ((3, set(bare)), (2, None)):
+        for threads in (1, 2):
+            faulty = FaultyRows(most)
+            negamax(book.table, book.options, threads=threads, faulty=faulty)
+            assert faulty.rows == listed
+    book.forget_state()
+    book.negamax()
+    above = {parent for row in bare for parent in book.table.parents(row)}
+    assert set(book.unverified_rows().tolist()) == {*bare, *above}
+    assert not book.complete
 
 
 # ---------------------------------------------------------------------------------------------------- many games
