@@ -19,7 +19,7 @@ MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are in transit and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
 
-_SPEEDUPS = ((1, 1.0), (2, 1.6), (8, 5.64), (16, 10.9), (32, 19.0), (64, 29.6))
+_SPEEDUPS = ((1, 1.0), (2, 1.6), (8, 6.35), (16, 11.6), (32, 19.7), (64, 30.8))
 """The speed of so many threads relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
 
 UNBOUNDED_PLIES = 36
