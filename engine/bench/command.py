@@ -490,9 +490,9 @@ def _even(text: str) -> int:
     return int(text)
 
 
-def _nodes(text: str) -> int:
+def _positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of nodes from 1")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 1")
     return int(text)
 
 
@@ -511,19 +511,19 @@ def command_line() -> Parser:
     parser.add_argument("--virtual", type=_numbers, default=(), metavar="N,N", help="threads: so many virtual ones")
     parser.add_argument("--level", type=int, default=21, help="threads: level of the selective searches (21)")
     parser.add_argument("--places", type=_places, default=(), metavar="N,N", help="threads: places of their positions")
-    parser.add_argument("--positions", type=_nodes, default=5000, metavar="N", help="moves: so many positions (5000)")
+    parser.add_argument("--positions", type=_positive, default=5000, metavar="N", help="moves: positions (5000)")
     parser.add_argument("--stress", type=int, default=0, metavar="N", help="threads: check N exact solves instead")
     parser.add_argument(
         "--games", type=_even, default=0, metavar="N", help="threads: play N games by the virtual ones against one"
     )
     parser.add_argument(
-        "--nodes", type=_nodes, default=100_000, metavar="N", help="threads: virtual time of a move there (100000)"
+        "--nodes", type=_positive, default=100_000, metavar="N", help="threads: virtual time of a move there (100000)"
     )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress, --games (1)"
     )
     parser.add_argument(
-        "--turn", type=_nodes, default=TURN, metavar="N", help=f"threads: nodes of a virtual thread's turn ({TURN})"
+        "--turn", type=_positive, default=TURN, metavar="N", help=f"threads: nodes of a virtual thread's turn ({TURN})"
     )
     parser.add_argument("--peer", metavar="COMMAND", help="solve: beside ours, a program that solves as Edax does")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
