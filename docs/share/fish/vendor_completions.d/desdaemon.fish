@@ -115,6 +115,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l threads -r -d 't
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l virtual -r -d 'threads: so many virtual ones'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l level -r -d 'threads: level of the selective searches (21)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l places -r -d 'threads: places of their positions'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l positions -r -d 'moves: positions (5000)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l stress -r -d 'threads: check N exact solves instead'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l games -r -d 'threads: play N games by the virtual ones against one'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l nodes -r -d 'threads: virtual time of a move there (100000)'
