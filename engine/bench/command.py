@@ -463,7 +463,7 @@ _MEASUREMENTS: dict[str, str] = {
     "threads": "one thread against several, real or virtual",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
-    "moves": "what the moves of 16 plies at each selectivity lose (an hour)",
+    "moves": "what the moves of 16 plies at each selectivity lose (two hours)",
     "selectivity": "how often selective searches are right (minutes)",
     "signature": "nodes of fixed searches",
 }

@@ -20,8 +20,8 @@ from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .problems import play_positions
 
-EMPTIES = 24
-"""Of the positions: so far from the end that 16 plies do not reach it, so near that exact scores take a moment."""
+EMPTIES = 22
+"""Of the positions: so far from the end that 16 plies do not reach it, so near that an exact score takes a second."""
 
 SEARCHES = tuple(
     Limits(depth, Selectivity(selectivity))
