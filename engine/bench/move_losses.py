@@ -1,6 +1,6 @@
 """The losses by the moves of selective and of shallower searches, judged by exact scores.
 
-Behind `desdaemon bench moves`; the figures are in docs/performance.md, "What a move loses".
+Behind `desdaemon bench moves`.
 """
 
 from __future__ import annotations
