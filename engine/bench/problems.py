@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 from desdaemon.engine.compiler import library
@@ -24,52 +25,55 @@ def read_problems(path: Path, first: int = 0, last: int | None = None) -> list[P
     return [problem for problem in found if problem is not None][first:last]
 
 
+def _game_to(empties: int, choose: Callable[[int, int, int], int]) -> tuple[int, int] | None:
+    """The position with so many empty squares of a game whose moves ``choose`` names, given mover, opponent and legal
+    moves; None where the game ends before or the mover has no move there.
+    """
+    engine = library.load(SPEC)
+    player, opponent = START
+    while (player | opponent).bit_count() < _MAX - empties:
+        legal = engine.board_moves(player, opponent)
+        if not legal:
+            player, opponent = opponent, player
+            legal = engine.board_moves(player, opponent)
+            if not legal:
+                return None
+        square = choose(player, opponent, legal)
+        flips = engine.board_flip(square, player, opponent)
+        player, opponent = opponent ^ flips, player | flips | 1 << square
+    return (player, opponent) if engine.board_moves(player, opponent) else None
+
+
+def _by_lot(dice: random.Random, legal: int) -> int:
+    moves = squares(legal)
+    return moves[int(dice.random() * len(moves))]
+
+
 def random_problems(number: int, empties: int, seed: int) -> list[Problem]:
     """Positions with a legal move and ``empties`` empty squares, reached by seeded random play; scores unknown."""
-    engine = library.load(SPEC)
     dice = random.Random(seed)
     problems: list[Problem] = []
     while len(problems) < number:
-        player, opponent = START
-        while (player | opponent).bit_count() < _MAX - empties:
-            legal = engine.board_moves(player, opponent)
-            if not legal:
-                player, opponent = opponent, player
-                legal = engine.board_moves(player, opponent)
-                if not legal:
-                    break
-            moves = squares(legal)
-            square = moves[int(dice.random() * len(moves))]
-            flips = engine.board_flip(square, player, opponent)
-            player, opponent = opponent ^ flips, player | flips | 1 << square
-        if (player | opponent).bit_count() == _MAX - empties and engine.board_moves(player, opponent):
-            problems.append(Problem(Position(player, opponent, True), {}))
+        position = _game_to(empties, lambda _player, _opponent, legal: _by_lot(dice, legal))
+        if position is not None:
+            problems.append(Problem(Position(*position, True), {}))
     return problems
 
 
 def play_positions(searcher: Searcher, number: int, empties: int, seed: int) -> list[tuple[int, int]]:
     """Positions (mover first, with a move) of games that begin with 16 random moves and go on at depth 2."""
-    engine = library.load(SPEC)
     dice = random.Random(seed * 100 + empties)
+
+    def choose(player: int, opponent: int, legal: int) -> int:
+        if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
+            return _by_lot(dice, legal)
+        return searcher.search(player, opponent, Limits(2)).lines[0].move
+
     found: list[tuple[int, int]] = []
     while len(found) < number:
-        player, opponent = START
-        while (player | opponent).bit_count() < _MAX - empties:
-            legal = engine.board_moves(player, opponent)
-            if not legal:
-                player, opponent = opponent, player
-                legal = engine.board_moves(player, opponent)
-                if not legal:
-                    break
-            if (player | opponent).bit_count() < 4 + _RANDOM_PLIES:
-                squares = [square for square in range(64) if legal >> square & 1]
-                square = squares[int(dice.random() * len(squares))]
-            else:
-                square = searcher.search(player, opponent, Limits(2)).lines[0].move
-            flips = engine.board_flip(square, player, opponent)
-            player, opponent = opponent ^ flips, player | flips | 1 << square
-        if (player | opponent).bit_count() == _MAX - empties and engine.board_moves(player, opponent):
-            found.append((player, opponent))
+        position = _game_to(empties, choose)
+        if position is not None:
+            found.append(position)
     return found
 
 
