@@ -13,13 +13,17 @@ from .move_overhead import MoveOverhead
 from .settings import SessionSettings
 
 RESERVE_MS = 30
-"""Reserved of every move's time for the work after the stop of the search."""
+"""Reserved of a move's time for the work after the stop of the search."""
+
+LEAST_OF_FIXED, LEAST_OF_CLOCK = 0.7, 1 / 3
+"""What is left for the search of a time for one move, whatever the reserve, and of a move's share of a clock, where
+time saved is time for the next moves."""
 
 MOST_LAG_MS = 150
 """What a clock that others keep may count more than was used: theirs runs while lines are in transit and windows are
 drawn. A tenth of the time for a move, up to this, is kept back for it."""
 
-_SPEEDUPS = ((1, 1.0), (2, 1.6), (8, 6.35), (16, 11.6), (32, 19.7), (64, 30.8))
+_SPEEDUPS = ((1, 1.0), (2, 1.7), (8, 6.1), (16, 11.9), (32, 19.6), (64, 30.4))
 """The speed of so many threads relative to one: `desdaemon bench threads` (docs/performance.md, Threads)."""
 
 UNBOUNDED_PLIES = 36
@@ -119,7 +123,7 @@ def _move_time(
     """Milliseconds for this move, 0 without a clock."""
     times = [clock.move_ms(settings, empties, overhead)] if clock else []
     if settings.move_time:
-        times.append(_after_reserve(overhead.subtracted_from(settings.move_time)))
+        times.append(_after_reserve(overhead.subtracted_from(settings.move_time), LEAST_OF_FIXED))
     if settings.game_time:
         share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, overhead)
         times.append(_after_reserve(overhead.subtracted_from(share)))
@@ -147,8 +151,8 @@ def _after_lag(ms: float) -> int:
     return _after_reserve(ms - max(0.0, min(ms / 10, MOST_LAG_MS) - RESERVE_MS))
 
 
-def _after_reserve(ms: float) -> int:
-    return max(1, int(ms - RESERVE_MS), int(ms / 3))
+def _after_reserve(ms: float, least: float = LEAST_OF_CLOCK) -> int:
+    return max(1, int(ms - RESERVE_MS), int(ms * least))
 
 
 def _moves_to_share(settings: SessionSettings, empties: int, remaining_ms: float) -> float:

@@ -260,10 +260,12 @@ def count(ctx, nodes):
 # All threads of a team search the same root with the same table (`interface.lead_root`, `interface.help_team`). They
 # part because a thread that comes to a move whose position another is searching leaves it for later: T. Kerrigan's
 # Simplified ABDADA, after J.-C. Weill, "The ABDADA distributed minimax search algorithm", ICCA Journal 19(1), 1996. A
-# node is shared from the depth `SHARE_FROM` of the context on. Four things are added:
+# node is shared from the depth `SHARE_FROM` of the context on. Five things are added:
 #
 # - at a node that is expected to fail high the threads do not part: they search one move together, for the moves after
 #   it are likely not to be needed (`midgame.try_moves`);
+# - at a node that is expected to fail low the team's first threads part at the first move already: all its moves have
+#   to be searched, and threads that go down a first move together do the same work at every node on the way;
 # - a thread that comes to a node where another has tried ProbCut in vain does not try it again: the table has lost the
 #   reduced searches to the search that followed (`midgame.search`);
 # - before each later move of a shared node the thread looks whether the table has the node's result by now;

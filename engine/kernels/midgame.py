@@ -19,7 +19,7 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
    of this window, here and below.
 9. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
    where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
-   expected to fail high.
+   expected to fail high. The first move waits for few threads only (`PART_AT_ONCE`), and never in an open window.
 10. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
@@ -51,6 +51,7 @@ from desdaemon.engine.layout import (
     SHARE_FROM,
     STOP,
     SWITCHED_OFF,
+    THREAD,
     UNWIND,
     UNWIND_ALL,
 )
@@ -116,6 +117,11 @@ CHECK_TEAM_FROM = 5
 
 ANNOUNCE_FROM = 8
 """Least depth of nodes whose end is announced to the team; what is shallower is over soon."""
+
+PART_AT_ONCE = 4
+"""So many threads of a team, the leader first, do not join the one that searches the first move of a node expected to
+fail low, but go on to its next moves (docs/performance.md, "Threads"). The others wait for the first move's score.
+"""
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
 """Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
@@ -416,7 +422,7 @@ def try_moves(ctx, p, o, alpha, beta, depth, selectivity, side, empties, feature
         r = p | f | bit(x)
         sign = U(0)
         mark = U(0)
-        if shared and best != -INFINITE:
+        if shared and (best != -INFINITE or (kind == U(ALL_NODE) and ld64(ctx + U(THREAD)) < U(PART_AT_ONCE))):
             sign = search_sign(key_of(ctx, q, r), low, draft)
             if fresh and kind != U(CUT_NODE) and is_busy(ctx, sign):
                 st64(later + (waiting << U(4)), x)

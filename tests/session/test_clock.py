@@ -42,6 +42,11 @@ def test_a_time_for_a_move_is_kept(move_time: int, empties: int) -> None:
     assert (limits.depth, limits.selectivity) == (empties, 100)
 
 
+@pytest.mark.parametrize(("move_time", "searched"), [(10, 7), (50, 35), (100, 70), (101, 71), (1000, 970)])
+def test_the_reserve_of_a_short_time_is_a_part_of_it(move_time: int, searched: int) -> None:
+    assert move_limits(settings(move_time=move_time), 50, 0, MoveOverhead()).time_ms == searched
+
+
 @given(st.integers(200, 10**7), st.integers(10**5, 10**9), st.integers(1, 60))
 def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties: int) -> None:
     """Every move takes all the time it may, and is late on top of it."""
