@@ -265,7 +265,7 @@ def count(ctx, nodes):
 # - at a node that is expected to fail high the threads do not part: they search one move together, for the moves after
 #   it are likely not to be needed (`midgame.try_moves`);
 # - at a node that is expected to fail low the team's first threads part at the first move already: all its moves have
-#   to be searched, and threads that go down a first move together do the same work at every node on the way;
+#   to be searched, and threads that go down the first together part at small nodes below, time and again;
 # - a thread that comes to a node where another has tried ProbCut in vain does not try it again: the table has lost the
 #   reduced searches to the search that followed (`midgame.search`);
 # - before each later move of a shared node the thread looks whether the table has the node's result by now;

@@ -19,7 +19,8 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
    of this window, here and below.
 9. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
    where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
-   expected to fail high. The first move waits for few threads only (`PART_AT_ONCE`), and never in an open window.
+   expected to fail high. Few threads (`PART_AT_ONCE`) leave the first move, too, to another; none does so in an open
+   window.
 10. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.
@@ -119,9 +120,8 @@ ANNOUNCE_FROM = 8
 """Least depth of nodes whose end is announced to the team; what is shallower is over soon."""
 
 PART_AT_ONCE = 4
-"""So many threads of a team, the leader first, do not join the one that searches the first move of a node expected to
-fail low, but go on to its next moves (docs/performance.md, "Threads"). The others wait for the first move's score.
-"""
+"""The first so many threads of a team leave the first move of a node that is expected to fail low to the thread that
+searches it, and go on to the next moves; the other threads join it (docs/performance.md, "Threads")."""
 
 ROOT, PART_OF_ROOT, INNER = 0, 1, 2
 """Where an open-window node is: at the root, with all moves or with some left out (nothing is stored), or below."""
