@@ -82,7 +82,9 @@ class Clock:
 
     def move_ms(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> int:
         """The time for the next move, at least 1."""
-        return _after_lag(overhead.subtracted_from(self._share(settings, empties, overhead)))
+        # What the last move of a period leaves of it is lost.
+        least = LEAST_OF_FIXED if self.left_stones == 1 else LEAST_OF_CLOCK
+        return _after_lag(overhead.subtracted_from(self._share(settings, empties, overhead)), least)
 
     def _share(self, settings: SessionSettings, empties: int, overhead: MoveOverhead) -> float:
         left = max(0.0, self.left)
@@ -126,7 +128,7 @@ def _move_time(
         times.append(_after_reserve(overhead.subtracted_from(settings.move_time), LEAST_OF_FIXED))
     if settings.game_time:
         share = _share_of_game(settings, empties, max(0.0, remaining_ms), 0.0, overhead)
-        times.append(_after_reserve(overhead.subtracted_from(share)))
+        times.append(_after_reserve(overhead.subtracted_from(share), LEAST_OF_CLOCK))
     return min(times, default=0)
 
 
@@ -147,11 +149,11 @@ def _share_of_game(
     return min(share, max(spare, min(share, left / 5 + increment) / 2))
 
 
-def _after_lag(ms: float) -> int:
-    return _after_reserve(ms - max(0.0, min(ms / 10, MOST_LAG_MS) - RESERVE_MS))
+def _after_lag(ms: float, least: float) -> int:
+    return _after_reserve(ms - max(0.0, min(ms / 10, MOST_LAG_MS) - RESERVE_MS), least)
 
 
-def _after_reserve(ms: float, least: float = LEAST_OF_CLOCK) -> int:
+def _after_reserve(ms: float, least: float) -> int:
     return max(1, int(ms - RESERVE_MS), int(ms * least))
 
 

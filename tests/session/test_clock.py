@@ -47,6 +47,11 @@ def test_the_reserve_of_a_short_time_is_a_part_of_it(move_time: int, searched: i
     assert move_limits(settings(move_time=move_time), 50, 0, MoveOverhead()).time_ms == searched
 
 
+@pytest.mark.parametrize(("period", "searched"), [(10, 7), (50, 35), (100, 70)])
+def test_the_reserve_of_a_period_of_one_move_is_a_part_of_it(period: int, searched: int) -> None:
+    assert Clock(0, period, stones=1).move_ms(settings(), 50, MoveOverhead()) == searched
+
+
 @given(st.integers(200, 10**7), st.integers(10**5, 10**9), st.integers(1, 60))
 def test_a_game_is_never_lost_on_time(game_time: int, speed: int, first_empties: int) -> None:
     """Every move takes all the time it may, and is late on top of it."""
