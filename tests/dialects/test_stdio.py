@@ -222,6 +222,8 @@ def test_interrupt_from_the_keyboard(live: Callable[..., Live]) -> None:
     dialogue.process.send_signal(signal.SIGINT)
     assert b"?+10" in dialogue.until(b"\n>")
     dialogue.process.send_signal(signal.SIGINT)
+    # By the signal: `end` closes its input, which would end it too.
+    dialogue.process.wait(TIMEOUT)
     _, err, status = dialogue.end()
     assert (err, status) == (b"", 130)
 
