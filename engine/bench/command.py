@@ -8,6 +8,7 @@ fforum-40-59.obf and midgame-8.obf; without it positions of seeded random play a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -33,6 +34,7 @@ from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
+from . import move_losses
 from .peer import Peer, PeerError
 from .problems import contradicts, play_positions, random_problems, read_problems
 from .virtual_threads import TURN
@@ -197,29 +199,33 @@ class EngineBench:
         return rows
 
     def moves(self) -> list[Measurement]:
-        """The losses by the moves of selective and of shallower searches, by `move_losses`."""
-        from . import move_losses
-
+        """The losses by the moves of selective and of shallower searches, by `move_losses`; Ctrl-C ends it with what it
+        has measured.
+        """
         line = ProgressLine()
-        found = move_losses.measure(
-            self.weights,
-            self.plan.positions,
-            self.plan.seed,
-            lambda done: line.show(f"{done} of {self.plan.positions} positions"),
-        )
+        found: list[move_losses.MoveLosses] = []
+        with contextlib.suppress(KeyboardInterrupt):
+            for found in move_losses.measure(self.weights, self.plan.positions, self.plan.seed):
+                done = len(found[0].losses)
+                means = ", ".join(f"{move_losses.mean(loss.losses):.3f}" for loss in found)
+                line.show(f"{done} of {self.plan.positions} positions; mean losses {means}")
         line.clear()
-        return [
-            Measurement(
-                f"{loss.limits.depth} plies at {loss.limits.selectivity} %",
-                loss.seconds,
-                loss.nodes,
-                f"best move {100 * loss.best / loss.positions:.1f} %, "
-                f"loss {loss.mean:.3f} +- {loss.error:.3f}, "
-                f"where {loss.others} moves differ {loss.other_mean:.2f}, the first's {loss.first_mean:.2f} "
-                f"(difference {loss.first_mean - loss.other_mean:+.2f} +- {loss.difference_error:.2f})",
-            )
-            for loss in found
-        ]
+        return [self._losses(loss) for loss in found]
+
+    @staticmethod
+    def _losses(loss: move_losses.MoveLosses) -> Measurement:
+        mean, standard_error = move_losses.mean, move_losses.standard_error
+        first, other = mean(loss.first), mean(loss.other)
+        error = standard_error([a - b for a, b in zip(loss.first, loss.other, strict=True)])
+        return Measurement(
+            f"{loss.limits.depth} plies at {loss.limits.selectivity} %",
+            loss.seconds,
+            loss.nodes,
+            f"{len(loss.losses)} positions, best move {100 * mean([lost == 0 for lost in loss.losses]):.1f} %, "
+            f"loss {mean(loss.losses):.3f} +- {standard_error(loss.losses):.3f}, "
+            f"where {len(loss.other)} moves differ {other:.2f}, the first's {first:.2f} "
+            f"(difference {first - other:+.2f} +- {error:.2f})",
+        )
 
     def evaluation(self) -> list[Measurement]:
         """Incremental evaluations: flips, update of the features and the sum of the weights."""

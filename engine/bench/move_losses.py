@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from desdaemon.engine.compiler import library
@@ -44,65 +44,29 @@ class MoveLosses:
     seconds: float = 0.0
     """Of processor time."""
 
-    @property
-    def positions(self) -> int:
-        return len(self.losses)
 
-    @property
-    def best(self) -> int:
-        """Moves that lose nothing."""
-        return self.losses.count(0)
-
-    @property
-    def mean(self) -> float:
-        return _mean(self.losses)
-
-    @property
-    def error(self) -> float:
-        """The standard error of `mean`."""
-        return _error(self.losses)
-
-    @property
-    def others(self) -> int:
-        return len(self.other)
-
-    @property
-    def first_mean(self) -> float:
-        return _mean(self.first)
-
-    @property
-    def other_mean(self) -> float:
-        return _mean(self.other)
-
-    @property
-    def difference_error(self) -> float:
-        """The standard error of the difference of the two means, position by position."""
-        return _error([a - b for a, b in zip(self.first, self.other, strict=True)])
-
-
-def _mean(values: list[int]) -> float:
+def mean(values: Sequence[int]) -> float:
+    """Their mean; 0 of none."""
     return sum(values) / len(values) if values else 0.0
 
 
-def _error(values: list[int]) -> float:
+def standard_error(values: Sequence[int]) -> float:
+    """The standard error of `mean`; 0 of none."""
     if not values:
         return 0.0
-    mean = _mean(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values)) / len(values)
+    middle = mean(values)
+    return math.sqrt(sum((value - middle) ** 2 for value in values)) / len(values)
 
 
-def measure(
-    weights: Weights, number: int, seed: int, progress: Callable[[int], object], empties: int = EMPTIES
-) -> list[MoveLosses]:
+def measure(weights: Weights, number: int, seed: int, empties: int = EMPTIES) -> Iterator[list[MoveLosses]]:
     """Search ``number`` positions by each of `SEARCHES`, from an empty table each, and score the moves exactly.
 
-    ``progress`` is called with the number of positions done. One thread.
+    Yields the same losses after each position, with that position's added. One thread.
     """
     engine = library.load(SPEC)
     searcher, judge = Searcher(hash_bits=20, weights=weights), Searcher(hash_bits=22, weights=weights)
     found = [MoveLosses(limits) for limits in SEARCHES]
-    for done, (player, opponent) in enumerate(play_positions(searcher, number, empties, seed)):
-        progress(done)
+    for player, opponent in play_positions(searcher, number, empties, seed):
         moves = []
         for each in found:
             searcher.clear()
@@ -122,7 +86,7 @@ def measure(
             if move != moves[0]:
                 each.first.append(loss[moves[0]])
                 each.other.append(loss[move])
-    return found
+        yield found
 
 
 def _score_after(judge: Searcher, player: int, opponent: int) -> int:
