@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 
 from desdaemon.engine.limits import Limits
 from desdaemon.protocol.othello.selectivity import Selectivity
-from desdaemon.session.clock import RESERVE_MS, Clock, is_bounded, move_limits, speedup
+from desdaemon.session.clock import (
+    LEAST_OF_FIXED,
+    MOST_LAG_MS,
+    RESERVE_MS,
+    Clock,
+    is_bounded,
+    move_limits,
+    speedup,
+)
 from desdaemon.session.move_overhead import LATE_RESERVE_MS, MOST_LATE_MS, MoveOverhead
 from desdaemon.session.settings import SessionSettings
 
@@ -230,3 +239,15 @@ def test_a_time_for_a_move_shrinks_where_stops_come_late() -> None:
     assert move_limits(made, 50, 0, overhead).time_ms == 1000 - 300 - RESERVE_MS
     overhead.note(MOST_LATE_MS)
     assert move_limits(made, 50, 0, overhead).time_ms == 200 - RESERVE_MS
+
+
+def test_the_documents_state_what_is_kept_back() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    text = " ".join((docs / "text-protocol.md").read_text().split())
+    below = round(RESERVE_MS / (1 - LEAST_OF_FIXED))
+    assert f"{RESERVE_MS} ms before T has passed, or after {LEAST_OF_FIXED} of T where T is less than {below} ms" in text
+    assert f"can be read out (estimated from `speed`), less {RESERVE_MS} ms, " in text
+    assert f"once less than {LATE_RESERVE_MS} ms are left" in text
+    protocols = " ".join((docs / "protocols.md").read_text().split())
+    assert f"up to {MOST_LAG_MS} ms (a tenth of a move's time) is kept back of each move" in protocols
+    assert f"and {LATE_RESERVE_MS} ms of a game's time" in protocols
