@@ -245,7 +245,9 @@ def test_the_documents_state_what_is_kept_back() -> None:
     docs = Path(__file__).parents[2] / "docs"
     text = " ".join((docs / "text-protocol.md").read_text().split())
     below = round(RESERVE_MS / (1 - LEAST_OF_FIXED))
-    assert f"{RESERVE_MS} ms before T has passed, or after {LEAST_OF_FIXED} of T where T is less than {below} ms" in text
+    assert (
+        f"{RESERVE_MS} ms before T has passed, or after {LEAST_OF_FIXED} of T where T is less than {below} ms" in text
+    )
     assert f"can be read out (estimated from `speed`), less {RESERVE_MS} ms, " in text
     assert f"once less than {LATE_RESERVE_MS} ms are left" in text
     protocols = " ".join((docs / "protocols.md").read_text().split())
