@@ -46,6 +46,8 @@ MAX_SCORE = 64
 MAX_BOUND = 127
 """Bounds fit a byte; a margin that leaves it says nothing about scores of at most 64."""
 NO_MOVE = 65
+NOT_IN_BOOK = 0xFFFFFFFFFFFFFFFF
+"""In place of what `list_scores` finds of a board: the book lacks it."""
 KEEPS_LEAF = 255
 """In place of a move: the position's leaf is as good as any link that it loses."""
 NO_LEVEL = -1

@@ -13,6 +13,7 @@ from zmq.utils.monitor import parse_monitor_message
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire.connection import connection_path, events_endpoint, read_connection
+from desdaemon.protocol.wire.constants import ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES, UNACKNOWLEDGED_MS
 
 from .errors import DaemonError, NoDaemon
 
@@ -20,7 +21,6 @@ CONNECTED, LOST = "connected", "lost"
 
 _KEY_LINE = re.compile(r'^\s*(public-key|secret-key|server-key)\s*=\s*"([^"]*)"\s*$', re.MULTILINE)
 _Z85_LENGTH = 40
-_ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
 _RETRY_MS, _SLOWEST_RETRY_MS = 50, 250
 _FAILURES_UNTIL_REFUSED = 3
 
@@ -98,10 +98,10 @@ def equip(socket: zmq.Socket[bytes], target: DaemonAddress, endpoint: str) -> No
     socket.linger = 0
     socket.rcvhwm = 0
     socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
-    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, _ALIVE_IDLE_S)
-    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, _ALIVE_INTERVAL_S)
-    socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, _ALIVE_PROBES)
-    socket.setsockopt(zmq.TCP_MAXRT, _UNACKNOWLEDGED_MS)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, ALIVE_IDLE_S)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, ALIVE_INTERVAL_S)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, ALIVE_PROBES)
+    socket.setsockopt(zmq.TCP_MAXRT, UNACKNOWLEDGED_MS)
     socket.setsockopt(zmq.RECONNECT_IVL, _RETRY_MS)
     socket.setsockopt(zmq.RECONNECT_IVL_MAX, _SLOWEST_RETRY_MS)
     socket.setsockopt(zmq.IPV6, int("[" in endpoint))

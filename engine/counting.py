@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from desdaemon.engine.compiler.library import load
-from desdaemon.protocol.othello.rules import START
+from desdaemon.protocol.othello.rules import MOST_MOVES, START
 from desdaemon.protocol.system import platform
 
 from .exports import SPEC
@@ -16,7 +16,6 @@ from .memory import Block
 _SLOT_BYTES = 16
 _SLOTS_AT_ONCE = 1 << 18
 _LEAST_SLOTS = 1 << 17
-_MOST_MOVES = 34
 
 
 def perft(player: int, opponent: int, depth: int, mode: int = 1, threads: int = 1) -> int:
@@ -91,7 +90,7 @@ class _Set:
         first = 0
         while first < self.slots:
             # No call may fill the table, whatever the boards are.
-            sources = (3 * found.slots // 4 - found.boards) // _MOST_MOVES
+            sources = (3 * found.slots // 4 - found.boards) // MOST_MOVES
             last = min(self.slots, first + _SLOTS_AT_ONCE)
             if sources < min(1024, last - first):
                 found = found.doubled()

@@ -10,17 +10,16 @@ import numpy as np
 from desdaemon.book.book import Book
 from desdaemon.book.chunks import Words, address
 from desdaemon.book.exports import kernels
-from desdaemon.book.layout import MAX_LEVEL
+from desdaemon.book.layout import MAX_LEVEL, NOT_IN_BOOK
 from desdaemon.book.progress import ProgressCallback, no_progress
 from desdaemon.engine.limits import level_limits
 from desdaemon.engine.search import KnownScore
+from desdaemon.protocol.othello.rules import MOST_MOVES
 
 from .rounds import Position
 from .shrink import root_row
 
 _STEP = 1 << 10
-_MOST_MOVES = 34
-_GONE = (1 << 64) - 1
 
 _limits = cache(level_limits)
 
@@ -53,11 +52,11 @@ def _scores(book: Book, boards: Words) -> tuple[Words, list[KnownScore]]:
     """The boards that links of some boards lead to, and what is known of these."""
     table = book.table
     found: Words = np.empty(len(boards), np.uint64)
-    children: Words = np.empty((_MOST_MOVES * len(boards), 2), np.uint64)
+    children: Words = np.empty((MOST_MOVES * len(boards), 2), np.uint64)
     boards = np.ascontiguousarray(boards)
     with table.lock:
         count = kernels().list_scores(table.context, address(boards), len(boards), address(found), address(children))
-        there = np.flatnonzero(found != np.uint64(_GONE))
+        there = np.flatnonzero(found != np.uint64(NOT_IN_BOOK))
         records = table.records((found[there] & np.uint64(0xFFFFFFFF)).astype(np.int64))
     moves = (found[there] >> np.uint64(32)).astype(np.int64)
     scored = (moves >> 8 != 0) & (records["score"] >= -64) & (records["score"] <= 64)

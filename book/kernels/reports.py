@@ -11,6 +11,7 @@ from desdaemon.book.layout import (
     NO_LEVEL,
     NO_SCORE,
     NOT_FOUND,
+    NOT_IN_BOOK,
     PASS,
     SOLVED,
     SQUARES,
@@ -58,7 +59,6 @@ INSPECTED = 32
 INSPECTED_KEYS = INSPECTED * BOARD
 INSPECTED_ROWS = 8 * INSPECTED
 NONE = -128
-GONE = 0xFFFFFFFFFFFFFFFF
 PAIR = 2 * BOARD
 """Bytes of a move to be judged: the position, and the one it leads to."""
 JUDGED_GOOD = 8
@@ -253,7 +253,7 @@ def judge_moves(ctx, pairs, count, out):
 def list_scores(ctx, boards, count, found, children):
     """Look up ``count`` boards in any orientation, 16 bytes each.
 
-    ``found``: 8 bytes each, GONE outside the book: the row, from bit 32 on the best move on that board (64: none), bit
+    ``found``: 8 bytes each, NOT_IN_BOOK of others: the row, from bit 32 on the best move on that board (64: none), bit
     40 where the side to move has a move at all. ``children`` gets the boards, in that orientation, that the links lead
     to; returns how many.
     """
@@ -266,7 +266,7 @@ def list_scores(ctx, boards, count, found, children):
         canonical(p, o, key)
         place = find_row(ctx, player_of(key), opponent_of(key))
         if place < 0:
-            st64(found + (k << U(3)), U(GONE))
+            st64(found + (k << U(3)), U(NOT_IN_BOOK))
             k += U(1)
             continue
         row = i2u(place)

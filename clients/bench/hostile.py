@@ -18,9 +18,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from desdaemon.protocol.commands.book import READER
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec
-from desdaemon.protocol.wire.messages import OPERATIONS, READER
+from desdaemon.protocol.wire.messages import OPERATIONS
 
 _MORE, _LONG, _COMMAND = 1, 2, 4
 _GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)

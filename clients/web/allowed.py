@@ -8,19 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, BookCommand, Parameter
-from desdaemon.protocol.wire.messages import (
-    ADMIN,
-    BASIC_OPERATIONS,
-    EDITOR,
-    READER,
-    RequestError,
-    allows,
-    check_arguments,
-    check_request,
-)
+from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, BookCommand, Parameter
+from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, RequestError, allows, check_arguments, check_request
 
-ROLES = (READER, EDITOR)
+GRANTED = (READER, EDITOR)
 """Those that a gateway can give to its pages."""
 
 _BASIC = ("ping", "hello", "status", "analyze", "legal", "book.get", "jobs", "cancel")
@@ -36,7 +27,7 @@ def _passes(command: BookCommand) -> bool:
 BOOK = tuple(command for command in BOOK_COMMANDS if _passes(command))
 """The book commands that pages may give."""
 
-_ROLES = {
+_NEEDED = {
     **{operation.name: operation.role for operation in BASIC_OPERATIONS if operation.name in _BASIC},
     **{command.op: EDITOR if command.writes else command.role for command in BOOK},
 }
@@ -44,13 +35,13 @@ _ROLES = {
 
 def operations(role: str) -> list[str]:
     """The names of the daemon's operations that pages of a role may request."""
-    return [name for name, needed in _ROLES.items() if allows(role, needed)]
+    return [name for name, needed in _NEEDED.items() if allows(role, needed)]
 
 
 def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
     """The operation of a request, its arguments and warnings about them; raises `RequestError`."""
     operation, given = check_request(message)
-    needed = _ROLES.get(operation.name)
+    needed = _NEEDED.get(operation.name)
     if needed is None:
         raise RequestError("forbidden", f"op = {operation.name}: expected one that a page may ask for", "op")
     if not allows(role, needed):
@@ -71,7 +62,7 @@ def command_forms(role: str) -> list[dict[str, Any]]:
             "parameters": [_form(parameter) for parameter in command.parameters],
         }
         for command in BOOK
-        if allows(role, _ROLES[command.op])
+        if allows(role, _NEEDED[command.op])
     ]
 
 

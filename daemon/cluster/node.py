@@ -9,11 +9,10 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon.protocol.errors import BadInput
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import files, platform
 from desdaemon.protocol.system.logs import message
 
 from .connection import PORT, checked_address, configure, connect, scheduler_address, security
@@ -86,10 +85,7 @@ async def _schedule(options: SchedulerOptions, certificates: Security | None) ->
         raise BadInput(f"{options.listen}: {_reason(error)}: expected an address that is free") from None
     if options.scheduler_file:
         # Whoever waits for the file finds all of it.
-        path = Path(options.scheduler_file)
-        beside = path.with_name(f"{path.name}.{os.getpid()}")
-        beside.write_text(json.dumps({"address": scheduler.address}), encoding="utf-8")
-        beside.replace(path)
+        files.replace(options.scheduler_file, json.dumps({"address": scheduler.address}).encode())
     say(f"scheduler at {scheduler.address}")
     try:
         await scheduler.finished()

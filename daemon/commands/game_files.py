@@ -116,9 +116,9 @@ def write_game(path: str, session: Session) -> None:
     if format not in (*FORMATS, *DIAGRAMS, "edx"):
         raise BadInput(f"{quoted(path)}: expected a file name that ends in .{', .'.join((*FORMATS, *DIAGRAMS, 'edx'))}")
     record = _record(session)
-    if format == "edx":
-        from desdaemon.protocol.games.bases import FileGame, write_games
+    from desdaemon.protocol.games.bases import FileGame, replace_file, write_games
 
+    if format == "edx":
         write_games(path, [FileGame(record, date=time.strftime("%Y-%m-%d", time.gmtime()))])
         return
     if format in DIAGRAMS:
@@ -127,11 +127,7 @@ def write_game(path: str, session: Session) -> None:
         text = svg_text(record.final) if format == "svg" else eps_text(record.final)
     else:
         text = game_text(record, format, time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()))
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123
-            file.write(text)
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{quoted(path)}: {_reason(error)}: expected a file that can be written") from None
+    replace_file(path, text.encode())
 
 
 def _extension(path: str) -> str:

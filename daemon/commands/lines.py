@@ -10,7 +10,7 @@ from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.notation import Position, moves_text, parse_board, play_moves
 from desdaemon.protocol.othello.openings import LANGUAGES, line_or_opening, opening_of
-from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.rules import A_FILE, CORNERS, H_FILE, PASS
 
 if TYPE_CHECKING:
     from desdaemon.dialects.text import TextDialect
@@ -20,8 +20,6 @@ SEEK_S = 10.0
 """How long `seek` looks before it gives up."""
 
 _REPORT_S = 1.0
-_A_FILE, _H_FILE = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
-_CORNERS = 0x8100_0000_0000_0081
 _DIRECTIONS = [(right, down) for right in (-1, 0, 1) for down in (-1, 0, 1) if right or down]
 
 
@@ -87,7 +85,7 @@ def _can_come_about(initial: Position, target: Position) -> bool:
 
 
 def _neighbours(squares: int) -> int:
-    sideways = squares | (squares & ~_H_FILE) << 1 | (squares & ~_A_FILE) >> 1
+    sideways = squares | (squares & ~H_FILE) << 1 | (squares & ~A_FILE) >> 1
     return (sideways | sideways << 8 | sideways >> 8) & rules.FULL
 
 
@@ -152,7 +150,7 @@ class _Seeker:
     def _lost(self, position: Position) -> bool:
         """Whether a corner has a disc of the wrong colour, which can never be turned."""
         wrong = position.black & self._target.white | position.white & self._target.black
-        return bool(wrong & _CORNERS)
+        return bool(wrong & CORNERS)
 
     def _wrong(self, position: Position) -> int:
         return ((position.black & self._target.white) | (position.white & self._target.black)).bit_count()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from desdaemon.engine.result import Result
     from desdaemon.session.interrupt import StoppableSearch
 
-LONGEST_LINE = 65_536
+LONGEST_PROBLEM = 65_536
 STANDARD_INPUT = ("-", "/dev/stdin")
 
 
@@ -122,12 +122,12 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 def _problems(text: TextDialect, file: IO[bytes], path: str) -> Iterator[Problem]:
     number = 0
-    while data := file.readline(LONGEST_LINE):
+    while data := file.readline(LONGEST_PROBLEM):
         number += 1
         try:
-            if len(data) == LONGEST_LINE and not data.endswith(b"\n"):
+            if len(data) == LONGEST_PROBLEM and not data.endswith(b"\n"):
                 _skip_line(file)
-                raise BadInput(f"more than {LONGEST_LINE} bytes: expected a problem")
+                raise BadInput(f"more than {LONGEST_PROBLEM} bytes: expected a problem")
             problem = parse_problem(data.decode("utf-8", "backslashreplace"))
         except BadInput as error:
             text.warn(f"{path}, line {number}: {error}")
@@ -137,7 +137,7 @@ def _problems(text: TextDialect, file: IO[bytes], path: str) -> Iterator[Problem
 
 
 def _skip_line(file: IO[bytes]) -> None:
-    while (data := file.readline(LONGEST_LINE)) and not data.endswith(b"\n"):
+    while (data := file.readline(LONGEST_PROBLEM)) and not data.endswith(b"\n"):
         pass
 
 

@@ -143,6 +143,8 @@ def _scores(text: TextDialect, position: Position) -> dict[int, MoverScore]:
 
 
 def _write_problems(text: TextDialect, command: str, argument: str, line: Callable[[Problem], str]) -> None:
+    from desdaemon.protocol.games.bases import replace_file
+
     from .problems import read_problems
 
     words = argument.split()
@@ -156,11 +158,7 @@ def _write_problems(text: TextDialect, command: str, argument: str, line: Callab
             if search.stopped:
                 break
             lines.append(made)
-    try:
-        with open(target, "w", encoding="utf-8") as file:  # noqa: PTH123  pathlib costs start-up time
-            file.writelines(lines)
-    except OSError as error:
-        raise BadInput(f"{quoted(target)}: {error.strerror}: expected a file that can be written") from None
+    replace_file(target, "".join(lines).encode())
     text.say(f"{sum(map(bool, lines))} problems written to {target}")
 
 

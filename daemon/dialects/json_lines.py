@@ -14,10 +14,11 @@ from desdaemon.books.jobs import BookJobs
 from desdaemon.books.service import Books
 from desdaemon.engine.processors import processors
 from desdaemon.operations.registry import ClientRecord, Data, ServerLimits, refusal
+from desdaemon.protocol.commands.book import ADMIN
 from desdaemon.protocol.errors import quoted
 from desdaemon.protocol.system.logs import Log
 from desdaemon.protocol.wire.constants import LARGEST_BODY
-from desdaemon.protocol.wire.messages import ADMIN, RequestError
+from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search import loader
 from desdaemon.search.scheduler import Scheduler
 from desdaemon.server.composition import Services, build_services

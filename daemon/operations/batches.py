@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desdaemon.books.jobs import CANCELLED, DONE, RUNNING, BookJob, BookJobs
+from desdaemon.protocol.commands.book import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system.locks import FileLock, Held
 from desdaemon.protocol.wire import messages
@@ -288,7 +289,7 @@ class Batches:
         return {"job": batch.job.id, "items": batch.file.items}
 
     def _of_file(self, client: ClientRecord, name: str) -> list[Data]:
-        if client.remote and not messages.allows(client.role, messages.ADMIN):
+        if client.remote and not messages.allows(client.role, ADMIN):
             raise RequestError("forbidden", f"to name a file takes the role admin, not {client.role}", "file")
         try:
             return file_items(self._confine(name), name)
@@ -313,7 +314,7 @@ class Batches:
         batch = self._batches.get(number)
         if batch is None:
             raise RequestError("not_found", f"there is no batch {number}", "job")
-        if batch.file.owner != client.account and not messages.allows(client.role, messages.EDITOR):
+        if batch.file.owner != client.account and not messages.allows(client.role, EDITOR):
             raise RequestError("forbidden", f"batch {number} is another client's: it takes the role editor", "job")
         return batch
 

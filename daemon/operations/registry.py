@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from desdaemon import __version__
 from desdaemon.books.jobs import QUEUED, RUNNING, BookJob
+from desdaemon.protocol.commands.book import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text, move_text
 from desdaemon.protocol.othello.rules import squares
@@ -380,7 +381,7 @@ class Operations:
 
     def _status(self, request: PendingRequest) -> None:
         data = self.status()
-        if messages.allows(request.client.role, messages.ADMIN):
+        if messages.allows(request.client.role, ADMIN):
             data["accounts"] = [
                 {
                     "key": name,
@@ -483,7 +484,7 @@ class Operations:
             request.final({"cancelled": found is not None and self.end(found, keep=keep)})
             return
         job = self.books.jobs.find(number)
-        editor = messages.allows(request.client.role, messages.EDITOR)
+        editor = messages.allows(request.client.role, EDITOR)
         if not editor and (job is None or job.on_book or job.client != request.client.name):
             raise RequestError("forbidden", f"to cancel a job takes the role editor, not {request.client.role}", "job")
         if job is None:

@@ -14,11 +14,11 @@ import socket
 from collections.abc import Callable
 from ipaddress import ip_address
 
+from desdaemon.protocol.commands.book import ADMIN, EDITOR
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import platform
 from desdaemon.protocol.wire import codec, constants
 from desdaemon.protocol.wire.connection import EVENTS_SUFFIX, events_endpoint
-from desdaemon.protocol.wire.messages import ADMIN, EDITOR
 from desdaemon.transport import sodium
 from desdaemon.transport.zmtp import Security, SocketKind
 

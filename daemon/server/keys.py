@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from desdaemon.protocol.commands.book import ADMIN, READER
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.system import files, logs, platform
-from desdaemon.protocol.wire.messages import ADMIN, READER, ROLES
+from desdaemon.protocol.wire.messages import ROLES
 from desdaemon.system.paths import keys_folder, private_folder
 
 USAGE = """\

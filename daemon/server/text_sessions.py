@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from desdaemon.dialects.text import TextDialect
-from desdaemon.protocol.commands.book import find_book_command
+from desdaemon.protocol.commands.book import ADMIN, EDITOR, READER, find_book_command
 from desdaemon.protocol.commands.options import find_option
 from desdaemon.protocol.commands.text import find_command, split_line
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.wire.messages import ADMIN, EDITOR, READER, RequestError, allows
+from desdaemon.protocol.wire.messages import RequestError, allows
 from desdaemon.search.engine_leases import LeasedEngines
 from desdaemon.search.workers import EnginePool, step_back
 from desdaemon.session.session import Session
@@ -55,7 +55,7 @@ _COMMANDS = {
     ),
     ADMIN: "load save solve wtest seek perft count estimate mobility bench",
 }
-ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
+COMMAND_ROLES = {name: role for role, names in _COMMANDS.items() for name in names.split()}
 """The least role for a command of the text protocol; one that is not here cannot be given remotely."""
 
 FILE_COMMANDS = frozenset(("load", "save", "solve", "wtest"))
@@ -322,7 +322,7 @@ def checked_line(line: str, role: str, data_folder: str) -> str:
     command = find_command(word)
     if command is None:
         return line
-    needed = ROLES.get(command.name)
+    needed = COMMAND_ROLES.get(command.name)
     if command.name == "book":
         found = find_book_command(rest.split(" ", 1)[0].lower())
         needed = found.role if found else READER

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, "Line"], None]
 
 _NEVER = float("inf")  # `math` would be one more library to load before the first prompt.
-_CORNERS = 0x8100_0000_0000_0081
 
 FAST_MS = 1000
 """Less than this for a move is a fast game."""
@@ -516,7 +515,7 @@ def stopgap_move(position: Position) -> int:
 
     def cost(move: int) -> int:
         after = position.after(move)
-        corners = after.moves & _CORNERS
-        return 64 * corners.bit_count() + after.moves.bit_count() - (1000 if _CORNERS >> move & 1 else 0)
+        corners = after.moves & rules.CORNERS
+        return 64 * corners.bit_count() + after.moves.bit_count() - (1000 if rules.CORNERS >> move & 1 else 0)
 
     return min(rules.squares(position.moves), key=cost)

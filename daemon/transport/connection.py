@@ -10,7 +10,13 @@ import contextlib
 import itertools
 import socket
 
-from desdaemon.protocol.wire.constants import LARGEST_BODY
+from desdaemon.protocol.wire.constants import (
+    ALIVE_IDLE_S,
+    ALIVE_INTERVAL_S,
+    ALIVE_PROBES,
+    LARGEST_BODY,
+    UNACKNOWLEDGED_MS,
+)
 
 from .outbox import SendQueue
 from .zmtp import Conversation, Security, SocketKind
@@ -22,7 +28,6 @@ _SENT_AT_ONCE = {SocketKind.REQUESTS: 16 << 10, SocketKind.EVENTS: 4 << 10}
 """Bytes, about. Replies that are being sent are in no outbox any more: a peer that does not read keeps so many."""
 
 _KEPT_OF_A_FRAME = LARGEST_BODY + 64
-_ALIVE_IDLE_S, _ALIVE_INTERVAL_S, _ALIVE_PROBES, _UNACKNOWLEDGED_MS = 15, 5, 4, 30_000
 _numbers = itertools.count(1)
 
 
@@ -154,10 +159,10 @@ def _keep_alive(found: socket.socket) -> None:
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in (
-            ("TCP_KEEPIDLE", _ALIVE_IDLE_S),
-            ("TCP_KEEPINTVL", _ALIVE_INTERVAL_S),
-            ("TCP_KEEPCNT", _ALIVE_PROBES),
-            ("TCP_USER_TIMEOUT", _UNACKNOWLEDGED_MS),
+            ("TCP_KEEPIDLE", ALIVE_IDLE_S),
+            ("TCP_KEEPINTVL", ALIVE_INTERVAL_S),
+            ("TCP_KEEPCNT", ALIVE_PROBES),
+            ("TCP_USER_TIMEOUT", UNACKNOWLEDGED_MS),
         ):
             if hasattr(socket, name):
                 found.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

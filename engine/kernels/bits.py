@@ -217,7 +217,6 @@ neighbours = lookup64("neighbours", _NEIGHBOURS)
 
 INNER_COLUMNS = 0x7E7E7E7E7E7E7E7E
 _INNER4 = vector((INNER_COLUMNS, (1 << 64) - 1, INNER_COLUMNS, INNER_COLUMNS))
-CORNERS = 0x8100000000000081
 
 
 def _emit_moves4(b, p, o):

@@ -4,8 +4,9 @@ The weights of the terms were chosen by node counts of the test problems (docs/p
 """
 
 from desdaemon.engine.compiler.jit import kernel
+from desdaemon.protocol.othello.rules import CORNERS
 
-from .bits import CORNERS, INNER_COLUMNS, U, blsr, ctz, popc
+from .bits import INNER_COLUMNS, U, blsr, ctz, popc
 from .emit import lookup8, lookup64
 
 QUADRANTS = (0x000000000F0F0F0F, 0x00000000F0F0F0F0, 0x0F0F0F0F00000000, 0xF0F0F0F000000000)

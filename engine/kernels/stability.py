@@ -7,12 +7,11 @@ whose every line is full or leans on a stable neighbour, to a fixed point.
 from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.layout import EDGES
+from desdaemon.protocol.othello.rules import A_FILE, H_FILE
 
 from .bits import DIRECTIONS, DOWN_RAYS, SHIFTS, UP_RAYS, U, i2u, ld64, ldu8, popc, st8, u2i
 from .emit import BMI2, call, const, i8, i64, load, lookup8, reduce, simple, splat, u64, vector
 
-_A_FILE = 0x0101010101010101
-_H_FILE = 0x8080808080808080
 _INNER = 0x007E7E7E7E7E7E00
 
 
@@ -38,14 +37,14 @@ _OFF_UP, _OFF_DOWN = _line_masks()
 def _file_to_byte(b, board, file_mask, shift):
     if BMI2:
         return call(b, "llvm.x86.bmi.pext.64", i64, board, const(file_mask))
-    lowered = b.and_(b.lshr(board, const(shift)), const(_A_FILE))
+    lowered = b.and_(b.lshr(board, const(shift)), const(A_FILE))
     return b.lshr(b.mul(lowered, const(0x0102040810204080)), const(56))
 
 
 def _byte_to_file(b, byte, file_mask, shift):
     if BMI2:
         return call(b, "llvm.x86.bmi.pdep.64", i64, byte, const(file_mask))
-    low = b.and_(b.mul(b.and_(byte, const(0x7F)), const(0x0002040810204081)), const(_A_FILE))
+    low = b.and_(b.mul(b.and_(byte, const(0x7F)), const(0x0002040810204081)), const(A_FILE))
     high = b.shl(b.and_(byte, const(0x80)), const(49))
     return b.shl(b.or_(low, high), const(shift))
 
@@ -57,7 +56,7 @@ def _emit_stable(b, p, o, edges):
     byte = const(255)
     stable = edge(b.and_(p, byte), b.and_(o, byte))
     stable = b.or_(stable, b.shl(edge(b.lshr(p, const(56)), b.lshr(o, const(56))), const(56)))
-    for file_mask, shift in ((_A_FILE, 0), (_H_FILE, 7)):
+    for file_mask, shift in ((A_FILE, 0), (H_FILE, 7)):
         own, other = _file_to_byte(b, p, file_mask, shift), _file_to_byte(b, o, file_mask, shift)
         stable = b.or_(stable, _byte_to_file(b, edge(own, other), file_mask, shift))
     taken = splat(b, b.or_(p, o), 4)

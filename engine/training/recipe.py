@@ -17,6 +17,7 @@ from desdaemon.engine.training.games import files
 from desdaemon.engine.training.labelling import labels, positions
 from desdaemon.engine.training.probcut import fit as probcut
 from desdaemon.protocol.othello.selectivity import Selectivity
+from desdaemon.protocol.system.files import replace
 
 from . import match, validate
 from .store import StageProgress, TrainingError, load, write_line
@@ -240,7 +241,7 @@ def run(
     line = " ".join(f"{key}={value}" for key, value in plan_of_run.items())
     if marker.exists() and marker.read_text().strip() != line:
         raise TrainingError(f"{folder}: holds a training with {marker.read_text().strip()}, not {line}")
-    marker.write_text(line + "\n")
+    replace(marker, f"{line}\n".encode())
     training = RecipeRun(folder, PLANS[plan], seed=seed, workers=workers, truth=truth, command=command)
     weights = training.run(sources)
     validate.run(weights, truth)

@@ -331,11 +331,12 @@ def write_games(path: str, games: Iterable[FileGame], append: bool = False) -> i
             old += b"\n"
         if format == "pgn" and old:
             old += b"\n"
-    _replace(path, old + (b"\n" if format == "pgn" else b"").join(parts))
+    replace_file(path, old + (b"\n" if format == "pgn" else b"").join(parts))
     return len(parts)
 
 
-def _replace(path: str, data: bytes) -> None:
+def replace_file(path: str, data: bytes) -> None:
+    """Replace the content of a file that the user names. Raises `BadInput`."""
     try:
         files.replace(path, data)
     except files.NotAFile:
@@ -377,9 +378,9 @@ def _write_wthor(path: str, games: Iterable[FileGame], old: bytes) -> int:
     # A file is of one year; the theoretical scores written here are the results themselves, at 0 empty squares.
     header = wthor.WthorHeader(made, 0, years.pop() if len(years) == 1 else 0, 8, 0)
     data = wthor.to_bytes([*kept, *added], header)
-    _replace(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
-    _replace(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
-    _replace(path, data)
+    replace_file(_own_names_file(path, ".jou"), wthor.names_to_bytes(players.names, made, wthor.PLAYER_BYTES))
+    replace_file(_own_names_file(path, ".trn"), wthor.names_to_bytes(tournaments.names, made, wthor.TOURNAMENT_BYTES))
+    replace_file(path, data)
     return len(added)
 
 

@@ -17,7 +17,7 @@ GAME_BYTES = 160
 
 _GAME = struct.Struct("<QQh5bx32s32s60sB3xQ")
 
-_PASS, _NO_MOVE = 64, 65
+_PASS, _NO_SQUARE = 64, 65
 
 
 class EdxGame(NamedTuple):
@@ -55,10 +55,10 @@ def _game(data: bytes, at: int, name: str) -> EdxGame:
 
 
 def _squares(moves: bytes, where: str, offset: int) -> bytes:
-    end = next((at for at, move in enumerate(moves) if move >= _NO_MOVE), len(moves))
+    end = next((at for at, move in enumerate(moves) if move >= _NO_SQUARE), len(moves))
     for at in range(end, len(moves)):
-        if moves[at] < _NO_MOVE:
-            raise BadInput(f"{where}, offset {offset + at}: move {moves[at]} after the last: expected {_NO_MOVE}")
+        if moves[at] < _NO_SQUARE:
+            raise BadInput(f"{where}, offset {offset + at}: move {moves[at]} after the last: expected {_NO_SQUARE}")
     return moves[:end].replace(bytes([_PASS]), b"")
 
 
@@ -76,7 +76,7 @@ def to_bytes(game: EdxGame) -> bytes:
         game.initial.opponent,
         *(year, month, day, hour, minute, second),
         *(_name_bytes(name) for name in (game.black, game.white)),
-        game.moves.ljust(60, bytes([_NO_MOVE])),
+        game.moves.ljust(60, bytes([_NO_SQUARE])),
         0 if game.initial.black_to_move else 1,
         0,
     )

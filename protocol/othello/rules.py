@@ -20,8 +20,12 @@ START = (0x0000_0008_1000_0000, 0x0000_0010_0800_0000)
 
 CENTRE = START[0] | START[1]
 
-NOT_A = 0xFEFE_FEFE_FEFE_FEFE
-NOT_H = 0x7F7F_7F7F_7F7F_7F7F
+CORNERS = 0x8100_0000_0000_0081
+A_FILE, H_FILE = 0x0101_0101_0101_0101, 0x8080_8080_8080_8080
+MOST_MOVES = 34
+"""No known position has more legal moves than 33."""
+
+NOT_A, NOT_H = FULL ^ A_FILE, FULL ^ H_FILE
 """All squares but those of file A, and of file H."""
 
 # A step of `shift` bits and the squares that a step may land on: without the mask a line would wrap round a

@@ -32,6 +32,14 @@ LARGEST_BODY = 1 << 20
 LONGEST_ID = 64
 """Bytes of an id that is text."""
 
+ALIVE_IDLE_S, ALIVE_INTERVAL_S, ALIVE_PROBES = 15, 5, 4
+"""Of both ends of a TCP connection: when the first keep-alive probe goes out, and how many follow how often until the
+connection counts as lost.
+"""
+
+UNACKNOWLEDGED_MS = 30_000
+"""So long sent bytes may go unacknowledged until the connection counts as lost."""
+
 LONGEST_LINE = 65_536
 """Characters of a line of the text protocol."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, Parameter
+from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, Parameter
 from desdaemon.protocol.commands.options import expected_value
 from desdaemon.protocol.errors import quoted
 
@@ -55,7 +55,6 @@ FEATURES = {
 }
 """What version 1 can have, by the names that `hello` lists; `constants.REVISIONS` says since when."""
 
-READER, EDITOR, ADMIN = "reader", "editor", "admin"
 ROLES = (READER, EDITOR, ADMIN)
 """From the least to the most: each role includes those before it."""
 

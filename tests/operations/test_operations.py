@@ -16,7 +16,7 @@ from desdaemon.protocol.wire import messages
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.search import run_queue, shares
 from desdaemon.server import text_sessions
-from desdaemon.server.text_sessions import FILE_COMMANDS, NEVER, ROLES, checked_line
+from desdaemon.server.text_sessions import COMMAND_ROLES, FILE_COMMANDS, NEVER, checked_line
 
 ENDLESS = {"depth": ENDLESS_DEPTH}
 OVER = "X" * 63 + "- O"
@@ -238,12 +238,12 @@ def test_the_engines_games_with_itself_end_by_a_cancel_or_with_a_full_page(
 
 def test_every_text_command_has_a_role_or_stays_at_home() -> None:
     names = {command.name for command in COMMANDS}
-    assert names == set(ROLES) | NEVER
-    assert set(ROLES).isdisjoint(NEVER)
+    assert names == set(COMMAND_ROLES) | NEVER
+    assert set(COMMAND_ROLES).isdisjoint(NEVER)
     for command in COMMANDS:
         if command.parameters.startswith("file") or command.parameters.endswith("file"):
             assert command.name in FILE_COMMANDS | NEVER, command
-            assert ROLES.get(command.name, "admin") == "admin"
+            assert COMMAND_ROLES.get(command.name, "admin") == "admin"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_literals_are_found() -> None:
 
 def test_no_constant_of_kernels_is_written_twice() -> None:
     places: dict[tuple[str, object], list[str]] = defaultdict(list)
-    for folder in ("engine", "book", "protocol/othello"):
+    for folder in ("engine", "book", "protocol", "daemon"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for constant in constants(path.read_text(encoding="utf-8")).items():
                 places[constant].append(path.relative_to(ROOT).as_posix())
@@ -59,7 +59,7 @@ def test_no_name_of_a_class_is_used_twice() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for folder in ("daemon", "engine", "book", "protocol", "clients"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for name in re.findall(r"^class _*(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            for name in re.findall(r"^ *class _*(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
                 places[name].append(path.relative_to(ROOT).as_posix())
     assert not {name: files for name, files in places.items() if len(files) > 1}
 

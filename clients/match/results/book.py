@@ -18,6 +18,7 @@ from desdaemon.clients.match.engine_process import OWN_COMMAND, EngineFault, Eng
 from desdaemon.clients.match.process_groups import ProcessGroups
 from desdaemon.protocol.errors import BadInput, quoted
 from desdaemon.protocol.games.bases import FileGame, write_games
+from desdaemon.protocol.system import files
 
 _LINE = re.compile(rb"[^\n]*\n")
 _TIMEOUT_S = 3600.0
@@ -73,5 +74,5 @@ def count_games(file: str, games: Sequence[FileGame], journal: str, groups: Proc
         write_games(path, games)
         _, added = _asked(file, groups, [("book.add", {"files": [path], "unsearched": True})])
     if kept is not None:
-        kept.write_text(json.dumps(sorted(before | {game.number for game in games})) + "\n", encoding="utf-8")
+        files.replace(kept, f"{json.dumps(sorted(before | {game.number for game in games}))}\n".encode())
     return int(added["games"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desdaemon.engine.kernels.bits import CORNERS, ctz, flip, moves, popc
+from desdaemon.engine.kernels.bits import ctz, flip, moves, popc
 from desdaemon.engine.training.compiled import compiled
 from desdaemon.engine.training.labelling.boards import (
     NO_SQUARE,
@@ -18,6 +18,7 @@ from desdaemon.engine.training.labelling.boards import (
     pick,
     scramble,
 )
+from desdaemon.protocol.othello.rules import CORNERS
 
 _U = np.uint64
 _WORST = -100_000

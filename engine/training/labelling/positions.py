@@ -27,15 +27,13 @@ from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.store import Arrays, StageProgress, TrainingError, digest, load, save
+from desdaemon.protocol.othello.rules import MOST_MOVES
 
 from . import boards
 
 HUMAN, PERTURBED, SELF_PLAY, OPENING, PLAUSIBLE = range(5)
 KINDS = ("human", "perturbed", "self-play", "opening", "plausible")
 """Names of the kinds, by number."""
-
-MOST_MOVES = 34
-"""No position has more legal moves."""
 
 TEMPERATURE = 2.0
 """Discs: how bad the moves are that lead to plausible positions."""

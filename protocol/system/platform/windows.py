@@ -372,7 +372,7 @@ def contain(process: subprocess.Popen[bytes]) -> None:
     """See `posix`: a job object. What the process starts in its first moments is not in it."""
     import ctypes
 
-    class Limits(ctypes.Structure):
+    class JobLimits(ctypes.Structure):
         _fields_ = (
             ("process_time", ctypes.c_int64),
             ("job_time", ctypes.c_int64),
@@ -391,7 +391,7 @@ def contain(process: subprocess.Popen[bytes]) -> None:
     job = library.CreateJobObjectW(None, None)
     if not job:
         raise _failure()
-    limits = Limits(flags=_KILL_ON_JOB_CLOSE)
+    limits = JobLimits(flags=_KILL_ON_JOB_CLOSE)
     size = ctypes.sizeof(limits)
     done = library.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), size)
     handle = int(process._handle)  # type: ignore[attr-defined]  # Python offers no other way to it.
