@@ -32,7 +32,7 @@ class Hello(NamedTuple):
     """Features that this daemon has, see docs/protocol.md, Features."""
 
     limits: Mapping[str, int]
-    """Limits by name, see docs/protocol.md, Limits."""
+    """Limits by name, see docs/protocol.md, Load."""
 
 
 class AnalysedMove(NamedTuple):
@@ -79,7 +79,7 @@ class Analysed(NamedTuple):
     """64 squares A1, B1 … H8, each ``X`` (black), ``O`` (white) or ``-``, a blank, the side to move."""
 
     moves: tuple[AnalysedMove, ...]
-    """At most ``multipv`` moves, best first; empty where the game is over."""
+    """At most ``multipv``, best first; empty where the game is over, or ``book`` ``only`` has none."""
 
     nodes: int
     """Nodes searched for this reply; 0: from the book or the cache (nodes)."""
@@ -277,7 +277,7 @@ class JobProgress(NamedTuple):
     """Number of the job."""
 
     phase: str
-    """Name of the phase."""
+    """Name of the phase; empty before the first one."""
 
     done: int
     """Steps of the phase that are done (steps)."""
@@ -286,7 +286,7 @@ class JobProgress(NamedTuple):
     """Steps of the phase; 0: not known (steps)."""
 
     positions: int
-    """Positions of the book; 0 for a batch (positions)."""
+    """Positions of the book; 0 for a batch, and before the first progress (positions)."""
 
     eta_s: float | None = None
     """Estimated rest of the phase (s). None: not known."""

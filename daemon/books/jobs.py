@@ -159,6 +159,8 @@ class BookJob:
             self.failure, self.error, state = _without_frames(error), str(error) or type(error).__name__, FAILED
         if self.notes:
             self.result["notes"] = [*self.result.get("notes", ()), *self.notes]
+        if "positions" in self.result:
+            self.progress = self.progress._replace(positions=self.result["positions"])
         self.result.setdefault("time_s", round(time.monotonic() - begun, 3))
         self.result.setdefault("job", self.id)
         self.end(state)

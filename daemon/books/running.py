@@ -73,7 +73,7 @@ def _carry_out(run: BookCommandRun) -> Result:
     result.setdefault("added", max(0, result["positions"] - before))
     result.setdefault("changed", 0)
     result["time_s"] = round(time.monotonic() - begun, 3)
-    return result
+    return {name: value for name, value in result.items() if value or name not in ("text", "notes")}
 
 
 def _worked(run: BookCommandRun) -> Result:

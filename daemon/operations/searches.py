@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from desdaemon.protocol.othello import rules
@@ -150,6 +151,7 @@ class ResumableSearch(SearchTask):
         self._lines = FoundLines(self._line_count())
         self._nodes = 0
         self._ms = 0.0
+        self._turn_begun = 0.0
 
     @property
     def searching(self) -> bool:
@@ -202,6 +204,7 @@ class ResumableSearch(SearchTask):
         control = engine.new_control()
         with self._lock:
             self._control = control
+            self._turn_begun = time.monotonic()
             self._interrupted = self.interrupted
         used, goes_on = 0, False
         helped = self._helped(engine)
@@ -293,7 +296,9 @@ class ResumableSearch(SearchTask):
             return None
         data = self._answer([line_data(line) for line in lines])
         with self._lock:
-            data["nodes"] += getattr(self._control, "nodes", 0)
+            if self._control is not None:
+                data["nodes"] += getattr(self._control, "nodes", 0)
+                data["time_ms"] = round(data["time_ms"] + (time.monotonic() - self._turn_begun) * 1000, 3)
         return data
 
     def _answer(self, found: list[Data], **extra: Any) -> Data:

@@ -31,13 +31,15 @@ _CLUSTER = (
     Field("busy", "float", "Part of their time spent in searches.", "0 to 1", absent="there is none", since="cluster"),
 )
 
+_NO_RESULT = "not over, failed, or a batch"
+
 _PROGRESS: Shape = (
     _JOB,
-    Field("phase", "str", "Name of the phase."),
+    Field("phase", "str", "Name of the phase; empty before the first one."),
     _DONE,
     _TOTAL,
     Field("eta_s", "float", "Estimated rest of the phase.", "s", nil="not known"),
-    Field("positions", "int", "Positions of the book; 0 for a batch.", "positions"),
+    Field("positions", "int", "Positions of the book; 0 for a batch, and before the first progress.", "positions"),
     Field("rate", "float", "Speed in the phase.", "steps/s", since="1.1"),
     *_CLUSTER,
 )
@@ -52,7 +54,7 @@ SHAPES: dict[str, Shape] = {
         Field("role", "str", "Role of this client: `reader`, `editor` or `admin`."),
         Field("ops", "[str]", "Operations that this client may ask for."),
         Field("features", "[str]", "Features that this daemon has, see [Features](#features)."),
-        Field("limits", "{int}", "Limits by name, see [Limits](#limits)."),
+        Field("limits", "{int}", "Limits by name, see [Load](#load)."),
     ),
     "metrics": (Field("text", "str", "OpenMetrics text, ending with `# EOF`."),),
     "status": (
@@ -60,7 +62,7 @@ SHAPES: dict[str, Shape] = {
         Field("threads", "int", "Search threads.", "threads"),
         Field("queued", "int", "Searches that wait for a thread.", "searches"),
         Field("running", "int", "Searches that have a thread.", "searches"),
-        Field("nodes", "int", "Nodes of all finished searches.", "nodes"),
+        Field("nodes", "int", "Nodes of all finished searches but those of book jobs.", "nodes"),
         Field("book", "book", "The book in use."),
         Field("problems", "[str]", "Present failures, a line each; empty while all works.", since="status.problems"),
         Field(
@@ -88,9 +90,9 @@ SHAPES: dict[str, Shape] = {
         Field("longest_request", "str", "Operation of that request; empty before the first one.", since="1.1"),
     ),
     "account": (
-        Field("key", "str", "Name of the key; `ipc` or `tcp` for clients without one.", since="accounts"),
+        Field("key", "str", "Name of the key; `ipc`, `tcp` or `stdio` for clients without one.", since="accounts"),
         Field("requests", "int", "Requests and text lines taken.", "requests", since="accounts"),
-        Field("nodes", "int", "Nodes searched.", "nodes", since="accounts"),
+        Field("nodes", "int", "Nodes searched, but those of book jobs.", "nodes", since="accounts"),
         Field("seconds", "float", "Time of search threads.", "s", since="accounts"),
         Field("in_flight", "int", "Positions, lines and jobs without a final.", "positions", since="accounts"),
     ),
@@ -151,7 +153,11 @@ SHAPES: dict[str, Shape] = {
             since="analyze.many",
         ),
         _BOARD,
-        Field("moves", "[move]", "At most `multipv` moves, best first; empty where the game is over."),
+        Field(
+            "moves",
+            "[move]",
+            "At most `multipv`, best first; empty where the game is over, or `book` `only` has none.",
+        ),
         Field("nodes", "int", "Nodes searched for this reply; 0: from the book or the cache.", "nodes"),
         Field("time_ms", "float", "Time searched, without time in the queue.", "ms"),
         Field("canonical", "str", "The position as its eight mirror images share it, the side to move as `X`."),
@@ -321,7 +327,12 @@ SHAPES: dict[str, Shape] = {
     "error": (
         Field("code", "str", "One of [the codes](#errors)."),
         Field("message", "str", "One line for people; its wording may change."),
-        Field("field", "str", "Name of the argument to blame.", absent="no single argument is"),
+        Field(
+            "field",
+            "str",
+            "Argument, or key of the request, to blame; `file` for one of `files`.",
+            absent="no single one is",
+        ),
     ),
     "forgotten": _added("analyze.batch", Field("forgotten", "bool", "True.")),
     "cleared": _added("cache.clear", Field("forgotten", "int", "Positions whose analyses were removed.", "positions")),
@@ -329,7 +340,7 @@ SHAPES: dict[str, Shape] = {
     "job": (
         _JOB,
         Field("op", "str", "Operation."),
-        Field("client", "str", "Client that asked for it: a key's name, or the transport."),
+        Field("client", "str", "Client that asked for it: a key's name, or the transport with a number or identity."),
         Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
         Field("phase", "str", "Name of the phase; empty before the first one.", since="1.1"),
         _DONE,
@@ -355,9 +366,9 @@ SHAPES: dict[str, Shape] = {
         Field("op", "str", "Operation."),
         Field("client", "str", "Client that asked for it."),
         Field("state", "str", "`queued`, `running`, `done`, `cancelled` or `failed`."),
-        Field("added", "int", "As in [job_result](#shape-job_result).", "positions", absent="the job is not over"),
-        Field("changed", "int", "As in [job_result](#shape-job_result).", "positions", absent="the job is not over"),
-        Field("time_s", "float", "As in [job_result](#shape-job_result).", "s", absent="the job is not over"),
+        Field("added", "int", "As in [job_result](#shape-job_result).", "positions", absent=_NO_RESULT),
+        Field("changed", "int", "As in [job_result](#shape-job_result).", "positions", absent=_NO_RESULT),
+        Field("time_s", "float", "As in [job_result](#shape-job_result).", "s", absent="not over, or a batch"),
     ),
 }
 """The fields of each shape, in the order in which they are documented."""

@@ -186,7 +186,7 @@ def test_broken_files_change_nothing(tmp_path: Path) -> None:
     assert "game.sgf" in Dialogue().refused(f"load {file}")
     (tmp_path / "folder.txt").mkdir()
     assert "regular file" in Dialogue().refused(f"load {tmp_path / 'folder.txt'}")
-    assert "written" in Dialogue().refused(f"save {tmp_path / 'folder.txt'}")
+    assert "regular file" in Dialogue().refused(f"save {tmp_path / 'folder.txt'}")
 
 
 def test_loadsgf(tmp_path: Path, shared_data: Path) -> None:

@@ -271,10 +271,15 @@ def test_plies_of_a_game(admin: Peer) -> None:
 def test_partials_of_an_analysis(admin: Peer) -> None:
     legal = admin.final("legal", {"moves": "f5d6c3"})["moves"]
     number = admin.request("analyze", {"moves": "f5d6c3", "partial_ms": 10, **ENDLESS})
+    times = [0.0]
     for _ in range(3):
         reply = admin.reply()
         assert (reply["id"], reply["type"]) == (number, "partial")
         analysis_is_sound(reply["data"], legal)
+        times.append(reply["data"]["time_ms"])
+    assert times == sorted(times)
+    # Of a search that nothing has interrupted yet, too.
+    assert times[-1] > 0
     admin.final("cancel", {"target": number})
 
 

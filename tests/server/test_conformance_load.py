@@ -201,6 +201,25 @@ def test_jobs_are_listed_watched_and_cancelled(daemon: Served, admin: Peer, edit
     assert admin.final("cancel", {"job": job}) == {"cancelled": False}
 
 
+def test_the_last_event_of_a_job_has_the_book_s_size(daemon: Served, admin: Peer) -> None:
+    with zmq.Context() as context, context.socket(zmq.SUB) as events:
+        events.connect(daemon.events(daemon.ipc))
+        events.subscribe("job.")
+        events.poll(300)
+        found = admin.final("book.info")
+        while True:
+            assert events.poll(20_000)
+            event = msgpack.unpackb(events.recv_multipart()[1])
+            if event["op"] == "book.info" and event["state"] == "done":
+                break
+        assert event["positions"] == found["positions"] > 0
+
+
+def test_what_a_command_does_not_print_is_not_there(admin: Peer) -> None:
+    for op, args in (("book.on", {}), ("book.randomness", {"discs": 0}), ("book.verbose", {"verbosity": 1})):
+        assert admin.final(op, args).keys().isdisjoint({"text", "notes"}), op
+
+
 # --- every operation whatever it is, and the REQ socket
 
 
