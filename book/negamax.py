@@ -226,7 +226,7 @@ def check(
     """Verify a table in the order of its rows, without changing it.
 
     Returns the number of rows whose score, bounds or counts do not follow from their leaf and their children, and the
-    faults of leaves as `negamax` returns them.
+    wrong leaves: an array of pairs (row, kind).
     """
     margins, filters, block = margins_of(options), table.filters(progress), _block()
     noted = _Faults(_SLICE * threads)

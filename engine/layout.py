@@ -24,7 +24,7 @@ STOP = 40
 DATE = 48
 """Age of new table entries, 1 to `LAST_DATE`."""
 BEST = 56
-"""Out: the best move at the root."""
+"""Out: the best move of the last node that has tried its moves; after a search, of the root."""
 NODE_LIMIT = 64
 """Visited nodes at which this thread draws more of the team's (`TEAM_NODES`), or sets the stop word itself."""
 TEAM = 72
@@ -77,7 +77,7 @@ PATH = 1024
 """The shared nodes that the thread is in, the root's side first: words of each are bucket, key, draft, alpha, beta."""
 PATH_BYTES = 40
 PATH_CAPACITY = 64
-"""Nodes that have room on a path. Depths fall from node to node, from 60 at the root, in reduced searches of a board as
+"""The most nodes of a path. Depths fall from node to node, from 60 at the root, in reduced searches of a board as
 well; only internal iteration searches a board to the same depth, and a path has three of those at most.
 """
 

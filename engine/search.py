@@ -111,7 +111,7 @@ class Control:
             self._word[0] = 1
 
     def interrupt(self) -> None:
-        """End the current iteration only: the other threads of a shared search are no longer needed."""
+        """End the current iteration only."""
         self._word[0] = 1
 
     def resume(self) -> bool:
@@ -250,7 +250,7 @@ class Searcher:
             context[SALT] = self._clearings % (1 << 32) << 32
 
     def switch_off(self, bits: int) -> None:
-        """Leave out parts of the search (`kernels.context.OFF_...`): exact scores must not change, for tests."""
+        """Leave out parts of the search (`layout.OFF_...`): exact scores must not change, for tests."""
         for context in self._contexts:
             context[SWITCHED_OFF] = bits
 
@@ -567,13 +567,13 @@ class Searcher:
                 move = PASS
                 continue
             move = engine.known_move(context.address, player, opponent, left, index)
-            if not legal >> move & 1 or move == NO_MOVE:
+            if not legal >> move & 1:
                 if not read_on or job.control.raised:
                     break
                 low, high = max(-64, value - 1), min(64, value + 1)
                 engine.search_root(context.address, player, opponent, low, high, left, index, ALL_MOVES, NO_MOVE)
                 move = context[BEST]
-                if job.control.raised or not legal >> move & 1 or move == NO_MOVE:
+                if job.control.raised or not legal >> move & 1:
                     break
         return tuple(line)
 

@@ -199,7 +199,13 @@ class Team:
             self._open = True
             self._free = list(range(len(self.contexts) - 1, 0, -1))
         for _ in range(self._own):
-            threading.Thread(target=self.help, args=(self.join(),), name="search helper", daemon=True).start()
+            seat = self.join()
+            try:
+                threading.Thread(target=self.help, args=(seat,), name="search helper", daemon=True).start()
+            except RuntimeError:
+                # The system gives no more threads: the search goes on with those that it has.
+                self._leave(seat)
+                break
         self.waiting.begin(self)
         return True
 
@@ -237,10 +243,13 @@ class Team:
         try:
             self._engine.help_team(self.contexts[seat].address)
         finally:
-            with self._seats:
-                self._taken.discard(seat)
-                self._free.append(seat)
-                self._seats.notify_all()
+            self._leave(seat)
+
+    def _leave(self, seat: int) -> None:
+        with self._seats:
+            self._taken.discard(seat)
+            self._free.append(seat)
+            self._seats.notify_all()
 
     def dismiss(self, seat: int) -> None:
         """Make the helper in that seat return: within a millisecond or two where a processor is free for it."""

@@ -26,6 +26,7 @@ from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.processors import processors
 from desdaemon.engine.search import Searcher
 from desdaemon.protocol.command_line import Parser
+from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import board_text
 from desdaemon.protocol.othello.obf import Problem
 from desdaemon.protocol.othello.rules import START
@@ -53,8 +54,11 @@ class Measurement(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The parameters of `EngineBench.threads`: numbers of real and of virtual threads and a level, or a number of
-    solves to check or of games to play, ``nodes`` of virtual time a move, with the seed of their positions.
+    """The parameters of `EngineBench.threads` and `EngineBench.moves`.
+
+    For threads: numbers of real and of virtual threads and a level, or a number of solves to check or of games to play,
+    ``nodes`` of virtual time a move, with the seed of their positions. For moves: the number of ``positions`` and their
+    seed.
 
     ``turn`` is the number of nodes that a virtual thread visits before another one runs; real threads take the shortest
     of turns. ``places`` are the indices of the positions for selective searches in their file, all where it is empty.
@@ -273,6 +277,8 @@ class EngineBench:
             name, problems = self._set("fforum-60-79.obf", 0, 20, 34)
             places = plan.places or tuple(range(len(problems)))
             chosen = [problems[place] for place in places if place < len(problems)]
+            if not chosen:
+                raise BadInput(f"--places {','.join(map(str, places))}: expected less than {len(problems)}")
             if plan.places:
                 name += f" {','.join(map(str, places))}"
             for label, positions, limits in (
@@ -469,7 +475,7 @@ _MEASUREMENTS: dict[str, str] = {
     "threads": "one thread against several, real or virtual",
     "stop": "from a stop to the end of the search",
     "startup": "fresh processes with a warm cache",
-    "moves": "what the moves of 16 plies at each selectivity lose (two hours)",
+    "moves": "what the moves of searches of 12 to 18 plies lose (two hours)",
     "selectivity": "how often selective searches are right (minutes)",
     "signature": "nodes of fixed searches",
 }
@@ -526,7 +532,11 @@ def command_line() -> Parser:
         "--nodes", type=_positive, default=100_000, metavar="N", help="threads: virtual time of a move there (100000)"
     )
     parser.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="threads: seed of the positions of --stress, --games (1)"
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="moves, threads: seed of positions, solves and games (1)",
     )
     parser.add_argument(
         "--turn", type=_positive, default=TURN, metavar="N", help=f"threads: nodes of a virtual thread's turn ({TURN})"
@@ -572,13 +582,13 @@ def main(argv: Sequence[str]) -> int:
     try:
         bench.peer = Peer(arguments.peer) if arguments.peer else None
         return _run(bench, chosen, as_json=arguments.json)
-    except PeerError as error:
+    except (PeerError, BadInput) as error:
         logs.message(str(error), level="error")
         return 1
 
 
 def _run(bench: EngineBench, chosen: Sequence[str], *, as_json: bool) -> int:
-    """Take the measurements and print them; returns the exit status. Raises PeerError."""
+    """Take the measurements and print them; returns the exit status. Raises PeerError and BadInput."""
     report: dict[str, Any] = {"machine": _machine(), "rows": []}
     if not as_json:
         print(" ".join(f"{key}: {value}" for key, value in report["machine"].items()))

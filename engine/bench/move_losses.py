@@ -27,7 +27,7 @@ SEARCHES = tuple(
     Limits(depth, Selectivity(selectivity))
     for depth, selectivity in ((16, 73), (16, 87), (16, 95), (16, 99), (14, 73), (14, 95), (12, 73), (18, 73))
 )
-"""What is compared; the first, which is what level 16 does, with each of the others."""
+"""What is compared; the first, which is what level 16 does far from the end, with each of the others."""
 
 
 @dataclass

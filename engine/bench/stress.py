@@ -141,8 +141,8 @@ def _check_full_width(searcher: Searcher, alone: Searcher, dice: random.Random) 
     """The board of a random position to which both give different scores at so many plies, without ProbCut; else
     nothing.
 
-    A position has the same number of plies left wherever a search meets it, so that the score is one number. It is none
-    with a table that knows deeper searches.
+    A position has the same number of plies left wherever a search meets it, so that the score is one number. With
+    deeper results in the table it is not: both tables are cleared first.
     """
     [problem] = random_problems(1, dice.randint(22, 36), dice.getrandbits(30))
     searcher.clear()

@@ -155,7 +155,7 @@ def make_draft(depth, selectivity):
 
 @kernel("i64(u64,u64)", inline=True)
 def covers(have, need):
-    """1 when a result of draft ``have`` may be used where ``need`` is required: as deep and as selective."""
+    """1 when a result of draft ``have`` may be used where ``need`` is required: at least as deep, and as sure."""
     if (have & U(255)) >= (need & U(255)) and (have >> U(8)) >= (need >> U(8)):
         return 1
     return 0
@@ -211,7 +211,10 @@ Its low bits are not 0: a board that has such a key itself is in another bucket.
 
 @kernel("u64(u64,u64,u64,u64)", inline=True)
 def second_result(bucket, key, known, draft):
-    """The data word at the second place of a board whose first has ``known``, 0 where it does not cover ``draft``."""
+    """The data word at the second place of a board whose first has ``known``.
+
+    0 where there is none that covers ``draft``, or where the first is of just this draft.
+    """
     if draft_of(known) != draft:
         other = probe(bucket, key ^ U(SECOND_PLACE))
         if other and covers(draft_of(other), draft):
@@ -224,8 +227,7 @@ def remember(ctx, bucket, key, alpha, beta, best, move, nodes, draft, known):
     """Store that the search of window (alpha, beta) at ``draft`` gave ``best``; ``known`` is the old data word.
 
     Where that covers ``draft`` and more it stays, moves included, and the new result goes to the board's second place:
-    a reduced search of a board may take neither the deeper result of the same board away, nor be done again by every
-    thread that comes to the node.
+    a reduced search does not take the deeper result of its board away, and other threads find the reduced one.
     """
     lower = -64
     upper = 64

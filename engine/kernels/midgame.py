@@ -15,12 +15,12 @@ The steps of a null-window node (`search`; an open-window node, `pv_search`, has
 6. Enhanced transposition cutoff (ETC): a child that the table knows to be bad enough for the other side.
 7. ProbCut: a reduced search whose result lies far enough outside the window; in a shared search not where another
    thread has tried it in vain.
-8. Internal iteration: a large search to the end is done at a lower selectivity first, so that the table has the moves
-   of this window, here and below.
+8. Internal iteration: a large node of a search to the end is searched at a lower selectivity first, with the same
+   window, so that the table has moves for it and for the nodes below.
 9. Moves in turn (`try_moves`): the first of the table, then the others by rank; a null window for each, opened again
    where it fails inside an open window; moves that another thread searches wait until the end, unless the node is
-   expected to fail high. Few threads (`PART_AT_ONCE`) leave the first move, too, to another; none does so in an open
-   window.
+   expected to fail high. Where it is expected to fail low, the first `PART_AT_ONCE` threads of the team leave even
+   the first move for later while another searches it; in an open window none does.
 10. Store what was found, unless the thread unwinds, and tell the team.
 
 The steps of the exact solver's nodes are numbered alike in `kernels.endgame`.

@@ -167,7 +167,32 @@ def test_no_thread_is_left(weights: Weights) -> None:
     [board] = boards(95, 1, 30)
     for limits in (Limits(5), Limits(40, Selectivity(73), 1000)):
         searcher.search(*board, limits)
-        assert {thread for thread in set(threading.enumerate()) - before if thread.is_alive()} == set()
+        for thread in set(threading.enumerate()) - before:
+            # It has given its seat back, and ends.
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+@pytest.mark.usefixtures("shared_low")
+def test_a_search_goes_on_where_the_system_gives_no_thread(weights: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+    given = 2
+
+    def refused(thread: threading.Thread) -> None:
+        nonlocal given
+        if thread.name == "search helper":
+            if not given:
+                raise RuntimeError("can't start new thread")
+            given -= 1
+        start(thread)
+
+    [board] = boards(96, 1, 12)
+    searcher = Searcher(threads=8, hash_bits=12, weights=weights)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    for number in (2, 0):
+        given = number
+        searcher.clear()
+        assert searcher.search(*board, TO_THE_END).lines[0].score == judge.solve(*board)
 
 
 @pytest.mark.usefixtures("shared_low")

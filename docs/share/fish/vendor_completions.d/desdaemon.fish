@@ -119,7 +119,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l positions -r -d 
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l stress -r -d 'threads: check N exact solves instead'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l games -r -d 'threads: play N games by the virtual ones against one'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l nodes -r -d 'threads: virtual time of a move there (100000)'
-complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l seed -r -d 'threads: seed of the positions of --stress, --games (1)'
+complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l seed -r -d 'moves, threads: seed of positions, solves and games (1)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l turn -r -d 'threads: nodes of a virtual thread\'s turn (2000)'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l peer -r -d 'solve: beside ours, a program that solves as Edax does'
 complete -c desdaemon -n '__fish_seen_subcommand_from bench' -l json -d 'one JSON object instead of a table'
