@@ -113,6 +113,11 @@ SOLVE_TO = 12
 LOOK_1_FROM, LOOK_2_FROM = 20, 26
 """Depths from which moves are ordered by a search of 1 and 2 plies instead of the evaluation."""
 
+LOOK_SELECTIVITY = 0
+"""Selectivity index of these searches: the lowest, so that they leave the deeper results of the moves' boards where
+they are in the table. Shorter than `PROBCUT_FROM`, they leave nothing out (docs/performance.md, "Two places").
+"""
+
 CHECK_TEAM_FROM = 5
 """Least depth at which a thread of a shared search looks whether it is still needed where it is."""
 
@@ -291,7 +296,7 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
                 prefetch(bucket_of(ctx, known))
                 update_features(features, below, x, f, side)
                 if depth >= LOOK_2_FROM:
-                    value = -pv_search(ctx, q, r, -64, 64, 2, EXACT, side ^ U(1), empties - 1, below)
+                    value = -pv_search(ctx, q, r, -64, 64, 2, LOOK_SELECTIVITY, side ^ U(1), empties - 1, below)
                 elif depth >= LOOK_1_FROM:
                     value = -search_one(ctx, q, r, INFINITE, side ^ U(1), empties - 1, below)
                 else:
