@@ -26,6 +26,7 @@ SPEC = Spec(
         "fill_edge_table": "void(u64)",
         "map_weights": "void(u64,u64)",
         "expand_weights": "void(u64,u64,u64,u64)",
+        "expand_network": "void(u64,u64,u64)",
         "search_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "lead_root": "i64(u64,u64,u64,i64,i64,i64,i64,u64,u64)",
         "help_team": "void(u64)",

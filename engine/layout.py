@@ -18,7 +18,7 @@ TABLE_MASK = 16
 EDGES = 24
 """Address of the table of stable edges (`kernels.stability.fill_edge_table`)."""
 WEIGHTS = 32
-"""Address of the weights (`kernels.evaluate`)."""
+"""Address of linear weights (`kernels.evaluate`)."""
 STOP = 40
 """Address of the word that ends the search when it is not 0."""
 DATE = 48
@@ -47,6 +47,9 @@ CURVE = 136
 """Address of the tables of `desdaemon.engine.evaluation.curve`."""
 SAMPLES = 144
 """Address of a sample of the nodes where ProbCut is tried (`kernels.midgame.sample`); 0 for none."""
+
+NETWORK = 232
+"""Address of a network (`kernels.evaluate`), which is used instead of linear weights; 0 for none."""
 
 UNWIND = 152
 """0, or how far the thread returns: to the node of this number on its `PATH`, `UNWIND_ALL` for the whole search.
@@ -166,12 +169,33 @@ SAMPLED = 8
 CURVE_STEPS = 1024
 CURVE_STEP_BITS = 4
 
-# The expanded weights: `PLIES` times two sides of a row each: the tables end to end, one byte a weight, 8 a disc, then
-# the constant, 16 bits, 128 a disc, and enough for a reader of 32 bits, to a multiple of 32.
+# Expanded linear weights: `PLIES` rows, the tables end to end, one byte a weight, 8 a disc, then the constant, 16 bits,
+# 128 a disc, and enough for a reader of 32 bits, to a multiple of 32.
 PLIES = 61
 WEIGHTS_TABLE_BYTES = 454_896
 """Configurations of all patterns' tables; `kernels.evaluate` adds them up from the patterns."""
 WEIGHTS_ROW_BYTES = (WEIGHTS_TABLE_BYTES + 4 + 31) // 32 * 32
+
+# An expanded network: `PLIES` heads, then a table of `LANES` bytes a configuration for each band of plies. A head has
+# what is added to the lanes and the factors they are multiplied with, 16 bits each, then the constant, 32 bits, and how
+# far from the head the table of its ply's band is.
+LANES = 16
+LINEAR_LANES = 2
+"""The first lanes, which are linear: weights that all plies of the band share, and that change with the ply."""
+HEAD_FACTORS = 2 * LANES
+HEAD_CONSTANT = HEAD_FACTORS + 2 * LANES
+HEAD_TABLE = HEAD_CONSTANT + 8
+HEAD_BYTES = (HEAD_TABLE + WORD + 31) // 32 * 32
+HEADS_BYTES = (PLIES * HEAD_BYTES + 63) // 64 * 64
+NETWORK_TABLE_BYTES = LANES * WEIGHTS_TABLE_BYTES
+HIDDEN_ONE = 128
+"""Where a hidden lane is cut off: a sum of 1."""
+LINEAR_MOST = 511
+"""Where a linear lane is, in eighths of a disc."""
+LINEAR_SCALE = 64
+"""What a linear lane is multiplied with, where a hidden one is squared."""
+NETWORK_SHIFT = 15
+"""Bits by which the sum of lanes times factors, and the constant, are finer than a 128th of a disc."""
 
 # A record of `kernels.short_searches`. In: boards, plies (the empties or more: to the end), index of the selectivity.
 SHORT_PLAYER = 0

@@ -31,6 +31,7 @@ from .layout import (
     ENTRY_BYTES,
     INFINITE,
     LAST_DATE,
+    NETWORK,
     NO_MOVE,
     NODE_LIMIT,
     NODES,
@@ -217,7 +218,7 @@ class Searcher:
         context[TABLE] = self._table.address
         context[TABLE_MASK] = self._table.size // BUCKET_BYTES - 1
         context[EDGES] = self._edges.address
-        context[WEIGHTS] = self._weights.address
+        context[NETWORK if self._weights.network else WEIGHTS] = self._weights.address
         context[PROBCUT_TABLE] = self._probcut.buffer_info()[0]
         context[CURVE] = self._curve.buffer_info()[0]
         context[PV_TABLE] = self._pv_table.address

@@ -132,12 +132,12 @@ def compiled(*, search: bool) -> Iterator[Finding]:
 def weights(path: str) -> Finding:
     """The weights file that is configured, or the shipped one."""
     from desdaemon.engine.evaluation.weights import SHIPPED
-    from desdaemon.engine.evaluation.weights_file import WeightsError, read_packed
+    from desdaemon.engine.evaluation.weights_file import WeightsError, read
 
     place = path or str(SHIPPED)
     mend = "name another file with -eval-file" if path else "install desdaemon again"
     try:
-        _, record = read_packed(place)
+        _, record = read(place)
     except (WeightsError, OSError) as error:
         reason = f"{place}: {error.strerror}" if isinstance(error, OSError) else str(error)
         return Finding("weights", FAULT, reason, mend)

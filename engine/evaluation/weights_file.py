@@ -1,9 +1,11 @@
 """Reading and writing files of evaluation weights: the shipped format and Edax's eval.dat.
 
-Both hold a table of 61 plies (ply = 60 - empties) of int16, little endian, 128 units a disc, scores seen from the side
-to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns` describes it). A ply of Edax's has 114,364
-weights; ours has those first and the wide classes' after them, 233,434 in all. A file of Edax's set, in either
-format, is one of ours whose wide classes weigh nothing.
+Weights are linear or a network. Linear ones are a table of 61 plies (ply = 60 - empties) of int16, little endian, 128
+units a disc, scores seen from the side to move, in Edax's symmetric packing (`desdaemon.engine.evaluation.patterns`
+describes it). A ply of Edax's has 114,364 weights; ours has those first and the wide classes' after them, 233,434 in
+all. A file of Edax's set, in either format, is one of ours whose wide classes weigh nothing. A network
+(`desdaemon.engine.evaluation.network`) is packed alike: each lane has a number for each of the 233,434 places, 0 where
+the place is one of a class that lies within a wider one, or the constant's.
 
 Shipped format, version 1, inside one xz stream:
 
@@ -13,10 +15,13 @@ Shipped format, version 1, inside one xz stream:
     10      2      number of plies, 61
     12      4      weights a ply
     16      4      length R of the record in bytes
-    20      12     name of the feature set, ASCII, padded with zero bytes: "edax46" or "wide46"
+    20      12     name of the feature set, ASCII, padded with zero bytes: "edax46", "wide46" or "wide46n16"
     32      32     BLAKE2b (32 bytes) of record and weights
     64      R      record: a JSON object in UTF-8 (data, commands, seed, figures, `weights_metadata`)
     64+R    ...    weights
+
+The weights of "wide46n16", a network of 16 lanes, are the number of its bands of plies, the first ply of each (a byte
+each), the heads of all plies, and the lanes of each band.
 
 Numbers are little endian. Only light modules are imported: this runs when the program starts.
 """
@@ -30,26 +35,30 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from desdaemon.engine.layout import PLIES
+from desdaemon.engine.layout import LANES, PLIES
 from desdaemon.protocol.system import files
 
 from . import weights_metadata
+from .network import PACKED_HEAD_BYTES, Network, packed_heads, reason_against, unpacked_heads
 
 WEIGHTS_PER_PLY = 233_434
 EDAX_WEIGHTS_PER_PLY = 114_364
 PACKED_BYTES = PLIES * WEIGHTS_PER_PLY * 2
+_BAND_BYTES = LANES * WEIGHTS_PER_PLY
 
 SHIPPED_MAGIC = b"DESDEVAL"
 SHIPPED_VERSION = 1
 FEATURE_SET = "wide46"
 EDAX_SET = "edax46"
+NETWORK_SET = f"wide46n{LANES}"
 EDAX_MAGIC = b"XADELAVE"
 
 _SHIPPED_HEADER = struct.Struct("<8sHHII12s32s")
 _EDAX_HEADER = struct.Struct("<8sIIId")
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 _RECORD_LIMIT = 1 << 20
-_FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + PACKED_BYTES
+_MOST_BANDS = 16
+_FILE_LIMIT = _SHIPPED_HEADER.size + _RECORD_LIMIT + max(PACKED_BYTES, (_MOST_BANDS + 1) * _BAND_BYTES)
 
 
 class WeightsError(ValueError):
@@ -57,10 +66,22 @@ class WeightsError(ValueError):
 
 
 def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
+    """Read a file of linear weights, with its record; see `read`. Raises WeightsError for a network, too."""
+    found, record = read(path)
+    if isinstance(found, Network):
+        raise WeightsError(
+            f"{os.fspath(path)}: holds a network (feature set {NETWORK_SET!r}), expected linear weights "
+            f"({FEATURE_SET!r}, {EDAX_SET!r} or an eval.dat)"
+        )
+    return found, record
+
+
+def read(path: str | os.PathLike[str]) -> tuple[bytes | Network, dict[str, Any]]:
     """Read a shipped weights file, an Edax eval.dat or an xz-compressed eval.dat.
 
-    Returns the packed table (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, side to move's view) and the record
-    that came with it (for eval.dat: its version and date). Raises WeightsError for anything else.
+    Returns a network, or the packed table of linear weights (61 * WEIGHTS_PER_PLY int16 little endian, 128 a disc, side
+    to move's view), and the record that came with it (for eval.dat: its version and date). Raises WeightsError for
+    anything else.
     """
     name = os.fspath(path)
     try:
@@ -81,14 +102,20 @@ def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
     )
 
 
-def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str, Any], *, small: bool = False) -> None:
+def write_shipped(
+    path: str | os.PathLike[str], weights: bytes | Network, record: dict[str, Any], *, small: bool = False
+) -> None:
     """Write the shipped format (beside and renamed, so that a reader never sees half a file).
 
     `small` spends twenty times as long on a file a third smaller.
     """
     from hashlib import blake2b
 
-    _check_packed(packed)
+    if isinstance(weights, Network):
+        packed, feature_set = _packed_network(weights), NETWORK_SET
+    else:
+        packed, feature_set = weights, FEATURE_SET
+        _check_packed(packed)
     text = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     if len(text) > _RECORD_LIMIT:
         raise ValueError(f"record of {len(text)} bytes, at most {_RECORD_LIMIT} allowed")
@@ -98,12 +125,13 @@ def write_shipped(path: str | os.PathLike[str], packed: bytes, record: dict[str,
         PLIES,
         WEIGHTS_PER_PLY,
         len(text),
-        FEATURE_SET.encode(),
+        feature_set.encode(),
         blake2b(text + packed, digest_size=32).digest(),
     )
-    # No xz check: the digest inside already covers every byte. The other settings suit 16-bit numbers.
+    # No xz check: the digest inside already covers every byte. The other settings suit numbers of 16 or 8 bits.
     preset = 9 | lzma.PRESET_EXTREME if small else 1
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 0, "lp": 1, "pb": 1}]
+    position = int(feature_set != NETWORK_SET)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 0, "lp": position, "pb": position}]
     data = lzma.compress(header + text + packed, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, filters=filters)
     files.replace(Path(path), data)
 
@@ -157,7 +185,28 @@ def _decompress(name: str, data: bytes) -> bytes:
     return plain
 
 
-def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
+def _packed_network(network: Network) -> bytes:
+    reason = reason_against(network.bands, network.heads)
+    if reason or len(network.lanes) != len(network.bands) * _BAND_BYTES:
+        raise ValueError(reason or f"{len(network.lanes)} bytes of lanes for {len(network.bands)} bands")
+    return bytes((len(network.bands), *network.bands)) + packed_heads(network.heads) + network.lanes
+
+
+def _parse_network(name: str, content: memoryview) -> Network:
+    """The network of a file whose checksum is right, so that only a writer's fault can be found here."""
+    number = content[0] if content else 0
+    heads = 1 + number
+    lanes = heads + PLIES * PACKED_HEAD_BYTES
+    if not 0 < number <= _MOST_BANDS or len(content) != lanes + number * _BAND_BYTES:
+        raise WeightsError(f"{name}: {len(content)} bytes for a network of {number} bands")
+    network = Network(tuple(content[1:heads]), unpacked_heads(bytes(content[heads:lanes])), bytes(content[lanes:]))
+    reason = reason_against(network.bands, network.heads)
+    if reason:
+        raise WeightsError(f"{name}: {reason}")
+    return network
+
+
+def _parse_shipped(name: str, data: bytes) -> tuple[bytes | Network, dict[str, Any]]:
     from hashlib import blake2b
 
     if len(data) < _SHIPPED_HEADER.size:
@@ -166,11 +215,12 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
     if version != SHIPPED_VERSION:
         raise WeightsError(f"{name}: format version {version}, this program reads version {SHIPPED_VERSION}")
     found = features.rstrip(b"\0").decode("ascii", "replace")
-    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY}
+    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY, NETWORK_SET: WEIGHTS_PER_PLY}
     if plies != PLIES or known.get(found) != weights:
         expected = " or ".join(f"{which!r} of {PLIES} x {size}" for which, size in known.items())
         raise WeightsError(f"{name}: feature set {found!r} of {plies} x {weights} weights, expected {expected}")
-    _check_size(name, len(data), _SHIPPED_HEADER.size + length + 2 * plies * weights)
+    if found != NETWORK_SET:
+        _check_size(name, len(data), _SHIPPED_HEADER.size + length + 2 * plies * weights)
     body = memoryview(data)[_SHIPPED_HEADER.size :]
     if blake2b(body, digest_size=32).digest() != digest:
         raise WeightsError(f"{name}: damaged: the checksum does not match")
@@ -184,6 +234,8 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes, dict[str, Any]]:
         weights_metadata.of_record(record)
     except ValueError as error:
         raise WeightsError(f"{name}: {error}") from None
+    if found == NETWORK_SET:
+        return _parse_network(name, body[length:]), record
     return bytes(body[length:]) if found == FEATURE_SET else widened(body[length:]), record
 
 

@@ -1,13 +1,20 @@
-"""The pattern evaluation: features, updated move by move, and the score as a sum of weights.
+"""The pattern evaluation: features, updated move by move, and the score that the weights give for them.
 
-A position's features are unsigned 16-bit numbers, in FEATURE_BYTES aligned to 32: for each pattern of `patterns.TABLES`
-the base-3 number of its squares, digit 0 = side 0, 1 = side 1, 2 = empty; the rest is unused. Sides keep their digits
-when the turn changes, so the weights hold each table twice, once with the digits exchanged.
+A position's features are signed 16-bit numbers, in FEATURE_BYTES aligned to 32: for each pattern of `patterns.TABLES`
+the sum of 3**k over its squares with a disc, plus for side 0, minus for side 1; the rest is 0. Seen from side 1 they
+are the same numbers with the other sign. A table's entry of number 0, no disc, is in its middle.
 
-The weights in memory, int8, 8 a disc, from the mover's view: [61 plies][2 sides][ROW]. As bytes more of them stay in
-the cache; rounding moves a score by a quarter of a disc (root mean square).
+Weights are of one of two kinds (`desdaemon.engine.evaluation.weights`), both from the mover's view.
 
-The tables at CURVE turn the sum into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
+Linear ones, at WEIGHTS: a row for each ply, of an int8 for each configuration of each table, 8 a disc. As bytes more of
+them stay in the cache; rounding moves a score by a quarter of a disc (root mean square).
+
+A network, at NETWORK: a head for each ply, then a table of `LANES` int8 for each configuration, shared by the plies of
+a band. The lanes of the position's configurations are added to the head's; the first LINEAR_LANES are cut off at
++-LINEAR_MOST, the others at 0 and ONE and squared; then they are added up with the head's factors. So it is a network
+with one hidden layer, whose first matrix is looked up: the squares of sums are what patterns have to say together.
+
+The tables at CURVE turn the result into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
 absolute value, then as many 16-bit numbers and one more, 128 a disc, at the borders of the eighths
 (`desdaemon.engine.evaluation.curve`).
 """
@@ -17,13 +24,32 @@ from llvmlite import ir
 from desdaemon.engine.compiler import interpreted
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.engine.evaluation import patterns
-from desdaemon.engine.layout import CURVE, CURVE_STEP_BITS, CURVE_STEPS, WEIGHTS, WEIGHTS_ROW_BYTES, WEIGHTS_TABLE_BYTES
+from desdaemon.engine.layout import (
+    CURVE,
+    CURVE_STEP_BITS,
+    CURVE_STEPS,
+    HEAD_BYTES,
+    HEAD_CONSTANT,
+    HEAD_FACTORS,
+    HEAD_TABLE,
+    HIDDEN_ONE,
+    LANES,
+    LINEAR_LANES,
+    LINEAR_MOST,
+    LINEAR_SCALE,
+    NETWORK,
+    NETWORK_SHIFT,
+    WEIGHTS,
+    WEIGHTS_ROW_BYTES,
+    WEIGHTS_TABLE_BYTES,
+)
 
-from .bits import U, ctz, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, st64, u2i
+from .bits import U, ctz, i2u, ld64, ldi8, ldi16, ldi32, popc, st8, st16, st32, st64
 from .emit import (
     AVX2,
     AVX512,
     TARGET,
+    call,
     const,
     constant_table,
     external,
@@ -36,6 +62,7 @@ from .emit import (
     reduce,
     s64,
     simple,
+    splat,
     store,
     table_address,
     u64,
@@ -47,10 +74,11 @@ FEATURES = sum(len(table.instances) for table in patterns.TABLES)
 """Look-ups of an evaluation, but for the constant."""
 
 # 32 bytes are written at a time: what was just written is read back sooner than after writes of 64 (Zen 4).
-_AT_A_TIME = ir.VectorType(i16, 16)
+_LANES_AT_ONCE = 16
+_AT_A_TIME = ir.VectorType(i16, _LANES_AT_ONCE)
 _GROUPS = (FEATURES + 15) // 16
 FEATURE_BYTES = 32 * _GROUPS
-"""Room that the features of a position take."""
+"""Bytes that the features of a position take."""
 
 _TURNED_AT_ONCE = 3
 """Turned discs that are added without a loop: more are rare."""
@@ -77,12 +105,12 @@ _UNIT = CURVE_STEP_BITS
 """Bits by which a constant is finer than a weight."""
 
 _POWERS = [[0] * (16 * _GROUPS) for _ in range(65)]
-_OFFSETS = []
-for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True):
+_MIDDLES = []
+for _table, _order, _start, _size in zip(patterns.TABLES, _ORDERS, _STARTS, _SIZES, strict=True):
     for _squares in _table.instances:
         for _k, _digit in enumerate(_order):
-            _POWERS[_squares[_digit]][len(_OFFSETS)] = 3 ** (len(_order) - 1 - _k)
-        _OFFSETS.append(_start)
+            _POWERS[_squares[_digit]][len(_MIDDLES)] = 3 ** (len(_order) - 1 - _k)
+        _MIDDLES.append(_start + _size // 2)
 # A row more, of zeros: what is added for a disc that there is not.
 _POWER_TABLE = [power for row in _POWERS for power in row]
 
@@ -98,7 +126,6 @@ def _emit_update(b, source, target, x, flips, side):
         square = b.call(external(b, "llvm.cttz.i64", i64, [i64, i1]), [left, const(0, i1)])
         return row(square), b.and_(left, b.sub(left, const(1)))
 
-    zero = vector([0] * 16, i16)
     first, left = next_row(flips)
     for _ in range(_TURNED_AT_ONCE - 1):
         more, left = next_row(left)
@@ -121,100 +148,165 @@ def _emit_update(b, source, target, x, flips, side):
     for phi, start, following in zip(turned_rows, first, new_sums, strict=True):
         phi.add_incoming(start, before)
         phi.add_incoming(following, loop)
-    # Side 0 plays: the square's digit falls by 2, turned digits by 1. Side 1: by 1, and turned digits rise by 1.
-    side0 = b.icmp_unsigned("==", side, const(0))
+    sign = _sign(b, side)
     for k, (turned, placed) in enumerate(zip(turned_rows, row(x), strict=True)):
         shift = const(32 * k)
         old = load(b, b.add(source, shift), _AT_A_TIME, 32)
-        change = b.select(side0, b.sub(zero, b.add(b.add(placed, placed), turned)), b.sub(turned, placed))
-        store(b, b.add(old, change), b.add(target, shift), 32)
+        change = b.add(b.add(turned, turned), placed)
+        store(b, b.add(old, _signed(b, change, sign)), b.add(target, shift), 32)
+
+
+def _sign(b, side):
+    """A vector of all bits for side 1, of none for side 0."""
+    return splat(b, b.trunc(b.sub(const(0), side), i16), _LANES_AT_ONCE)
+
+
+def _signed(b, numbers, sign):
+    return b.sub(b.xor(numbers, sign), sign)
 
 
 def _update(source, target, x, flips, side):
     """`update_features` in Python, pattern by pattern."""
     turned = [square for square in range(64) if flips >> square & 1]
     for place in range(16 * _GROUPS):
-        change = sum(_POWERS[square][place] for square in turned)
-        placed = _POWERS[x][place]
-        change = change - placed if side else -(2 * placed + change)
-        old = interpreted.load(source + 2 * place, 2, signed=False)
-        interpreted.store(target + 2 * place, 2, old + change)
+        change = 2 * sum(_POWERS[square][place] for square in turned) + _POWERS[x][place]
+        old = interpreted.load(source + 2 * place, 2, signed=True)
+        interpreted.store(target + 2 * place, 2, old - change if side else old + change)
 
 
 update_features = simple(_emit_update, _update, void, u64, u64, u64, u64, u64)
 """(source, target, square, flips, side): the features after ``side`` has played."""
 
 
-def _gathered(b, features, weights, lanes):
+def _entries(b, features, side):
+    """The entries that the mover sees: vectors of 16 numbers of 32 bits, counted from the first table's first entry."""
+    sign = _sign(b, side)
+    kind = ir.VectorType(i32, _LANES_AT_ONCE)
+    middles = table_address(b, "pattern_middles", _MIDDLES + [0] * (-FEATURES % _LANES_AT_ONCE), i32)
+    for k in range(_GROUPS):
+        seen = _signed(b, load(b, b.add(features, const(32 * k)), _AT_A_TIME, 32), sign)
+        yield b.add(b.sext(seen, kind), load(b, b.add(middles, const(64 * k)), kind, 64))
+
+
+def _addresses(b, features, side, base, size):
+    """The addresses of the entries that the mover sees, of ``size`` bytes each in tables at ``base``.
+
+    The numbers are read as they were stored: reading vectors, changing their signs and storing them again takes longer.
+    What is exclusive-ored with all bits is the number with the other sign less 1, which the base makes good.
+    """
+    sign = b.sub(const(0), side)
+    base = b.sub(base, b.mul(sign, const(size)))
+    for k, middle in enumerate(_MIDDLES):
+        number = b.xor(b.sext(load(b, b.add(features, const(2 * k)), i16, 2), i64), sign)
+        yield b.add(b.add(base, const(size * middle)), b.mul(number, const(size)))
+
+
+def _gathered(b, features, weights, side, lanes):
     """The sum, without the constant, by gathers of 32 bits, of which the lower 8 are the weight."""
     kind, mask_kind = ir.VectorType(i32, lanes), ir.VectorType(i1, lanes)
-    starts = table_address(b, "pattern_starts", _OFFSETS + [0] * (-FEATURES % lanes), i32)
     base, zero = b.inttoptr(weights, i8.as_pointer()), vector([0] * lanes, i32)
     total = zero
-    for first in range(0, FEATURES, lanes):
-        index = b.zext(load(b, b.add(features, const(2 * first)), ir.VectorType(i16, lanes), 2 * lanes), kind)
-        index = b.add(index, load(b, b.add(starts, const(4 * first)), kind, 4 * lanes))
-        used = [1 if first + k < FEATURES else 0 for k in range(lanes)]
-        if lanes == 16:
-            mask = ir.Constant(mask_kind, [const(u, i1) for u in used])
-            function = external(
-                b, "llvm.x86.avx512.mask.gather.dpi.512", kind, [kind, i8.as_pointer(), kind, mask_kind, i32]
-            )
-            found = b.call(function, [zero, base, index, mask, const(1, i32)])
-        else:
-            mask = vector([-u for u in used], i32)
-            function = external(b, "llvm.x86.avx2.gather.d.d.256", kind, [kind, i8.as_pointer(), kind, kind, i8])
-            found = b.call(function, [zero, base, index, mask, const(1, i8)])
-        above = vector([24] * lanes, i32)
-        total = b.add(total, b.ashr(b.shl(found, above), above))
+    for group, entries in enumerate(_entries(b, features, side)):
+        for first in range(0, _LANES_AT_ONCE, lanes):
+            chosen = ir.Constant(ir.VectorType(i32, lanes), [const(first + k, i32) for k in range(lanes)])
+            index = b.shuffle_vector(entries, ir.Constant(entries.type, ir.Undefined), chosen)
+            used = [int(_LANES_AT_ONCE * group + first + k < FEATURES) for k in range(lanes)]
+            if lanes == 16:
+                mask = ir.Constant(mask_kind, [const(u, i1) for u in used])
+                function = external(
+                    b, "llvm.x86.avx512.mask.gather.dpi.512", kind, [kind, i8.as_pointer(), kind, mask_kind, i32]
+                )
+                found = b.call(function, [zero, base, index, mask, const(1, i32)])
+            else:
+                mask = vector([-u for u in used], i32)
+                function = external(b, "llvm.x86.avx2.gather.d.d.256", kind, [kind, i8.as_pointer(), kind, kind, i8])
+                found = b.call(function, [zero, base, index, mask, const(1, i8)])
+            above = vector([24] * lanes, i32)
+            total = b.add(total, b.ashr(b.shl(found, above), above))
     return reduce(b, "add", total)
 
 
-def _loaded(b, features, weights):
-    """The sum, without the constant, one load at a time; the features come in pairs."""
+def _loaded(b, features, weights, side):
+    """The sum, without the constant, one load at a time."""
     total = const(0, i32)
-    for k in range(0, FEATURES, 2):
-        pair = b.zext(load(b, b.add(features, const(2 * k)), i32, 4), i64)
-        for j, index in enumerate((b.and_(pair, const(0xFFFF)), b.lshr(pair, const(16)))[: FEATURES - k]):
-            address = b.add(b.add(weights, const(_OFFSETS[k + j])), index)
-            total = b.add(total, b.sext(load(b, address, i8, 1), i32))
+    for address in _addresses(b, features, side, weights, 1):
+        total = b.add(total, b.sext(load(b, address, i8, 1), i32))
     return total
 
 
-def _emit_sum(b, features, weights):
+def _emit_sum(b, features, weights, side):
     # AMD's gathers are microcode: single loads are faster (26 against 33 ns with the update, measured on Zen 4).
     if AVX512 and not TARGET.cpu.startswith("znver"):
-        total = _gathered(b, features, weights, 16)
+        total = _gathered(b, features, weights, side, 16)
     elif AVX2 and not TARGET.cpu.startswith("znver"):
-        total = _gathered(b, features, weights, 8)
+        total = _gathered(b, features, weights, side, 8)
     else:
-        total = _loaded(b, features, weights)
+        total = _loaded(b, features, weights, side)
     constant = b.sext(load(b, b.add(weights, const(TABLE_SIZE)), i16, 1), i32)
     return b.sext(b.add(b.shl(total, const(_UNIT, i32)), constant), i64)
 
 
-def _sum(features, weights):
-    total = sum(
-        interpreted.load(weights + offset + interpreted.load(features + 2 * k, 2, signed=False), 1, signed=True)
-        for k, offset in enumerate(_OFFSETS)
-    )
+def _seen(features, side):
+    """The entries of `_entries` in Python."""
+    numbers = [interpreted.load(features + 2 * k, 2, signed=True) for k in range(FEATURES)]
+    return [middle + (-number if side else number) for middle, number in zip(_MIDDLES, numbers, strict=True)]
+
+
+def _sum(features, weights, side):
+    total = sum(interpreted.load(weights + entry, 1, signed=True) for entry in _seen(features, side))
     return (total << _UNIT) + interpreted.load(weights + TABLE_SIZE, 2, signed=True)
 
 
-sum_weights = simple(_emit_sum, _sum, s64, u64, u64)
-"""(features, address of a row of weights) -> their sum, 128 a disc."""
+sum_weights = simple(_emit_sum, _sum, s64, u64, u64, u64)
+"""(features, address of a row of weights, mover's side) -> their sum, 128 a disc."""
 
-_EMPTY_BOARD = [3 ** len(table.instances[0]) - 1 for table in patterns.TABLES for _ in table.instances]
-_EMPTY_BOARD += [0] * (16 * _GROUPS - FEATURES)
-_empty_board_at = constant_table("empty_board", _EMPTY_BOARD, i16)
+_LEAST = [-LINEAR_MOST] * LINEAR_LANES + [0] * (LANES - LINEAR_LANES)
+_MOST = [LINEAR_MOST] * LINEAR_LANES + [HIDDEN_ONE] * (LANES - LINEAR_LANES)
+
+
+def _emit_network(b, features, head, side):
+    kind = ir.VectorType(i16, LANES)
+    table_ = b.add(head, load(b, b.add(head, const(HEAD_TABLE)), i64, 8))
+    # Two chains of additions, for the processor to work on both at once.
+    sums = [load(b, head, kind, 32), vector([0] * LANES, i16)]
+    for k, address in enumerate(_addresses(b, features, side, table_, LANES)):
+        lanes = load(b, address, ir.VectorType(i8, LANES), LANES)
+        sums[k & 1] = b.add(sums[k & 1], b.sext(lanes, kind))
+    hidden = b.add(*sums)
+    name = f"v{LANES}i16"
+    hidden = call(b, f"llvm.smax.{name}", kind, hidden, vector(_LEAST, i16))
+    hidden = call(b, f"llvm.smin.{name}", kind, hidden, vector(_MOST, i16))
+    is_linear = ir.Constant(ir.VectorType(i1, LANES), [const(int(k < LINEAR_LANES), i1) for k in range(LANES)])
+    hidden = b.mul(hidden, b.select(is_linear, vector([LINEAR_SCALE] * LANES, i16), hidden))
+    wide = ir.VectorType(i32, LANES)
+    factors = load(b, b.add(head, const(HEAD_FACTORS)), kind, 32)
+    total = reduce(b, "add", b.mul(b.sext(hidden, wide), b.sext(factors, wide)))
+    total = b.add(total, load(b, b.add(head, const(HEAD_CONSTANT)), i32, 4))
+    return b.sext(b.ashr(total, const(NETWORK_SHIFT, i32)), i64)
+
+
+def _network(features, head, side):
+    table_ = head + interpreted.load(head + HEAD_TABLE, 8, signed=False)
+    total = interpreted.load(head + HEAD_CONSTANT, 4, signed=True)
+    entries = _seen(features, side)
+    for lane in range(LANES):
+        hidden = interpreted.load(head + 2 * lane, 2, signed=True)
+        hidden += sum(interpreted.load(table_ + LANES * entry + lane, 1, signed=True) for entry in entries)
+        hidden = max(_LEAST[lane], min(_MOST[lane], hidden))
+        hidden *= LINEAR_SCALE if lane < LINEAR_LANES else hidden
+        total += hidden * interpreted.load(head + HEAD_FACTORS + 2 * lane, 2, signed=True)
+    return total >> NETWORK_SHIFT
+
+
+network_sum = simple(_emit_network, _network, s64, u64, u64, u64)
+"""(features, address of a head, mover's side) -> the network's result, 128 a disc."""
 
 
 @kernel("void(u64,u64,u64)")
 def set_features(p, o, target):
     """Compute the features from scratch; ``p`` is side 0."""
-    source = _empty_board_at()
     for k in range(FEATURE_BYTES // 8):
-        st64(target + i2u(8 * k), ld64(source + i2u(8 * k)))
+        st64(target + i2u(8 * k), U(0))
     while p:
         update_features(target, target, ctz(p), U(0), U(0))
         p &= p - U(1)
@@ -223,13 +315,17 @@ def set_features(p, o, target):
         o &= o - U(1)
 
 
-@kernel("u64(u64,u64,i64)", inline=True)
-def weights_row(ctx, side, empties):
+@kernel("i64(u64,u64,u64,i64)", inline=True)
+def weighted_result(ctx, features, side, empties):
+    """The result of the weights, linear or a network, 128 a disc, before the curve."""
     ply = 60 - empties
     # Boards set up by hand may have fewer than four discs.
     if ply < 0:
         ply = 0
-    return ld64(ctx + U(WEIGHTS)) + i2u(ply * (2 * ROW)) + side * U(ROW)
+    network = ld64(ctx + U(NETWORK))
+    if network:
+        return network_sum(features, network + i2u(ply * HEAD_BYTES), side)
+    return sum_weights(features, ld64(ctx + U(WEIGHTS)) + i2u(ply * ROW), side)
 
 
 @kernel("i64(i64)", inline=True)
@@ -244,7 +340,7 @@ def curve_step(value):
 @kernel("i64(u64,u64,u64,i64)", inline=True)
 def evaluate(ctx, features, side, empties):
     """The static score of the side to move, rounded to discs, -63..63."""
-    value = sum_weights(features, weights_row(ctx, side, empties))
+    value = weighted_result(ctx, features, side, empties)
     score = ldi8(ld64(ctx + U(CURVE)) + i2u(curve_step(value)))
     if value < 0:
         return -score
@@ -271,31 +367,19 @@ for _table, _order, _start in zip(patterns.TABLES, _ORDERS, _STARTS, strict=True
 _NUMBER_OF_RECORDS = len(_RECORDS) // _RECORD
 _records_at = constant_table("pattern_parts", _RECORDS, i32)
 
-MAP_SIZE = TABLE_SIZE + sum(_RECORDS[1::_RECORD])
-"""Entries (int32) of the map that `expand_weights` works with."""
+MAP_SIZE = sum(_RECORDS[1::_RECORD])
+"""Entries (int32) of the map that the expanding kernels work with."""
 
-
-@kernel("i64(i64,i64)", inline=True)
-def exchanged(number, size):
-    """A configuration with the sides' digits exchanged; ``size`` is that of its table."""
-    other = 0
-    power = 1
-    rest = i2u(number)
-    while power < size:
-        digit = u2i(rest % U(3))
-        rest = rest // U(3)
-        if digit < 2:
-            digit = 1 - digit
-        other += digit * power
-        power *= 3
-    return other
+# What a digit of an entry's number (0: opponent, 1: empty, 2: side to move) is in the patterns' numbers.
+_DIGITS = (patterns.OPPONENT, patterns.EMPTY, patterns.OWN)
+_digits_at = constant_table("pattern_digits", _DIGITS, i32)
 
 
 @kernel("void(u64,u64)")
 def map_weights(places, target):
-    """Write, for each configuration of each part of each table, the index of its weight among the packed ones; then for
-    each configuration the index of the one with the sides exchanged. ``places``: see `patterns.packing`; ``target``:
-    MAP_SIZE int32.
+    """Write, for each configuration of each part of each table, the index of its weight among the packed ones.
+
+    ``places``: see `patterns.packing`; ``target``: MAP_SIZE int32.
     """
     records = _records_at()
     for k in range(_NUMBER_OF_RECORDS):
@@ -304,16 +388,9 @@ def map_weights(places, target):
             own = 0
             for j in range(ldi32(record + U(16))):
                 value = i2u(ldi32(record + i2u(20 + 4 * j)))
-                own = own * 3 + u2i((i2u(number) // value) % U(3))
+                own = own * 3 + ldi32(_digits_at() + ((i2u(number) // value) % U(3) << U(2)))
             st32(target, ldi32(places + i2u(4 * (ldi32(record + U(12)) + own))))
             target += U(4)
-    for k in range(_NUMBER_OF_RECORDS):
-        record = records + i2u(4 * _RECORD * k)
-        if ldi32(record + U(8)) != 0:
-            size = ldi32(record + U(4))
-            for number in range(size):
-                st32(target, exchanged(number, size))
-                target += U(4)
 
 
 @kernel("i64(i64)", inline=True)
@@ -330,14 +407,14 @@ def rounded(weight):
 
 @kernel("void(u64,u64,u64,u64)")
 def expand_weights(packed, map_, scratch, target):
-    """From one packed table a ply to the layout of this module.
+    """From one packed table a ply to linear weights as this module reads them.
 
     ``packed``: 61 rows of PACKED_SIZE int16; ``map_``: see `map_weights`; ``scratch``: for TABLE_SIZE int32.
     """
     records = _records_at()
     for ply in range(61):
         source = packed + i2u(2 * patterns.PACKED_SIZE * ply)
-        row = target + i2u(2 * ROW * ply)
+        row = target + i2u(ROW * ply)
         entry = map_
         for k in range(_NUMBER_OF_RECORDS):
             record = records + i2u(4 * _RECORD * k)
@@ -350,22 +427,34 @@ def expand_weights(packed, map_, scratch, target):
                 st32(place, weight)
                 entry += U(4)
                 place += U(4)
-        for k in range(_NUMBER_OF_RECORDS):
-            record = records + i2u(4 * _RECORD * k)
-            if ldi32(record + U(8)) != 0:
-                place = scratch + i2u(4 * ldi32(record))
-                own = row + i2u(ldi32(record))
-                other = own + U(ROW)
-                for _ in range(ldi32(record + U(4))):
-                    weight = rounded(ldi32(place))
-                    st8(own, weight)
-                    st8(other + i2u(ldi32(entry)), weight)
-                    entry += U(4)
-                    place += U(4)
-                    own += U(1)
-        weight = ldi16(source + U(2 * patterns.CONSTANT))
-        st16(row + U(TABLE_SIZE), weight)
-        st16(row + U(ROW + TABLE_SIZE), weight)
+        for number in range(TABLE_SIZE):
+            st8(row + i2u(number), rounded(ldi32(scratch + i2u(4 * number))))
+        st16(row + U(TABLE_SIZE), ldi16(source + U(2 * patterns.CONSTANT)))
+
+
+@kernel("void(u64,u64,u64)")
+def expand_network(packed, map_, target):
+    """From the packed lanes of one band of plies to its table.
+
+    ``packed``: LANES rows of PACKED_SIZE int8, of which those of classes that lie within a wider one are not used.
+    """
+    records = _records_at()
+    entry = map_
+    for k in range(_NUMBER_OF_RECORDS):
+        record = records + i2u(4 * _RECORD * k)
+        size = ldi32(record + U(4))
+        place = target + i2u(LANES * ldi32(record))
+        widest = 1
+        for _ in range(ldi32(record + U(16))):
+            widest *= 3
+        if widest == size:
+            for number in range(size):
+                source = packed + i2u(ldi32(entry + i2u(4 * number)))
+                for _ in range(LANES):
+                    st8(place, ldi8(source))
+                    place += U(1)
+                    source += U(patterns.PACKED_SIZE)
+        entry += i2u(4 * size)
 
 
 @kernel("i64(u64,u64,u64,u64)")
@@ -373,7 +462,7 @@ def static_sum(ctx, p, o, features):
     """The unrounded evaluation of (p, o) from scratch, 128 a disc; ``features`` is memory for them."""
     set_features(p, o, features)
     empties = 64 - popc(p | o)
-    value = sum_weights(features, weights_row(ctx, U(0), empties))
+    value = weighted_result(ctx, features, U(0), empties)
     step = curve_step(value)
     border = ld64(ctx + U(CURVE)) + U(CURVE_STEPS) + i2u(2 * step)
     low = ldi16(border)

@@ -17,10 +17,11 @@ import pytest
 from checkout import IMPORT
 
 from desdaemon.engine.compiler import INTERPRETED, library
+from desdaemon.engine.evaluation.network import Head, Network
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights
 from desdaemon.engine.evaluation.weights_file import WEIGHTS_PER_PLY
 from desdaemon.engine.exports import SPEC
-from desdaemon.engine.layout import PLIES
+from desdaemon.engine.layout import LANES, PLIES
 from desdaemon.engine.search import Searcher
 
 HERE = Path(__file__).resolve().parent
@@ -57,18 +58,55 @@ def weights_by_lot_path(packed_by_lot: np.ndarray, tmp_path_factory: pytest.Temp
     return path
 
 
-@pytest.fixture(scope="session")
-def weights_by_lot(weights_by_lot_path: Path, engine: library.Library) -> Weights:
-    """Weights drawn by lot; nothing of them is left in the user's cache."""
+def _loaded(path: Path) -> Weights:
+    """Weights of which nothing is left in the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
-        folder = weights_by_lot_path.parent if INTERPRETED else None
+        folder = path.parent if INTERPRETED else None
         patch.setattr(library, "cache_folder", lambda: folder)
         if INTERPRETED:
             # Laying weights out takes kernels that run as Python an hour.
             code = IMPORT + "from desdaemon.engine.evaluation.weights import Weights; Weights.load(sys.argv[1])"
             environment = {**os.environ, "DESDAEMON_KERNELS": "", "DESDAEMON_CACHE_DIR": str(folder)}
-            subprocess.run([sys.executable, "-c", code, str(weights_by_lot_path)], env=environment, check=True)
-        return Weights.load(weights_by_lot_path)
+            subprocess.run([sys.executable, "-c", code, str(path)], env=environment, check=True)
+        return Weights.load(path)
+
+
+@pytest.fixture(scope="session")
+def weights_by_lot(weights_by_lot_path: Path, engine: library.Library) -> Weights:
+    """Weights drawn by lot; nothing of them is left in the user's cache."""
+    return _loaded(weights_by_lot_path)
+
+
+@pytest.fixture(scope="session")
+def network_by_lot() -> Network:
+    """A network of two bands of plies drawn by lot, its lanes such that hidden ones are often cut off, and its scores
+    far from 64."""
+    lot = np.random.default_rng(2)
+    lanes = lot.integers(-30, 31, (2, LANES, WEIGHTS_PER_PLY), np.int8)
+    lanes[:, :2] = lot.integers(-5, 6, (2, 2, WEIGHTS_PER_PLY), np.int8)
+    heads = [
+        Head(
+            tuple(lot.integers(-64, 129, LANES).tolist()),
+            tuple(lot.integers(-900, 901, LANES).tolist()),
+            int(lot.integers(-(1 << 22), 1 << 22)),
+        )
+        for _ in range(PLIES)
+    ]
+    return Network((0, 33), tuple(heads), lanes.tobytes())
+
+
+@pytest.fixture(scope="session")
+def network_by_lot_path(network_by_lot: Network, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of that network."""
+    path = tmp_path_factory.mktemp("network") / "by-lot.weights"
+    plain_weights.write_network(path, network_by_lot)
+    return path
+
+
+@pytest.fixture(scope="session")
+def searcher_of_network(network_by_lot_path: Path, engine: library.Library) -> Searcher:
+    """One thread and a small table with the network drawn by lot."""
+    return Searcher(hash_bits=16, weights=_loaded(network_by_lot_path))
 
 
 @pytest.fixture(scope="session")

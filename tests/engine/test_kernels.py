@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import judge
+import numpy as np
 import pytest
 import referee
 
 from desdaemon.engine.compiler import INTERPRETED
 from desdaemon.engine.compiler.library import Library
 from desdaemon.engine.evaluation import patterns
+from desdaemon.engine.evaluation.network import Network
 from desdaemon.engine.layout import UNWIND
 from desdaemon.engine.memory import Block
 from desdaemon.engine.search import Searcher
@@ -224,14 +227,46 @@ class Slow:
                 total += 16 * (eighths if found > 0 else -eighths)
         return total
 
-    def features(self, player: int, opponent: int) -> list[int]:
-        """The numbers of the tables' patterns, the squares nearest to the board's centre last."""
+    def features(self, first: int, second: int) -> list[int]:
+        """The numbers of the tables' patterns, the squares nearest to the board's centre last: a 3 for each square in
+        the number system whose digits are 1, 0 and -1 for a disc of the first side, none, one of the second."""
         found = []
         for table in patterns.TABLES:
             away = [max(3.5 - s % 8, s % 8 - 3.5) + max(3.5 - s // 8, s // 8 - 3.5) for s in table.instances[0]]
             order = sorted(range(table.length), key=lambda k: -away[k])
-            found += [self.number((squares[k] for k in order), player, opponent) for squares in table.instances]
+            for squares in table.instances:
+                number = 0
+                for k in order:
+                    number = 3 * number + (first >> squares[k] & 1) - (second >> squares[k] & 1)
+                found.append(number)
         return found
+
+
+class SlowNetwork(Slow):
+    """A network written out in floating point: every lane a sum of numbers of configurations."""
+
+    def __init__(self, network: Network) -> None:
+        self.places = [self._places(pattern) for pattern in patterns.CLASSES]
+        self.network = network
+        self.lanes = np.frombuffer(network.lanes, np.int8).reshape(len(network.bands), 16, -1)
+
+    def score(self, player: int, opponent: int) -> int:
+        """In 128ths of a disc, rounded down."""
+        ply = max(60 - judge.empties((player, opponent)), 0)
+        band = max(k for k, first in enumerate(self.network.bands) if first <= ply)
+        head = self.network.heads[ply]
+        lanes = list(head.bias)
+        for table in patterns.TABLES:
+            which, _ = max(table.parts, key=lambda part: len(part[1]))
+            for squares in patterns.CLASSES[which].instances:
+                place = self.places[which][self.number(squares, player, opponent)]
+                own = self.lanes[band, :, patterns.CLASSES[which].packed_offset + place]
+                lanes = [lane + int(number) for lane, number in zip(lanes, own, strict=True)]
+        # Two lanes are eighths of a disc at a factor of 8192, up to 511 of them; the others are of 128 to a whole.
+        linear = [max(-511, min(511, lane)) / 512 for lane in lanes[:2]]
+        hidden = [(max(0, min(128, lane)) / 128) ** 2 for lane in lanes[2:]]
+        result = sum(f * lane for f, lane in zip(head.factors, [2 * x for x in linear] + hidden, strict=True)) / 2
+        return math.floor(result + head.constant / 32768)
 
 
 @pytest.fixture(scope="module")
@@ -268,10 +303,32 @@ def test_evaluation_without_canonical_images(inner: Library, searcher_by_lot: Se
         assert len({inner.probe_static(context, *image) for image in images}) == 1
 
 
+def test_network_from_scratch(searcher_of_network: Searcher, network_by_lot: Network) -> None:
+    slow = SlowNetwork(network_by_lot)
+    seen = set()
+    for player, opponent in [*games(15, 4), *scattered(16, 60)]:
+        found = searcher_of_network.evaluate(player, opponent) * 128
+        assert found == slow.score(player, opponent)
+        seen.add(found)
+    assert len(seen) > 100
+
+
+def test_network_for_both_sides(inner: Library, searcher_of_network: Searcher, network_by_lot: Network) -> None:
+    """The features are of the first side, whoever is to move."""
+    slow = SlowNetwork(network_by_lot)
+    context = searcher_of_network._contexts[0].address
+    memory = Block(4096)
+    for board in list(games(19, 3))[::5]:
+        for side, (black, white) in enumerate((board, board[::-1])):
+            inner.probe_features(black, white, memory.address)
+            discs = inner.probe_evaluate(context, memory.address, side, judge.empties(board))
+            assert discs == rounded(slow.score(*board))
+
+
 def test_features_move_by_move(inner: Library, searcher_by_lot: Searcher, slow: Slow) -> None:
     memory = Block(4096)
     features = memory.address
-    words = (ctypes.c_uint16 * FEATURES).from_address(features)
+    words = (ctypes.c_int16 * FEATURES).from_address(features)
     context = searcher_by_lot._contexts[0].address
     rng = random.Random(18)
     for _ in range(4):
@@ -291,7 +348,7 @@ def test_features_move_by_move(inner: Library, searcher_by_lot: Searcher, slow: 
                 mover, other = mover | turned | 1 << square, other & ~turned
                 black, white = (mover, other) if side == 0 else (other, mover)
             side ^= 1
-            words = (ctypes.c_uint16 * FEATURES).from_address(features)
+            words = (ctypes.c_int16 * FEATURES).from_address(features)
             assert list(words) == slow.features(black, white)
             mover, other = (black, white) if side == 0 else (white, black)
             empties = judge.empties((black, white))

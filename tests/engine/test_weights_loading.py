@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 from pathlib import Path
 
 import judge
@@ -12,8 +13,11 @@ import pytest
 
 from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import weights
+from desdaemon.engine.evaluation.network import Head, Network
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
+from desdaemon.engine.evaluation.weights_file import read, read_packed, write_shipped
 from desdaemon.engine.evaluation.weights_metadata import WeightsMetadata
+from desdaemon.engine.layout import LANES
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, table
 from desdaemon.engine.search import Searcher
 
@@ -34,24 +38,26 @@ def evaluations(loaded: Weights) -> list[float]:
     return [searcher.evaluate(*board) for board in judge.positions(1, 61, range(61))]
 
 
+@pytest.mark.parametrize("kind", ["weights_by_lot_path", "network_by_lot_path"])
 def test_fresh_and_kept_weights_are_the_same(
-    engine: library.Library, weights_by_lot_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    engine: library.Library, kind: str, cache: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    fresh = Weights.load(weights_by_lot_path)
+    path: Path = request.getfixturevalue(kind)
+    fresh = Weights.load(path)
     [kept] = cache.iterdir()
     expected = evaluations(fresh)
     assert len(set(expected)) > 20
     with monkeypatch.context() as patch:
-        patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
-        mapped = Weights.load(weights_by_lot_path)
+        patch.setattr(weights, "read", lambda path: pytest.fail("the kept weights were not used"))
+        mapped = Weights.load(path)
         assert evaluations(mapped) == expected
-        assert (mapped.digest, mapped.source) == (fresh.digest, str(weights_by_lot_path))
+        assert (mapped.digest, mapped.source) == (fresh.digest, str(path))
     size = kept.stat().st_size
     # Mapped files must not change under the reader: this is another file of the same name.
     del mapped, fresh
     kept.unlink()
     kept.write_bytes(b"\0" * (size // 2))
-    assert evaluations(Weights.load(weights_by_lot_path)) == expected
+    assert evaluations(Weights.load(path)) == expected
     assert kept.stat().st_size == size
     assert [path.name for path in cache.iterdir()] == [kept.name]
 
@@ -135,6 +141,39 @@ def test_shipped_weights_with_a_wrong_bit(tmp_path: Path, cache: Path) -> None:
     refused(path, "truncated")
 
 
+def test_networks_that_cannot_be_used(network_by_lot: Network, tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "network.weights"
+    plain_weights.write_network(path, network_by_lot)
+    whole = path.read_bytes()
+    head = network_by_lot.heads[60]
+    largest = Head(head.bias, (32767,) * LANES, head.constant)
+    for network, reason in (
+        (network_by_lot._replace(bands=(0, 33, 33)), "bytes for a network of 3 bands"),
+        (network_by_lot._replace(bands=(1, 33)), "bands of plies that begin at [1, 33]"),
+        (network_by_lot._replace(bands=(0, 61)), "bands of plies that begin at [0, 61]"),
+        (network_by_lot._replace(bands=(), lanes=b""), "bytes for a network of 0 bands"),
+        (network_by_lot._replace(lanes=network_by_lot.lanes[:-1]), "bytes for a network of 2 bands"),
+        (network_by_lot._replace(heads=(*network_by_lot.heads[:60], largest)), "factors of ply 60 are too large"),
+    ):
+        plain_weights.write_network(path, network)
+        refused(path, reason)
+    path.write_bytes(whole[:-2])
+    refused(path, "checksum")
+    path.write_bytes(whole + b"\0")
+    refused(path, "checksum")
+    assert not list(cache.iterdir())
+
+
+def test_a_network_is_written_and_read(network_by_lot: Network, tmp_path: Path) -> None:
+    path = tmp_path / "network.xz"
+    write_shipped(path, network_by_lot, {"name": "by lot", "curve": 90})
+    assert read(path) == (network_by_lot, {"name": "by lot", "curve": 90})
+    with pytest.raises(WeightsError, match=re.escape(f"{path}: holds a network")):
+        read_packed(path)
+    with pytest.raises(ValueError, match="bytes of lanes"):
+        write_shipped(path, network_by_lot._replace(lanes=b""), {})
+
+
 ERRORS = ErrorModel(scale=21.25, bias_odd=-0.5)
 
 
@@ -162,7 +201,7 @@ def test_traits_come_with_the_weights_also_from_the_cache(
     assert Weights.load(path).metadata == metadata
     [kept] = cache.iterdir()
     with monkeypatch.context() as patch:
-        patch.setattr(weights, "read_packed", lambda path: pytest.fail("the kept weights were not used"))
+        patch.setattr(weights, "read", lambda path: pytest.fail("the kept weights were not used"))
         mapped = Weights.load(path)
     assert mapped.metadata == metadata
     assert Searcher(hash_bits=10, weights=mapped)._probcut == table(metadata.probcut or DEFAULT)

@@ -11,14 +11,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from desdaemon.engine.evaluation.network import Network
 from desdaemon.engine.evaluation.weights_file import FEATURE_SET
 
 
 def write(path: Path, packed: NDArray[np.int16], record: dict[str, Any] | None = None) -> None:
     """Write ``packed`` (61 plies, weights of one) with a record."""
-    plies, weights = packed.shape
+    _write(path, FEATURE_SET, packed.astype("<i2").tobytes(), record)
+
+
+def write_network(path: Path, network: Network, record: dict[str, Any] | None = None) -> None:
+    """Write a network, of whatever sizes, with a record."""
+    content = bytes((len(network.bands), *network.bands))
+    for head in network.heads:
+        content += struct.pack("<16h16hi", *head.bias, *head.factors, head.constant)
+    _write(path, "wide46n16", content + network.lanes, record)
+
+
+def _write(path: Path, feature_set: str, weights: bytes, record: dict[str, Any] | None) -> None:
     text = json.dumps(record or {}).encode()
-    body = text + packed.astype("<i2").tobytes()
+    body = text + weights
     digest = hashlib.blake2b(body, digest_size=32).digest()
-    header = struct.pack("<8sHHII12s32s", b"DESDEVAL", 1, plies, weights, len(text), FEATURE_SET.encode(), digest)
+    header = struct.pack("<8sHHII12s32s", b"DESDEVAL", 1, 61, 233_434, len(text), feature_set.encode(), digest)
     path.write_bytes(header + body)

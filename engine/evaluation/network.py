@@ -1,0 +1,94 @@
+"""A network of the evaluation as the weights file holds it: numbers of the layout in `engine.layout`, packed.
+
+Lanes are of packed configurations (`patterns.packing`), one row of bytes after the other for each band of plies, which
+compresses better than the bytes of a configuration side by side. Only light modules are imported: this runs when the
+program starts.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from itertools import pairwise
+from typing import NamedTuple
+
+from desdaemon.engine.layout import (
+    HEAD_BYTES,
+    HEAD_CONSTANT,
+    HEAD_FACTORS,
+    HEAD_TABLE,
+    HEADS_BYTES,
+    HIDDEN_ONE,
+    LANES,
+    LINEAR_LANES,
+    LINEAR_MOST,
+    LINEAR_SCALE,
+    NETWORK_TABLE_BYTES,
+    PLIES,
+)
+
+_INT32 = (1 << 31) - 1
+_LARGEST_LANE = [LINEAR_MOST * LINEAR_SCALE] * LINEAR_LANES + [HIDDEN_ONE**2] * (LANES - LINEAR_LANES)
+
+
+class Head(NamedTuple):
+    """The numbers that a ply has of its own."""
+
+    bias: tuple[int, ...]
+    """Added to each lane, 16 bits."""
+    factors: tuple[int, ...]
+    """What the lanes are multiplied with, 16 bits."""
+    constant: int
+    """Added to their sum, 32 bits."""
+
+
+_HEAD = struct.Struct(f"<{LANES}h{LANES}hi")
+PACKED_HEAD_BYTES = _HEAD.size
+
+
+class Network(NamedTuple):
+    """A network, packed."""
+
+    bands: tuple[int, ...]
+    """The first ply of each band, ascending from 0."""
+    heads: tuple[Head, ...]
+    """One for each ply."""
+    lanes: bytes
+    """For each band and lane an int8 for each packed configuration."""
+
+
+def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | None:
+    """The reason why a network of these cannot be used, None where it can: the bands must ascend, and 32 bits must hold
+    all sums.
+    """
+    if not bands or bands[0] != 0 or bands[-1] >= PLIES or any(a >= b for a, b in pairwise(bands)):
+        return f"bands of plies that begin at {list(bands)[:PLIES]}, expected to ascend from 0 to less than {PLIES}"
+    for ply, head in enumerate(heads):
+        most = sum(abs(factor) * lane for factor, lane in zip(head.factors, _LARGEST_LANE, strict=True))
+        if most + abs(head.constant) > _INT32:
+            return f"the factors of ply {ply} are too large: their sums may not fit 32 bits"
+    return None
+
+
+def packed_heads(heads: tuple[Head, ...]) -> bytes:
+    """The heads one after the other."""
+    return b"".join(_HEAD.pack(*head.bias, *head.factors, head.constant) for head in heads)
+
+
+def unpacked_heads(content: bytes) -> tuple[Head, ...]:
+    """The inverse of `packed_heads`."""
+    numbers = _HEAD.iter_unpack(content)
+    return tuple(Head(tuple(n[:LANES]), tuple(n[LANES : 2 * LANES]), n[-1]) for n in numbers)
+
+
+def expanded_heads(network: Network) -> bytes:
+    """The heads as the kernels read them, `HEADS_BYTES` bytes, with the bands' tables behind."""
+    content = bytearray(HEADS_BYTES)
+    for ply, head in enumerate(network.heads):
+        place = ply * HEAD_BYTES
+        band = sum(first <= ply for first in network.bands) - 1
+        content[place : place + HEAD_FACTORS] = array("h", head.bias).tobytes()
+        content[place + HEAD_FACTORS : place + HEAD_CONSTANT] = array("h", head.factors).tobytes()
+        struct.pack_into("=i", content, place + HEAD_CONSTANT, head.constant)
+        struct.pack_into("=Q", content, place + HEAD_TABLE, HEADS_BYTES + band * NETWORK_TABLE_BYTES - place)
+    return bytes(content)
