@@ -195,6 +195,48 @@ def _fit(options: argparse.Namespace, command: str) -> None:
     )
 
 
+def _bands(text: str) -> tuple[int, ...]:
+    from desdaemon.engine.evaluation.network import reason_against
+
+    try:
+        bands = tuple(int(part) for part in text.split(","))
+        reason = reason_against(bands, ())
+    except ValueError:
+        reason = f"expected the first plies of bands like 0,18,31,47, found {text!r}"
+    if reason:
+        raise argparse.ArgumentTypeError(reason)
+    return bands
+
+
+def _fit_network(options: argparse.Namespace, command: str) -> None:
+    from desdaemon.engine.training.fitting import network
+    from desdaemon.engine.training.fitting.dataset import Mixture
+
+    if not options.curve:
+        raise TrainingError("a network needs a score curve")
+    network.run(
+        options.positions,
+        options.labels,
+        options.out,
+        name=options.name,
+        mixture=Mixture(result=options.result_weight, human=options.human_weight),
+        options=network.NetworkOptions(
+            bands=options.bands,
+            passes=options.passes,
+            rate=options.rate,
+            curve=options.curve,
+            threads=options.workers,
+            seed=options.seed,
+        ),
+        start=options.start,
+        first=options.plies[0],
+        last=options.plies[1],
+        calibrated=options.calibration,
+        truth_files=options.truth,
+        command=command,
+    )
+
+
 def _validate(options: argparse.Namespace, _command: str) -> None:
     from . import validate
 
@@ -388,6 +430,25 @@ def command_line(*, cluster: bool = False) -> Parser:
     made.add_argument("--tie", type=float, default=200.0)
     made.add_argument("--sweeps", type=int, default=2)
     made.add_argument("--iterations", type=int, default=25)
+    common(made, workers=True, truth=True)
+
+    made = stage("fit-network", _fit_network, "positions and labels to a network")
+    made.add_argument("positions", type=Path, nargs="+")
+    made.add_argument("--labels", type=Path, nargs="+", required=True)
+    made.add_argument("--out", type=Path, required=True)
+    made.add_argument("--name", required=True, help="kept in the weights' record")
+    made.add_argument("--bands", type=_bands, default=(0, 18, 31, 47), metavar="PLY,...", help="first ply of each band")
+    made.add_argument("--start", type=Path, help="network from which bands that do not lie within --plies are kept")
+    made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
+    made.add_argument(
+        "--calibration", type=Path, nargs="*", default=[], help="correct search labels by files of stage `calibrate`"
+    )
+    made.add_argument("--curve", type=_curve, default=80.0, metavar="DISCS", help="score curve")
+    made.add_argument("--result-weight", type=float, default=0.15, help="of a game's score against a label's 1")
+    made.add_argument("--human-weight", type=float, default=1.0, help="factor of positions of games")
+    made.add_argument("--passes", type=int, default=8, help="how often every position is seen")
+    made.add_argument("--rate", type=float, default=0.05, help="size of the first steps")
+    made.add_argument("--seed", type=int, default=1)
     common(made, workers=True, truth=True)
 
     made = stage("validate", _validate, "errors against exact scores; openings at level 16")

@@ -9,15 +9,16 @@ and at a high one, whose difference is at least free of the low one's horizon.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.evaluation.weights_file import read_packed
-from desdaemon.engine.evaluation.weights_metadata import of_record
-from desdaemon.engine.limits import level_limits
+from desdaemon.engine.evaluation.weights_file import read
+from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.fitting import curves, features, ridge
 from desdaemon.engine.training.labelling import boards
@@ -35,17 +36,43 @@ MAIN_LINES = ("", "f5", "f5d6", "f5d6c3", "f5d6c3d3", "f5d6c3d3c4", "f5f6e6f4", 
 LEVEL = 16
 """The level at which they are."""
 
+STATIC = Limits(0)
+"""No search."""
+
 DEEP_PLY = 10
 """The ply at which a low level is compared with a high one."""
 
 
-def table(weights: features.Weights, curve: float | None, truth: list[Truth]) -> list[dict[str, Any]]:
+Static = Callable[[boards.Boards, boards.Boards, int], NDArray[np.float32]]
+"""Static scores in discs of positions of one ply, seen from the side to move."""
+
+
+def static_of(weights_path: Path) -> Static:
+    """The static scores of a weights file, of either kind, as the engine computes them."""
+    searcher = Searcher(hash_bits=10, weights=Weights.load(weights_path))
+
+    def scores(players: boards.Boards, opponents: boards.Boards, _ply: int) -> NDArray[np.float32]:
+        own, other = np.ascontiguousarray(players), np.ascontiguousarray(opponents)
+        found = np.empty(len(players), np.int64)
+        searcher.score_many(own.ctypes.data, other.ctypes.data, found.ctypes.data, len(found), STATIC)
+        return (found / 128).astype(np.float32)
+
+    return scores
+
+
+def static_of_sums(weights: features.Weights, curve: float | None) -> Static:
+    """Those of linear weights in floating point."""
+    return lambda players, opponents, ply: curves.scores(
+        features.predict(features.index(players, opponents), weights[ply]), curve
+    )
+
+
+def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
     """One row for each part of the truth files; errors in discs."""
     rows = []
     for part in truth:
-        indices = features.index(part.players, part.opponents)
-        sums = features.predict(indices, weights[60 - part.empties])
-        rmse, mae, bias = ridge.errors_of(curves.scores(sums, curve), part.scores)
+        found = static(part.players, part.opponents, 60 - part.empties)
+        rmse, mae, bias = ridge.errors_of(found, part.scores)
         rows.append(
             {
                 "positions": part.kind,
@@ -59,14 +86,9 @@ def table(weights: features.Weights, curve: float | None, truth: list[Truth]) ->
     return rows
 
 
-def openings(weights: features.Weights, curve: float | None) -> dict[str, float]:
+def openings(static: Static) -> dict[str, float]:
     """Static evaluation of `LINES`, in discs, side to move's view."""
-    found = {}
-    for line in LINES:
-        players, opponents = boards.after(line)
-        sums = features.predict(features.index(players, opponents), weights[len(line) // 2])
-        found[line or "start"] = round(float(curves.scores(sums, curve)[0]), 2)
-    return found
+    return {line or "start": round(float(static(*boards.after(line), len(line) // 2)[0]), 2) for line in LINES}
 
 
 def searched(weights_path: Path, level: int = LEVEL) -> dict[str, MoverScore]:
@@ -101,18 +123,15 @@ def low_against_high(weights_path: Path, rows: Arrays, *, count: int, low: int, 
 
 def run(weights_path: Path, truth_files: list[Path]) -> None:
     """Print the table and the static evaluation of the openings."""
-    packed, record = read_packed(weights_path)
-    weights, curve = ridge.unpack(packed), of_record(record).curve
+    record, static = read(weights_path)[1], static_of(weights_path)
     write_line(f"{weights_path}: {record.get('name', record.get('format', 'unnamed'))}")
     write_line("positions  empties  count    RMSE     MAE    bias")
-    for row in table(weights, curve, read_truth(truth_files)):
+    for row in table(static, read_truth(truth_files)):
         write_line(
             f"{row['positions']:9}  {row['empties']:7}  {row['count']:5}  "
             f"{row['rmse']:6.2f}  {row['mae']:6.2f}  {row['bias']:+6.2f}"
         )
-    write_line(
-        "static evaluation of openings: " + ", ".join(f"{k} {v:+.1f}" for k, v in openings(weights, curve).items())
-    )
+    write_line("static evaluation of openings: " + ", ".join(f"{k} {v:+.1f}" for k, v in openings(static).items()))
 
 
 def run_searches(weights_path: Path, positions: Path | None, *, count: int, high: int) -> None:

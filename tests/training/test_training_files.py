@@ -12,6 +12,7 @@ import referee
 from checkout import IMPORT, ROOT
 
 from desdaemon.engine.evaluation import patterns
+from desdaemon.engine.evaluation.network import Network
 from desdaemon.engine.evaluation.weights_file import (
     EDAX_WEIGHTS_PER_PLY,
     FEATURE_SET,
@@ -19,6 +20,7 @@ from desdaemon.engine.evaluation.weights_file import (
     PLIES,
     WEIGHTS_PER_PLY,
     WeightsError,
+    read,
     read_packed,
     write_edax,
     write_shipped,
@@ -165,9 +167,9 @@ def test_a_decompression_bomb_is_not_unpacked(tmp_path):
 
 def test_the_shipped_weights_are_sound_and_small():
     path = ROOT / "engine" / "data" / "weights.xz"
-    packed, record = read_packed(path)
-    assert len(packed) == PACKED_BYTES
-    assert path.stat().st_size < 8_000_000
+    network, record = read(path)
+    assert isinstance(network, Network)
+    assert path.stat().st_size < 6_600_000
     assert record == json.loads(path.with_suffix(".json").read_text())
     assert {"name", "command", "positions", "validation", "options"} <= set(record)
 

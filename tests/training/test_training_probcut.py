@@ -9,7 +9,7 @@ import pytest
 import referee
 
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights
-from desdaemon.engine.evaluation.weights_file import read_packed
+from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.engine.evaluation.weights_metadata import of_record
 from desdaemon.engine.limits import Limits
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, cut, stand_in, table
@@ -242,11 +242,11 @@ def test_the_stage_measures_once_and_its_model_is_installed(tmp_path, shallow_se
     # Into a weights file, with which searches then work.
     assert cli.main(["install", str(out), str(SHIPPED), "--out", str(installed)]) == 0
     assert Weights.load(installed).metadata.probcut == model
-    assert read_packed(installed)[0] == read_packed(SHIPPED)[0]
+    assert read(installed)[0] == read(SHIPPED)[0]
     assert of_record(json.loads(installed.with_suffix(".json").read_text())).probcut == model
     # Of other weights, or no model at all.
     capsys.readouterr()
-    if model != of_record(read_packed(SHIPPED)[1]).probcut:
+    if model != of_record(read(SHIPPED)[1]).probcut:
         assert cli.main(["install", str(out), str(installed), "--out", str(tmp_path / "x.xz")]) == 1
         assert "measured with weights" in capsys.readouterr().err
     for bad in ("", "[]", "{}", '{"model": {"ceiling": 3}}', '{"model": 3}'):

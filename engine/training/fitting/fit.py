@@ -13,7 +13,7 @@ from desdaemon.engine.layout import PLIES
 from desdaemon.engine.training.labelling import calibration
 from desdaemon.engine.training.labelling.positions import read_truth
 from desdaemon.engine.training.store import StageProgress, save_json
-from desdaemon.engine.training.validate import openings, table
+from desdaemon.engine.training.validate import openings, static_of_sums, table
 
 from . import curves, features, ridge
 from .dataset import Datasets, Mixture
@@ -74,7 +74,8 @@ def run(
     packed = ridge.pack(weights)
     weights = ridge.unpack(packed)
     truth = read_truth(truth_files)
-    validation = table(weights, options.curve, truth)
+    static = static_of_sums(weights, options.curve)
+    validation = table(static, truth)
     record: dict[str, Any] = {
         **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=options.curve)),
         "name": name,
@@ -88,7 +89,7 @@ def run(
         "plies": [first, last],
         "start": origin.get("name"),
         "validation": validation,
-        "openings": openings(weights, options.curve),
+        "openings": openings(static),
         "held_out_rmse": held_out_errors(data, weights, range(first, last + 1), options.curve, options.threads),
     }
     write_shipped(out, packed, record)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
+from desdaemon.engine.evaluation.weights_file import read, write_shipped
 from desdaemon.engine.probcut import ErrorModel, cut, model_of, table
 from desdaemon.engine.training.store import (
     Arrays,
@@ -261,8 +261,8 @@ def install(model: Path, weights: Path, out: Path, *, small: bool = False) -> No
     loaded = Weights.load(weights).digest
     if content.get("weights") != loaded:
         raise TrainingError(f"{model}: measured with weights {content.get('weights')}, {weights} is {loaded}")
-    packed, record = read_packed(weights)
+    found, record = read(weights)
     record |= {"probcut": fitted.to_record(), "probcut_command": content.get("command")}
-    write_shipped(out, packed, record, small=small)
+    write_shipped(out, found, record, small=small)
     # The same record to read without the program.
     save_json(out.with_suffix(".json"), record, indent=1)

@@ -138,6 +138,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from train' -a label
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a adjudicate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a calibrate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit
+complete -c desdaemon -n '__fish_seen_subcommand_from train' -a fit-network
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a validate
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a match
 complete -c desdaemon -n '__fish_seen_subcommand_from train' -a probcut

@@ -1,0 +1,348 @@
+"""Stage `fit-network`: positions and labels to a network (`desdaemon.engine.evaluation.network`).
+
+The network of a band of plies is fitted by stochastic gradient descent on the squared error of its scores, a row at a
+time in random order, with step sizes of its own for each number (J. Duchi, E. Hazan and Y. Singer, "Adaptive
+subgradient methods for online learning and stochastic optimization", JMLR 12, 2011), which suits look-ups: those of a
+frequent configuration shrink, those of a rare one stay. The rate falls in a straight line to 0 over all passes. Threads
+share the numbers without locks (F. Niu, B. Recht, C. Re and S. Wright, "Hogwild!", NIPS 2011): with more than one the
+result depends on which comes first, with one it depends on the seed alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desdaemon.engine.evaluation import patterns, weights_metadata
+from desdaemon.engine.evaluation.network import Head, Network
+from desdaemon.engine.evaluation.weights_file import WeightsError, read, write_shipped
+from desdaemon.engine.layout import (
+    HIDDEN_ONE,
+    LANES,
+    LINEAR_LANES,
+    LINEAR_SCALE,
+    NETWORK_SHIFT,
+    PLIES,
+)
+from desdaemon.engine.training import validate
+from desdaemon.engine.training.compiled import compiled, spread
+from desdaemon.engine.training.labelling import calibration
+from desdaemon.engine.training.labelling.positions import read_truth
+from desdaemon.engine.training.store import StageProgress, TrainingError, save_json
+
+from . import features
+from .dataset import Datasets, Mixture
+from .ridge import Rows, errors_of
+
+Floats = NDArray[np.float32]
+
+LINEAR_DISCS = 10.0
+"""The factor of the first linear lane, which is fixed, and what that of the second begins with at its band's ends."""
+
+_EIGHTHS = 8 * LINEAR_DISCS
+"""Stored units of a linear lane: eighths of a disc where the factor is LINEAR_DISCS."""
+
+_UNITS = 128
+"""Of a disc in the network's result."""
+
+_LARGEST = 127
+"""Of a stored lane."""
+
+_COLUMNS = np.array(
+    [
+        column
+        for column, number in enumerate(patterns.INSTANCE_CLASS)
+        if any(max(table.parts, key=lambda part: len(part[1]))[0] == number for table in patterns.TABLES)
+    ],
+    np.int64,
+)
+"""Of the instances, those of the widest class of each table."""
+
+_OFFSETS = features.OFFSETS[_COLUMNS]
+
+
+class NetworkOptions(NamedTuple):
+    """The options of a fit."""
+
+    bands: tuple[int, ...]
+    """The first ply of each band."""
+    passes: int = 8
+    """How often every row is seen."""
+    rate: float = 0.05
+    """The size of the first steps."""
+    curve: float = 80.0
+    """The score curve, in discs."""
+    threads: int = 1
+    seed: int = 1
+
+
+class BandWeights(NamedTuple):
+    """The network of one band of plies, in floating point: a hidden lane is cut off at 0 and 1."""
+
+    lanes: Floats
+    """(packed places, LANES)."""
+    bias: Floats
+    """(plies, LANES)."""
+    factors: Floats
+    """(plies, LANES), in discs."""
+    constants: Floats
+    """(plies), in discs."""
+
+    @classmethod
+    def begun(cls, plies: int, rng: np.random.Generator) -> BandWeights:
+        """Small numbers by lot: hidden lanes in the middle of their range, linear ones at 0."""
+        lanes = rng.normal(0, 0.03, (patterns.PACKED_SIZE, LANES)).astype(np.float32)
+        lanes[:, :LINEAR_LANES] = 0
+        bias = np.full((plies, LANES), 0.5, np.float32)
+        bias[:, :LINEAR_LANES] = 0
+        factors = np.tile(rng.normal(0, 4, LANES).astype(np.float32), (plies, 1))
+        factors[:, 0] = LINEAR_DISCS
+        factors[:, 1] = LINEAR_DISCS * np.linspace(-1, 1, plies)
+        constants = -np.asarray(factors[:, LINEAR_LANES:].sum(1) * 0.25, np.float32)
+        return cls(lanes, bias, factors, constants)
+
+    def heads(self) -> tuple[Head, ...]:
+        """The stored heads."""
+        linear = np.arange(LANES) < LINEAR_LANES
+        bias = np.rint(self.bias * np.where(linear, _EIGHTHS, HIDDEN_ONE)).astype(int)
+        one = _UNITS * 2**NETWORK_SHIFT
+        units = np.where(linear, one / (LINEAR_SCALE * _EIGHTHS), one / HIDDEN_ONE**2)
+        factors = np.rint(self.factors * units).astype(int)
+        constants = np.rint(self.constants.astype(np.float64) * one).astype(int)
+        return tuple(
+            Head(tuple(b), tuple(f), c)
+            for b, f, c in zip(bias.tolist(), factors.tolist(), constants.tolist(), strict=True)
+        )
+
+    def packed_lanes(self) -> bytes:
+        """The stored lanes."""
+        units = np.where(np.arange(LANES) < LINEAR_LANES, _EIGHTHS, HIDDEN_ONE).astype(np.float32)
+        stored: NDArray[np.int8] = np.clip(np.rint(self.lanes * units), -_LARGEST, _LARGEST).T.astype(np.int8)
+        return stored.tobytes()
+
+
+class _BandRows(NamedTuple):
+    """The rows of a band: their indices, plies from the band's first, labels and strengths."""
+
+    indices: features.Indices
+    plies: NDArray[np.int64]
+    labels: Floats
+    strengths: Floats
+
+
+@compiled
+def _descend(
+    order: NDArray[np.int64],
+    rows: _BandRows,
+    columns: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    band: BandWeights,
+    seen: BandWeights,
+    rate: np.float32,
+    curve: np.float32,
+) -> None:
+    """One pass over the rows in ``order``; ``seen`` has the sums of the squared gradients so far."""
+    zero, one = np.float32(0), np.float32(1)
+    hidden, pulls = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    places = np.empty(columns.shape[0], np.int64)
+    for i in order:
+        ply = rows.plies[i]
+        for d in range(LANES):
+            hidden[d] = band.bias[ply, d]
+        for k in range(columns.shape[0]):
+            place = offsets[k] + np.int64(rows.indices[i, columns[k]])
+            places[k] = place
+            for d in range(LANES):
+                hidden[d] += band.lanes[place, d]
+        total = band.constants[ply]
+        for d in range(LANES):
+            if d < LINEAR_LANES:
+                total += band.factors[ply, d] * hidden[d]
+            else:
+                total += band.factors[ply, d] * min(max(hidden[d], zero), one) ** 2
+        score = np.tanh(total / curve)
+        # The factor keeps most gradients below 1, where the sums of their squares begin.
+        pull = np.float32(0.01) * rows.strengths[i] * (curve * score - rows.labels[i]) * (one - score * score)
+        for d in range(LANES):
+            inside = min(max(hidden[d], zero), one)
+            if d < LINEAR_LANES:
+                step, pulls[d] = pull * hidden[d], pull * band.factors[ply, d]
+            else:
+                step = pull * inside * inside
+                pulls[d] = 2 * pull * band.factors[ply, d] * inside * (one if zero < hidden[d] < one else zero)
+            if d > 0:
+                seen.factors[ply, d] += step * step
+                band.factors[ply, d] -= rate * step / np.sqrt(seen.factors[ply, d])
+            seen.bias[ply, d] += pulls[d] * pulls[d]
+            band.bias[ply, d] -= rate * pulls[d] / np.sqrt(seen.bias[ply, d])
+        seen.constants[ply] += pull * pull
+        band.constants[ply] -= rate * pull / np.sqrt(seen.constants[ply])
+        for k in range(columns.shape[0]):
+            place = places[k]
+            for d in range(LANES):
+                seen.lanes[place, d] += pulls[d] * pulls[d]
+                band.lanes[place, d] -= np.float32(0.3) * rate * pulls[d] / np.sqrt(seen.lanes[place, d])
+
+
+@compiled
+def _results(
+    begin: int,
+    end: int,
+    rows: _BandRows,
+    columns: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    band: BandWeights,
+    out: Floats,
+) -> None:
+    """The network's results in discs for rows begin to end."""
+    hidden = np.empty(LANES, np.float32)
+    for i in range(begin, end):
+        ply = rows.plies[i]
+        for d in range(LANES):
+            hidden[d] = band.bias[ply, d]
+        for k in range(columns.shape[0]):
+            place = offsets[k] + np.int64(rows.indices[i, columns[k]])
+            for d in range(LANES):
+                hidden[d] += band.lanes[place, d]
+        out[i] = band.constants[ply]
+        for d in range(LANES):
+            if d >= LINEAR_LANES:
+                hidden[d] = min(max(hidden[d], np.float32(0)), np.float32(1)) ** 2
+            out[i] += band.factors[ply, d] * hidden[d]
+
+
+def _gathered(rows_of: Callable[[int], Rows], plies: range, threads: int) -> _BandRows:
+    parts = [rows_of(ply) for ply in plies]
+    indices = [features.index(rows.players, rows.opponents, threads) for rows in parts]
+    return _BandRows(
+        np.concatenate(indices),
+        np.repeat(np.arange(len(plies)), [len(rows.labels) for rows in parts]),
+        np.concatenate([rows.labels for rows in parts]),
+        np.concatenate([rows.strengths for rows in parts]),
+    )
+
+
+def _used(indices: features.Indices) -> NDArray[np.bool_]:
+    """The packed places that some row looks up, as a mask."""
+    used = np.zeros(patterns.PACKED_SIZE, np.bool_)
+    for column, offset in zip(_COLUMNS, _OFFSETS, strict=True):
+        used[offset + indices[:, column].astype(np.int64)] = True
+    return used
+
+
+def _error(band: BandWeights, rows: _BandRows, options: NetworkOptions) -> float:
+    """Root mean square error in discs."""
+    found = np.empty(len(rows.labels), np.float32)
+
+    def work(begin: int, end: int) -> None:
+        _results(begin, end, rows, _COLUMNS, _OFFSETS, band, found)
+
+    spread(work, len(found), options.threads)
+    return errors_of(options.curve * np.tanh(found / np.float32(options.curve)), rows.labels)[0]
+
+
+def fit_band(
+    rows_of: Callable[[int], Rows],
+    held_of: Callable[[int], Rows],
+    plies: range,
+    options: NetworkOptions,
+    said: StageProgress,
+) -> BandWeights:
+    """The network of some plies. Raises TrainingError where one of them has no rows."""
+    rng = np.random.default_rng([options.seed, plies.start])
+    rows, held = _gathered(rows_of, plies, options.threads), _gathered(held_of, plies, options.threads)
+    without = sorted(set(range(len(plies))) - set(rows.plies.tolist()))
+    if without:
+        raise TrainingError(
+            f"no labels of ply {plies.start + without[0]}, which is in the band {plies.start}-{plies[-1]}"
+        )
+    band = BandWeights.begun(len(plies), rng)
+    band.lanes[~_used(rows.indices)] = 0
+    seen = BandWeights(np.full_like(band.lanes, 1e-4), *(np.full_like(numbers, 1e-2) for numbers in band[1:]))
+    curve = np.float32(options.curve)
+    for number in range(options.passes):
+        order = rng.permutation(len(rows.labels))
+        rate = np.float32(options.rate * (1 - number / options.passes))
+
+        def work(begin: int, end: int, order: NDArray[np.int64] = order, rate: np.float32 = rate) -> None:
+            _descend(order[begin:end], rows, _COLUMNS, _OFFSETS, band, seen, rate, curve)
+
+        spread(work, len(order), options.threads)
+        text = f", held out {_error(band, held, options):.3f}" if len(held.labels) else ""
+        said.say(f"plies {plies.start}-{plies[-1]} pass {number + 1}: {len(order)} rows{text}")
+    return band
+
+
+def run(
+    sources: list[Path],
+    label_files: list[Path],
+    out: Path,
+    *,
+    name: str,
+    mixture: Mixture,
+    options: NetworkOptions,
+    start: Path | None,
+    first: int,
+    last: int,
+    calibrated: list[Path],
+    truth_files: list[Path],
+    command: str,
+) -> None:
+    """Fit the bands that lie within plies first..last and write the shipped format, its record telling data, options
+    and validation figures; the other bands are those of the network `start`, which must have the same ones.
+    """
+    progress = StageProgress("fit-network")
+    corrections: calibration.Calibration = {}
+    for path in reversed(calibrated):
+        corrections |= calibration.read(path)
+    data = Datasets(sources, label_files, mixture, corrections)
+    heads, lanes, origin = _begun(start, options)
+    fitted = []
+    for number, begin in enumerate(options.bands):
+        plies = range(begin, (*options.bands, PLIES)[number + 1])
+        if first <= begin and plies[-1] <= last:
+            band = fit_band(data.rows, lambda ply: data.rows(ply, held=True), plies, options, progress)
+            heads[begin : plies.stop], lanes[number] = band.heads(), band.packed_lanes()
+            fitted.append([begin, plies[-1]])
+    if not all(lanes):
+        raise TrainingError("a band of plies is neither fitted nor in --start")
+    record: dict[str, Any] = {
+        **weights_metadata.to_record(weights_metadata.WeightsMetadata(curve=options.curve)),
+        "name": name,
+        "command": command,
+        "positions": [part.record for part in data.parts],
+        "labels": data.label_records,
+        "labelled_rows_by_depth": data.labelled_by_depth(),
+        "calibration": {str(ply): list(fields) for ply, fields in sorted(corrections.items())} or None,
+        "mixture": mixture._asdict(),
+        "options": options._asdict(),
+        "fitted": fitted,
+        "start": origin.get("name"),
+    }
+    network = Network(options.bands, tuple(heads), b"".join(lanes))
+    write_shipped(out, network, record)
+    # What is validated is what the engine makes of the file.
+    record["validation"] = validate.table(validate.static_of(out), read_truth(truth_files))
+    write_shipped(out, network, record)
+    save_json(out.with_suffix(".json"), record, indent=1)
+    for row in record["validation"]:
+        progress.say(
+            f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
+        )
+    progress.say(f"wrote {out}")
+
+
+def _begun(start: Path | None, options: NetworkOptions) -> tuple[list[Head], list[bytes], dict[str, Any]]:
+    nothing = Head((0,) * LANES, (0,) * LANES, 0)
+    if start is None:
+        return [nothing] * PLIES, [b""] * len(options.bands), {}
+    network, record = read(start)
+    if not isinstance(network, Network) or network.bands != options.bands:
+        raise WeightsError(f"{start}: not a network with bands of plies that begin at {list(options.bands)}")
+    size = len(network.lanes) // len(options.bands)
+    parts = [network.lanes[k * size : (k + 1) * size] for k in range(len(options.bands))]
+    return list(network.heads), parts, record
