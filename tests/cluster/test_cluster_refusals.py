@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 import plain_weights
 import pytest
 from checkout import ROOT
@@ -29,8 +28,9 @@ from desdaemon.cluster.pool import POSITIONS, ClusterSearches
 from desdaemon.cluster.status import status
 from desdaemon.cluster.window import Search, WorkerAnswer
 from desdaemon.engine.bench.problems import random_problems
+from desdaemon.engine.evaluation.network import Network
 from desdaemon.engine.evaluation.weights import Weights
-from desdaemon.engine.evaluation.weights_file import read_packed
+from desdaemon.engine.evaluation.weights_file import read
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.othello.notation import START, Position, board_text
 
@@ -111,8 +111,10 @@ def test_workers_of_another_program_or_weights_get_no_searches_and_are_named(
     cluster: Cluster, owner: Owner, tmp_path: Path
 ) -> None:
     weights = tmp_path / "other.weights"
-    packed, _ = read_packed(SHIPPED)
-    plain_weights.write(weights, np.frombuffer(packed, np.int16).reshape(61, -1) // 2)
+    network, _ = read(SHIPPED)
+    assert isinstance(network, Network)
+    heads = tuple(head._replace(constant=head.constant // 2) for head in network.heads)
+    plain_weights.write_network(weights, network._replace(heads=heads))
     cluster.add("right")
     for kind in WRONG_KINDS:
         cluster.strange(kind)
