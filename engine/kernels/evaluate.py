@@ -11,8 +11,9 @@ them stay in the cache; rounding moves a score by a quarter of a disc (root mean
 
 A network, at NETWORK: a head for each ply, then a table of `LANES` int8 for each configuration, shared by the plies of
 a band. The lanes of the position's configurations are added to the head's; the first LINEAR_LANES are cut off at
-+-LINEAR_MOST, the others at 0 and ONE and squared; then they are added up with the head's factors. So it is a network
-with one hidden layer, whose first matrix is looked up: the squares of sums are what patterns have to say together.
+-LINEAR_MOST and LINEAR_MOST, the others at 0 and HIDDEN_ONE and squared; then they are added up with the head's
+factors. So it is a network with one hidden layer, whose first matrix is looked up: the squares of sums are what
+patterns have to say together.
 
 The tables at CURVE turn the result into a score: CURVE_STEPS bytes, whole discs for each eighth of a disc of the sum's
 absolute value, then as many 16-bit numbers and one more, 128 a disc, at the borders of the eighths

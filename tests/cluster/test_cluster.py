@@ -48,7 +48,7 @@ def test_every_command_that_searches_makes_the_book_of_one_thread(cluster: Clust
     games = games_file(tmp_path)
     commands = (
         "book learn 8 2 4 2 4", f"book add {games}", "book enhance 2 2", f"book add --unsearched {games}", "book fix",
-        "book deepen 7", "book correct", "book recalculate-leaves 6 2 2 7", "book self-play 4 2", "book play",
+        "book deepen 7", "book correct", "book recalculate-leaves 6 4 4 8", "book self-play 4 2", "book play",
         "book extend", "book fill 2",
     )  # fmt: skip
     before = {row.name: row.done for row in status(str(cluster.file), "", "")}

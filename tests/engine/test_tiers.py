@@ -20,11 +20,11 @@ pytestmark = pytest.mark.compiled
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# Prints what the kernels and a few searches answer; argument: a file of weights.
+# Prints what the kernels and a few searches answer; arguments: a file of linear weights, one of a network.
 _ANSWERS = """
 import ctypes, importlib, json, random, sys
 from pathlib import Path
-root, here, weights = sys.argv[1:]
+root, here, weights, network = sys.argv[1:]
 sys.path[:0] = [root, here]
 top = importlib.import_module("daemon")
 top.__path__.append(root)
@@ -40,6 +40,7 @@ lib = library.load(SPEC)
 library.cache_folder = lambda: None
 searcher = search.Searcher(hash_bits=14, weights=loading.Weights.load(weights))
 context = searcher._contexts[0].address
+by_network = search.Searcher(hash_bits=14, weights=loading.Weights.load(network))
 edges = searcher._edges.address
 rng = random.Random(1)
 answers = []
@@ -70,6 +71,8 @@ for player, opponent in boards:
         lib.probe_stable(player, opponent, edges),
         lib.probe_bound(context, player, opponent),
         lib.probe_static(context, player, opponent) if (player | opponent).bit_count() >= 4 else 0,
+        by_network.evaluate(player, opponent),
+        by_network.evaluate(opponent, player),
     ])
 table = bytes((ctypes.c_char * 65536).from_address(edges))
 searches = []
@@ -78,14 +81,15 @@ for player, opponent in boards[:120]:
     for limits in [Limits(60)] if empties < 15 else [Limits(5), Limits(8, Selectivity(73))]:
         result = searcher.search(player, opponent, limits)
         searches.append([result.nodes, [line[:7] for line in result.lines]])
+    searches.append(by_network.search(player, opponent, Limits(4)).nodes)
 counts = [lib.perft(1 << 28 | 1 << 35, 1 << 27 | 1 << 36, depth, 1) for depth in range(1, 8)]
 print(json.dumps([answers, table.hex(), searches, counts]))
 """
 
 
-def answers(weights: Path, environment: dict[str, str]) -> Any:
+def answers(weights: Path, network: Path, environment: dict[str, str]) -> Any:
     process = subprocess.run(
-        [sys.executable, "-c", _ANSWERS, str(ROOT), str(HERE), str(weights)],
+        [sys.executable, "-c", _ANSWERS, str(ROOT), str(HERE), str(weights), str(network)],
         env={**os.environ, "PYTHONPATH": str(HERE), **environment},
         capture_output=True,
         text=True,
@@ -102,9 +106,9 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def native(inner: Library, weights_by_lot_path: Path) -> Any:
+def native(inner: Library, weights_by_lot_path: Path, network_by_lot_path: Path) -> Any:
     """The answers of this machine's own tier, whose kernels the other tests hold against the referee."""
-    return answers(weights_by_lot_path, {})
+    return answers(weights_by_lot_path, network_by_lot_path, {})
 
 
 def _can_run(feature: str) -> bool:
@@ -125,11 +129,11 @@ TIERS = [
 
 @pytest.mark.parametrize("processor", TIERS)
 def test_lesser_processors_give_the_same_answers(
-    native: Any, weights_by_lot_path: Path, cache: Path, processor: str
+    native: Any, weights_by_lot_path: Path, network_by_lot_path: Path, cache: Path, processor: str
 ) -> None:
     before = set(cache.glob("probe-*"))
     environment = {"NUMBA_CPU_NAME": processor, "DESDAEMON_CACHE_DIR": str(cache)}
-    found = answers(weights_by_lot_path, environment)
+    found = answers(weights_by_lot_path, network_by_lot_path, environment)
     assert len(set(cache.glob("probe-*")) - before) == 1
     for mine, other in zip(native, found, strict=True):
         assert mine == other
