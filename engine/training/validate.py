@@ -25,7 +25,7 @@ from desdaemon.engine.training.labelling import boards
 from desdaemon.engine.training.labelling.positions import HUMAN, Truth, read_truth
 from desdaemon.protocol.othello.scores import MoverScore
 
-from .store import Arrays, load, write_line
+from .store import Arrays, StageProgress, load, write_line
 
 LINES = ("", "f5", "f5d6", "f5f6", "f5f4", "f5d6c3d3c4", "f5d6c4d3c3", "f5f6e6f4")
 """Openings whose static evaluation is reported: near 0 with best play but for f5f4."""
@@ -84,6 +84,14 @@ def table(static: Static, truth: list[Truth]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def say(rows: list[dict[str, Any]], progress: StageProgress) -> None:
+    """Tell the rows of `table` as lines of a stage."""
+    for row in rows:
+        progress.say(
+            f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
+        )
 
 
 def openings(static: Static) -> dict[str, float]:

@@ -13,7 +13,7 @@ from desdaemon.engine.layout import PLIES
 from desdaemon.engine.training.labelling import calibration
 from desdaemon.engine.training.labelling.positions import read_truth
 from desdaemon.engine.training.store import StageProgress, save_json
-from desdaemon.engine.training.validate import openings, static_of_sums, table
+from desdaemon.engine.training.validate import openings, say, static_of_sums, table
 
 from . import curves, features, ridge
 from .dataset import Datasets, Mixture
@@ -53,9 +53,7 @@ def run(
     corrected by the coefficients in the files `calibrated`, the first of them that has the ply.
     """
     progress = StageProgress("fit")
-    corrections: calibration.Calibration = {}
-    for path in reversed(calibrated):
-        corrections |= calibration.read(path)
+    corrections = calibration.read_all(calibrated)
     data = Datasets(sources, label_files, mixture, corrections)
     begin: features.Weights | None = None
     origin: dict[str, Any] = {}
@@ -95,8 +93,5 @@ def run(
     write_shipped(out, packed, record)
     # The same record to read without the program.
     save_json(out.with_suffix(".json"), record, indent=1)
-    for row in validation:
-        progress.say(
-            f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
-        )
+    say(validation, progress)
     progress.say(f"wrote {out}")

@@ -34,7 +34,7 @@ from desdaemon.engine.training.labelling import calibration
 from desdaemon.engine.training.labelling.positions import read_truth
 from desdaemon.engine.training.store import StageProgress, TrainingError, save_json
 
-from . import features
+from . import curves, features
 from .dataset import Datasets, Mixture
 from .ridge import Rows, errors_of
 
@@ -242,7 +242,7 @@ def _error(band: BandWeights, rows: _BandRows, options: NetworkOptions) -> float
         _results(begin, end, rows, _COLUMNS, _OFFSETS, band, found)
 
     spread(work, len(found), options.threads)
-    return errors_of(options.curve * np.tanh(found / np.float32(options.curve)), rows.labels)[0]
+    return errors_of(curves.scores(found, options.curve), rows.labels)[0]
 
 
 def fit_band(
@@ -296,9 +296,7 @@ def run(
     and validation figures; the other bands are those of the network `start`, which must have the same ones.
     """
     progress = StageProgress("fit-network")
-    corrections: calibration.Calibration = {}
-    for path in reversed(calibrated):
-        corrections |= calibration.read(path)
+    corrections = calibration.read_all(calibrated)
     data = Datasets(sources, label_files, mixture, corrections)
     heads, lanes, origin = _begun(start, options)
     fitted = []
@@ -329,10 +327,7 @@ def run(
     record["validation"] = validate.table(validate.static_of(out), read_truth(truth_files))
     write_shipped(out, network, record)
     save_json(out.with_suffix(".json"), record, indent=1)
-    for row in record["validation"]:
-        progress.say(
-            f"{row['positions']} {row['empties']} empties: RMSE {row['rmse']}, MAE {row['mae']}, bias {row['bias']:+}"
-        )
+    validate.say(record["validation"], progress)
     progress.say(f"wrote {out}")
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,4 +119,12 @@ def read(path: Path) -> Calibration:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: {error!r}") from None
     if not good or not found:
         raise TrainingError(f"{path}: not a file of stage `calibrate`: the coefficients are no numbers")
+    return found
+
+
+def read_all(paths: Sequence[Path]) -> Calibration:
+    """The coefficients of several files: of a ply those of the first that has it."""
+    found: Calibration = {}
+    for path in reversed(paths):
+        found |= read(path)
     return found
