@@ -35,7 +35,7 @@ from desdaemon.protocol.spelling import did_you_mean
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.system.terminal import ProgressLine
 
-from . import move_losses
+from . import known_scores, move_losses
 from .peer import Peer, PeerError
 from .problems import contradicts, play_positions, random_problems, read_problems
 from .virtual_threads import TURN
@@ -215,6 +215,33 @@ class EngineBench:
                 line.show(f"{done} of {self.plan.positions} positions; mean losses {means}")
         line.clear()
         return [self._losses(loss) for loss in found]
+
+    def hard(self) -> list[Measurement]:
+        """Scores and moves of selective searches against the exact ones of fforum 40 to 79, which list every move's.
+
+        Without the files nothing is measured.
+        """
+        problems = []
+        for file in ("fforum-40-59.obf", "fforum-60-79.obf"):
+            path = self.problems / file if self.problems else None
+            if path is None or not path.is_file():
+                return [Measurement("hard", 0.0, 0, f"expected --problems with {file}")]
+            problems += read_problems(path)
+        mean = move_losses.mean
+        rows = []
+        for limits in known_scores.SEARCHES:
+            found = known_scores.measure(self.weights, problems, limits)
+            rows.append(
+                Measurement(
+                    f"{limits.depth} plies at {limits.selectivity} %, {len(found.scores)} positions",
+                    found.seconds,
+                    found.nodes,
+                    f"mean error {mean(found.scores):.2f} +- {move_losses.standard_error(found.scores):.2f}, "
+                    f"best move {100 * mean([lost == 0 for lost in found.losses]):.1f} %, "
+                    f"loss {mean(found.losses):.2f} +- {move_losses.standard_error(found.losses):.2f}",
+                )
+            )
+        return rows
 
     @staticmethod
     def _losses(loss: move_losses.MoveLosses) -> Measurement:
@@ -471,6 +498,7 @@ _MEASUREMENTS: dict[str, str] = {
     "midgame": "levels 12, 16 and 21",
     "levels": "nodes of levels 12 to 20 on 180 positions",
     "eval": "incremental evaluations",
+    "hard": "errors of selective searches on fforum 40 to 79",
     "short": "searches of level 5 one after the other, wall time",
     "threads": "one thread against several, real or virtual",
     "stop": "from a stop to the end of the search",
