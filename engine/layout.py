@@ -179,7 +179,7 @@ WEIGHTS_ROW_BYTES = (WEIGHTS_TABLE_BYTES + 4 + 31) // 32 * 32
 # An expanded network: `PLIES` heads, then a table of `LANES` bytes a configuration for each band of plies. A head has
 # what is added to the lanes and the factors they are multiplied with, 16 bits each, then the constant, 32 bits, and how
 # far from the head the table of its ply's band is.
-LANES = 16
+LANES = 32
 LINEAR_LANES = 2
 """The first lanes, which are linear: weights that all plies of the band share, and that change with the ply."""
 HEAD_FACTORS = 2 * LANES

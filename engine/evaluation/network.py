@@ -42,8 +42,13 @@ class Head(NamedTuple):
     """Added to their sum, 32 bits."""
 
 
-_HEAD = struct.Struct(f"<{LANES}h{LANES}hi")
-PACKED_HEAD_BYTES = _HEAD.size
+def _head_of(lanes: int) -> struct.Struct:
+    return struct.Struct(f"<{lanes}h{lanes}hi")
+
+
+def packed_head_bytes(lanes: int) -> int:
+    """The size of a packed head."""
+    return _head_of(lanes).size
 
 
 class Network(NamedTuple):
@@ -72,13 +77,14 @@ def reason_against(bands: tuple[int, ...], heads: tuple[Head, ...]) -> str | Non
 
 def packed_heads(heads: tuple[Head, ...]) -> bytes:
     """The heads one after the other."""
-    return b"".join(_HEAD.pack(*head.bias, *head.factors, head.constant) for head in heads)
+    return b"".join(_head_of(LANES).pack(*head.bias, *head.factors, head.constant) for head in heads)
 
 
-def unpacked_heads(content: bytes) -> tuple[Head, ...]:
-    """The inverse of `packed_heads`."""
-    numbers = _HEAD.iter_unpack(content)
-    return tuple(Head(tuple(n[:LANES]), tuple(n[LANES : 2 * LANES]), n[-1]) for n in numbers)
+def unpacked_heads(content: bytes, lanes: int) -> tuple[Head, ...]:
+    """The inverse of `packed_heads`; what is lacking to `LANES` is 0."""
+    numbers = _head_of(lanes).iter_unpack(content)
+    nothing = (0,) * (LANES - lanes)
+    return tuple(Head(n[:lanes] + nothing, n[lanes:-1] + nothing, n[-1]) for n in numbers)
 
 
 def expanded_heads(network: Network) -> bytes:

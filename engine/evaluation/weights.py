@@ -1,7 +1,7 @@
 """Evaluation weights, laid out for the kernels: linear ones, or a network.
 
 The file on disk is packed (`desdaemon.engine.evaluation.weights_file`); the kernels read each pattern's full table, 28
-MB of linear weights, 7 MB for each band of a network's plies. That form is made once and written to the cache folder
+MB of linear weights, 15 MB for each band of a network's plies. That form is made once and written to the cache folder
 under the digest of the weights file, with the metadata of the file's record behind it; later starts map it, which takes
 no time and shares its pages between processes.
 """
@@ -36,7 +36,7 @@ __all__ = ["SHIPPED", "Weights", "WeightsError"]
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "weights.xz"
 
 _LINEAR_BYTES = PLIES * WEIGHTS_ROW_BYTES
-_LAYOUT_VERSION = 4
+_LAYOUT_VERSION = 5
 
 
 class Weights:

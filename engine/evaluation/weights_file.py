@@ -15,13 +15,14 @@ Shipped format, version 1, inside one xz stream:
     10      2      number of plies, 61
     12      4      weights a ply
     16      4      length R of the record in bytes
-    20      12     name of the feature set, ASCII, padded with zero bytes: "edax46", "wide46" or "wide46n16"
+    20      12     name of the feature set (below), ASCII, padded with zero bytes
     32      32     BLAKE2b (32 bytes) of record and weights
     64      R      record: a JSON object in UTF-8 (data, commands, seed, figures, `weights_metadata`)
     64+R    ...    weights
 
-The weights of "wide46n16", a network of 16 lanes, are the number of its bands of plies, the first ply of each (a byte
-each), the heads of all plies, and the lanes of each band.
+The feature sets "edax46" and "wide46" are linear weights, "wide46n16" and "wide46n32" networks of 16 and 32 lanes: the
+number of bands of plies, the first ply of each (a byte each), the heads of all plies, and the lanes of each band. A
+network of 16 lanes is read as one of 32, half of which weigh nothing.
 
 Numbers are little endian. Only light modules are imported: this runs when the program starts.
 """
@@ -39,7 +40,7 @@ from desdaemon.engine.layout import LANES, PLIES
 from desdaemon.protocol.system import files
 
 from . import weights_metadata
-from .network import PACKED_HEAD_BYTES, Network, packed_heads, reason_against, unpacked_heads
+from .network import Network, packed_head_bytes, packed_heads, reason_against, unpacked_heads
 
 WEIGHTS_PER_PLY = 233_434
 EDAX_WEIGHTS_PER_PLY = 114_364
@@ -50,7 +51,9 @@ SHIPPED_MAGIC = b"DESDEVAL"
 SHIPPED_VERSION = 1
 FEATURE_SET = "wide46"
 EDAX_SET = "edax46"
-NETWORK_SET = f"wide46n{LANES}"
+NETWORK_SETS = {"wide46n16": 16, "wide46n32": 32}
+"""Lanes of networks that are read; those of `LANES` are written."""
+_WRITTEN_SET = next(name for name, lanes in NETWORK_SETS.items() if lanes == LANES)
 EDAX_MAGIC = b"XADELAVE"
 
 _SHIPPED_HEADER = struct.Struct("<8sHHII12s32s")
@@ -70,7 +73,7 @@ def read_packed(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
     found, record = read(path)
     if isinstance(found, Network):
         raise WeightsError(
-            f"{os.fspath(path)}: holds a network (feature set {NETWORK_SET!r}), expected linear weights "
+            f"{os.fspath(path)}: holds a network, expected linear weights "
             f"({FEATURE_SET!r}, {EDAX_SET!r} or an eval.dat)"
         )
     return found, record
@@ -112,7 +115,7 @@ def write_shipped(
     from hashlib import blake2b
 
     if isinstance(weights, Network):
-        packed, feature_set = _packed_network(weights), NETWORK_SET
+        packed, feature_set = _packed_network(weights), _WRITTEN_SET
     else:
         packed, feature_set = weights, FEATURE_SET
         _check_packed(packed)
@@ -130,7 +133,7 @@ def write_shipped(
     )
     # No xz check: the digest inside already covers every byte. The other settings suit numbers of 16 or 8 bits.
     preset = 9 | lzma.PRESET_EXTREME if small else 1
-    position = int(feature_set != NETWORK_SET)
+    position = int(feature_set == FEATURE_SET)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 0, "lp": position, "pb": position}]
     data = lzma.compress(header + text + packed, format=lzma.FORMAT_XZ, check=lzma.CHECK_NONE, filters=filters)
     files.replace(Path(path), data)
@@ -192,14 +195,17 @@ def _packed_network(network: Network) -> bytes:
     return bytes((len(network.bands), *network.bands)) + packed_heads(network.heads) + network.lanes
 
 
-def _parse_network(name: str, content: memoryview) -> Network:
+def _parse_network(name: str, content: memoryview, lanes: int) -> Network:
     """The network of a file whose checksum is right, so that only a writer's fault can be found here."""
     number = content[0] if content else 0
     heads = 1 + number
-    lanes = heads + PLIES * PACKED_HEAD_BYTES
-    if not 0 < number <= _MOST_BANDS or len(content) != lanes + number * _BAND_BYTES:
+    first = heads + PLIES * packed_head_bytes(lanes)
+    step = lanes * WEIGHTS_PER_PLY
+    if not 0 < number <= _MOST_BANDS or len(content) != first + number * step:
         raise WeightsError(f"{name}: {len(content)} bytes for a network of {number} bands")
-    network = Network(tuple(content[1:heads]), unpacked_heads(bytes(content[heads:lanes])), bytes(content[lanes:]))
+    nothing = bytes((LANES - lanes) * WEIGHTS_PER_PLY)
+    packed = b"".join(part for at in range(first, len(content), step) for part in (content[at : at + step], nothing))
+    network = Network(tuple(content[1:heads]), unpacked_heads(bytes(content[heads:first]), lanes), packed)
     reason = reason_against(network.bands, network.heads)
     if reason:
         raise WeightsError(f"{name}: {reason}")
@@ -215,11 +221,13 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes | Network, dict[str, A
     if version != SHIPPED_VERSION:
         raise WeightsError(f"{name}: format version {version}, this program reads version {SHIPPED_VERSION}")
     found = features.rstrip(b"\0").decode("ascii", "replace")
-    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY, NETWORK_SET: WEIGHTS_PER_PLY}
+    known = {FEATURE_SET: WEIGHTS_PER_PLY, EDAX_SET: EDAX_WEIGHTS_PER_PLY} | dict.fromkeys(
+        NETWORK_SETS, WEIGHTS_PER_PLY
+    )
     if plies != PLIES or known.get(found) != weights:
         expected = " or ".join(f"{which!r} of {PLIES} x {size}" for which, size in known.items())
         raise WeightsError(f"{name}: feature set {found!r} of {plies} x {weights} weights, expected {expected}")
-    if found != NETWORK_SET:
+    if found not in NETWORK_SETS:
         _check_size(name, len(data), _SHIPPED_HEADER.size + length + 2 * plies * weights)
     body = memoryview(data)[_SHIPPED_HEADER.size :]
     if blake2b(body, digest_size=32).digest() != digest:
@@ -234,8 +242,8 @@ def _parse_shipped(name: str, data: bytes) -> tuple[bytes | Network, dict[str, A
         weights_metadata.of_record(record)
     except ValueError as error:
         raise WeightsError(f"{name}: {error}") from None
-    if found == NETWORK_SET:
-        return _parse_network(name, body[length:]), record
+    if found in NETWORK_SETS:
+        return _parse_network(name, body[length:], NETWORK_SETS[found]), record
     return bytes(body[length:]) if found == FEATURE_SET else widened(body[length:]), record
 
 

@@ -437,7 +437,7 @@ def command_line(*, cluster: bool = False) -> Parser:
     made.add_argument("--labels", type=Path, nargs="+", required=True)
     made.add_argument("--out", type=Path, required=True)
     made.add_argument("--name", required=True, help="kept in the weights' record")
-    made.add_argument("--bands", type=_bands, default=(0, 18, 31, 47), metavar="PLY,...", help="first ply of each band")
+    made.add_argument("--bands", type=_bands, default=(0, 24, 38), metavar="PLY,...", help="first ply of each band")
     made.add_argument("--start", type=Path, help="network from which bands that do not lie within --plies are kept")
     made.add_argument("--plies", type=_plies, default=(0, 60), metavar="FIRST-LAST")
     made.add_argument(

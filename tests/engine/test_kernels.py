@@ -248,7 +248,7 @@ class SlowNetwork(Slow):
     def __init__(self, network: Network) -> None:
         self.places = [self._places(pattern) for pattern in patterns.CLASSES]
         self.network = network
-        self.lanes = np.frombuffer(network.lanes, np.int8).reshape(len(network.bands), 16, -1)
+        self.lanes = np.frombuffer(network.lanes, np.int8).reshape(len(network.bands), 32, -1)
 
     def score(self, player: int, opponent: int) -> int:
         """In 128ths of a disc, rounded down."""

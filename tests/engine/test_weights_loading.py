@@ -15,7 +15,7 @@ from desdaemon.engine.compiler import library
 from desdaemon.engine.evaluation import weights
 from desdaemon.engine.evaluation.network import Head, Network
 from desdaemon.engine.evaluation.weights import SHIPPED, Weights, WeightsError
-from desdaemon.engine.evaluation.weights_file import read, read_packed, write_shipped
+from desdaemon.engine.evaluation.weights_file import WEIGHTS_PER_PLY, read, read_packed, write_shipped
 from desdaemon.engine.evaluation.weights_metadata import WeightsMetadata
 from desdaemon.engine.layout import LANES
 from desdaemon.engine.probcut import DEFAULT, ErrorModel, table
@@ -172,6 +172,28 @@ def test_a_network_is_written_and_read(network_by_lot: Network, tmp_path: Path) 
         read_packed(path)
     with pytest.raises(ValueError, match="bytes of lanes"):
         write_shipped(path, network_by_lot._replace(lanes=b""), {})
+
+
+def test_a_network_of_half_the_lanes_is_read(network_by_lot: Network, tmp_path: Path) -> None:
+    """As shipped up to n1: the lanes that it lacks weigh nothing."""
+    lanes = [network_by_lot.lanes[k : k + WEIGHTS_PER_PLY] for k in range(0, 64 * WEIGHTS_PER_PLY, WEIGHTS_PER_PLY)]
+    narrow = network_by_lot._replace(
+        heads=tuple(Head(head.bias[:16], head.factors[:16], head.constant) for head in network_by_lot.heads),
+        lanes=b"".join(lanes[:16] + lanes[32:48]),
+    )
+    path = tmp_path / "narrow.weights"
+    plain_weights.write_network(path, narrow, {"name": "narrow"})
+    found, record = read(path)
+    assert record == {"name": "narrow"}
+    assert isinstance(found, Network)
+    assert found.bands == narrow.bands
+    nothing = (0,) * 16
+    assert found.heads == tuple(Head(h.bias + nothing, h.factors + nothing, h.constant) for h in narrow.heads)
+    rest = bytes(16 * WEIGHTS_PER_PLY)
+    assert found.lanes == b"".join([*lanes[:16], rest, *lanes[32:48], rest])
+    # What is written again has all lanes.
+    write_shipped(path, found, record)
+    assert read(path) == (found, record)
 
 
 ERRORS = ErrorModel(scale=21.25, bias_odd=-0.5)

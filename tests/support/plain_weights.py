@@ -21,11 +21,12 @@ def write(path: Path, packed: NDArray[np.int16], record: dict[str, Any] | None =
 
 
 def write_network(path: Path, network: Network, record: dict[str, Any] | None = None) -> None:
-    """Write a network, of whatever sizes, with a record."""
+    """Write a network, of whatever sizes and number of lanes, with a record."""
     content = bytes((len(network.bands), *network.bands))
+    lanes = len(network.heads[0].bias)
     for head in network.heads:
-        content += struct.pack("<16h16hi", *head.bias, *head.factors, head.constant)
-    _write(path, "wide46n16", content + network.lanes, record)
+        content += struct.pack(f"<{lanes}h{lanes}hi", *head.bias, *head.factors, head.constant)
+    _write(path, f"wide46n{lanes}", content + network.lanes, record)
 
 
 def _write(path: Path, feature_set: str, weights: bytes, record: dict[str, Any] | None) -> None:

@@ -90,14 +90,14 @@ def stage(tmp_path):
 def test_bands_that_are_not_fitted_are_those_of_the_start(stage, tmp_path, capsys):
     nothing = tmp_path / "nothing.xz"
     bands = (0, 46, 53)
-    empty = network.Head((0,) * 16, (0,) * 16, 0)
-    write_shipped(nothing, Network(bands, (empty,) * PLIES, bytes(3 * 16 * patterns.PACKED_SIZE)), {"name": "nothing"})
+    empty = network.Head((0,) * 32, (0,) * 32, 0)
+    write_shipped(nothing, Network(bands, (empty,) * PLIES, bytes(3 * 32 * patterns.PACKED_SIZE)), {"name": "nothing"})
     out = tmp_path / "out.xz"
     assert stage("--out", out, "--bands", "0,46,53", "--start", nothing, "--plies", "46-54") == 0
     found, record = read(out)
     assert record["fitted"] == [[46, 52]]
     assert record["start"] == "nothing"
-    size = 16 * patterns.PACKED_SIZE
+    size = 32 * patterns.PACKED_SIZE
     parts = [found.lanes[k * size :][:size] for k in range(3)]
     assert [any(part) for part in parts] == [False, True, False]
     assert [ply for ply, head in enumerate(found.heads) if head != empty] == list(range(46, 53))

@@ -52,6 +52,19 @@ _UNITS = 128
 _LARGEST = 127
 """Of a stored lane."""
 
+_SPREAD = 0.001
+"""Standard deviation of the lanes at the beginning. Enough to tell hidden lanes apart; what a rare configuration keeps
+of it is noise in every score that it takes part in."""
+
+_LANES_RATE = 0.6
+"""The step size of lanes, of those of heads."""
+
+_LANES_SEEN = 30.0
+"""Where the sums of squared gradients of lanes begin: a configuration seen a few times only is moved by little."""
+
+_DECAY = np.float32(0.01)
+"""How strongly lanes are drawn to 0."""
+
 _COLUMNS = np.array(
     [
         column
@@ -95,7 +108,7 @@ class BandWeights(NamedTuple):
     @classmethod
     def begun(cls, plies: int, rng: np.random.Generator) -> BandWeights:
         """Small numbers by lot: hidden lanes in the middle of their range, linear ones at 0."""
-        lanes = rng.normal(0, 0.03, (patterns.PACKED_SIZE, LANES)).astype(np.float32)
+        lanes = rng.normal(0, _SPREAD, (patterns.PACKED_SIZE, LANES)).astype(np.float32)
         lanes[:, :LINEAR_LANES] = 0
         bias = np.full((plies, LANES), 0.5, np.float32)
         bias[:, :LINEAR_LANES] = 0
@@ -184,8 +197,9 @@ def _descend(
         for k in range(columns.shape[0]):
             place = places[k]
             for d in range(LANES):
-                seen.lanes[place, d] += pulls[d] * pulls[d]
-                band.lanes[place, d] -= np.float32(0.3) * rate * pulls[d] / np.sqrt(seen.lanes[place, d])
+                pull = pulls[d] + _DECAY * band.lanes[place, d]
+                seen.lanes[place, d] += pull * pull
+                band.lanes[place, d] -= np.float32(_LANES_RATE) * rate * pull / np.sqrt(seen.lanes[place, d])
 
 
 @compiled
@@ -262,7 +276,7 @@ def fit_band(
         )
     band = BandWeights.begun(len(plies), rng)
     band.lanes[~_used(rows.indices)] = 0
-    seen = BandWeights(np.full_like(band.lanes, 1e-4), *(np.full_like(numbers, 1e-2) for numbers in band[1:]))
+    seen = BandWeights(np.full_like(band.lanes, _LANES_SEEN), *(np.full_like(numbers, 1e-2) for numbers in band[1:]))
     curve = np.float32(options.curve)
     for number in range(options.passes):
         order = rng.permutation(len(rows.labels))
