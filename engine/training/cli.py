@@ -253,7 +253,8 @@ def _match(options: argparse.Namespace, _command: str) -> None:
         options.first,
         options.second,
         pairs=options.pairs,
-        limits=Limits(options.depth or 60, Selectivity(73 if options.time else 100), 0, options.time),
+        # A search that reaches the end in its time goes on to the exact score, as in a game by the clock.
+        limits=Limits(options.depth or 60, Selectivity.FULL, 0, options.time),
         plies=options.random,
         seed=options.seed,
         workers=options.workers,

@@ -22,6 +22,9 @@ from desdaemon.protocol.othello.rules import PASS
 
 from .store import StageProgress, write_line
 
+HASH_BITS = 20
+"""Of each side's table: a search of a tenth of a second visits some three million nodes."""
+
 DECIDED_AT = 12
 """Empties at which a game's score is read to the end."""
 
@@ -113,7 +116,7 @@ def compete(
     loaded = Weights.load(first), Weights.load(second)
     teams: SimpleQueue[tuple[Searcher, Searcher]] = SimpleQueue()
     for _ in range(workers):
-        teams.put((Searcher(hash_bits=18, weights=loaded[0]), Searcher(hash_bits=18, weights=loaded[1])))
+        teams.put((Searcher(hash_bits=HASH_BITS, weights=loaded[0]), Searcher(hash_bits=HASH_BITS, weights=loaded[1])))
     judges = teams.get()
     starts = openings(pairs, plies, seed, judges)
     teams.put(judges)

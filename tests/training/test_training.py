@@ -8,6 +8,7 @@ import pytest
 import referee
 from checkout import ROOT
 
+from desdaemon.engine.bench.problems import play_positions
 from desdaemon.engine.evaluation.patterns import CONSTANT, EDAX_INSTANCES, EDAX_SIZE, PACKED_SIZE
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.evaluation.weights_file import read_packed, write_shipped
@@ -514,6 +515,18 @@ def test_a_match_of_weights_with_themselves_is_even(tmp_path):
     assert found.pairs == 3
     assert found.discs == 0
     assert found.share == 0.5
+
+
+@pytest.mark.compiled
+def test_a_game_by_the_clock_is_played_exactly_where_the_time_allows(tmp_path, monkeypatch):
+    """No move loses anything from 14 empties on: a second is enough to read them to the end."""
+    asked = []
+    monkeypatch.setattr(match, "run", lambda *_, limits, **__: asked.append(limits))
+    assert cli.main(["match", str(SHIPPED), str(SHIPPED), "--time", "1000"]) == 0
+    searcher = Searcher(hash_bits=18, weights=Weights.load(SHIPPED))
+    for player, opponent in play_positions(searcher, 3, 14, 7):
+        searcher.clear()
+        assert searcher.search(player, opponent, asked[0]).lines[0].exact
 
 
 def test_export_and_import_keep_every_weight(tmp_path, capsys):
