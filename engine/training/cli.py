@@ -258,6 +258,7 @@ def _match(options: argparse.Namespace, _command: str) -> None:
         plies=options.random,
         seed=options.seed,
         workers=options.workers,
+        balanced=options.balanced,
     )
 
 
@@ -467,6 +468,9 @@ def command_line(*, cluster: bool = False) -> Parser:
     limit.add_argument("--time", type=int, default=0, help="milliseconds a move")
     limit.add_argument("--depth", type=int, default=0, help="plies")
     made.add_argument("--random", type=int, default=8, help="random moves that make an opening")
+    made.add_argument(
+        "--balanced", type=float, metavar="DISCS", help="only openings within so many discs of even, by search"
+    )
     made.add_argument("--seed", type=int, default=1)
     common(made, workers=True)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from desdaemon.engine.search import Searcher
 from desdaemon.engine.training.games import simple
 from desdaemon.engine.training.labelling import boards
 from desdaemon.protocol.othello.rules import PASS
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 from .store import StageProgress, write_line
 
@@ -30,6 +32,10 @@ DECIDED_AT = 12
 
 CLOSE_TO = 10.0
 """An opening is used when both sides' evaluations lie within so many discs of 0, on average."""
+
+BALANCED_BY = Limits(11, Selectivity(73))
+"""The searches by which balanced openings are chosen. An odd depth and the even one below it, whose errors have
+opposite signs, count half each."""
 
 
 class PairsOutcome(NamedTuple):
@@ -71,8 +77,20 @@ def _game(player: int, opponent: int, sides: tuple[Searcher, Searcher], limits: 
         player, opponent, mover = int(following[0]), int(following[1]), 1 - mover
 
 
-def openings(count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher]) -> list[tuple[int, int]]:
-    """Distinct positions after `plies` random moves that both judges think open on average."""
+def _searched(judge: Searcher, player: int, opponent: int) -> float:
+    """The score of an opening by the searches of `BALANCED_BY`."""
+    depth = BALANCED_BY.depth
+    return mean(
+        judge.search(player, opponent, BALANCED_BY._replace(depth=plies)).lines[0].score for plies in (depth, depth - 1)
+    )
+
+
+def openings(
+    count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher], balanced: float | None = None
+) -> list[tuple[int, int]]:
+    """Distinct positions after `plies` random moves that both judges think open on average: by evaluation, and where
+    ``balanced`` is given within so many discs by search, too.
+    """
     found: list[tuple[int, int]] = []
     known: set[tuple[int, int]] = set()
     attempt = 0
@@ -84,10 +102,12 @@ def openings(count: int, plies: int, seed: int, judges: tuple[Searcher, Searcher
         attempt += 1
         boards.canonize(players, opponents)
         for own, other, usable in zip(players.tolist(), opponents.tolist(), alive.tolist(), strict=True):
-            judged = sum(judge.evaluate(own, other) for judge in judges) / 2
-            if usable and (own, other) not in known and abs(judged) <= CLOSE_TO and len(found) < count:
+            judged = mean(judge.evaluate(own, other) for judge in judges)
+            if not usable or (own, other) in known or abs(judged) > CLOSE_TO or len(found) == count:
+                continue
+            known.add((own, other))
+            if balanced is None or abs(mean(_searched(judge, own, other) for judge in judges)) <= balanced:
                 found.append((own, other))
-                known.add((own, other))
     return found
 
 
@@ -109,7 +129,15 @@ def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
 
 
 def compete(
-    first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int
+    first: Path,
+    second: Path,
+    *,
+    pairs: int,
+    limits: Limits,
+    plies: int,
+    seed: int,
+    workers: int,
+    balanced: float | None = None,
 ) -> PairsOutcome:
     """Play `pairs` pairs of games, `workers` at a time (equal time wants a core for each)."""
     progress = StageProgress("match")
@@ -118,7 +146,7 @@ def compete(
     for _ in range(workers):
         teams.put((Searcher(hash_bits=HASH_BITS, weights=loaded[0]), Searcher(hash_bits=HASH_BITS, weights=loaded[1])))
     judges = teams.get()
-    starts = openings(pairs, plies, seed, judges)
+    starts = openings(pairs, plies, seed, judges, balanced)
     teams.put(judges)
 
     def play_pair(start: tuple[int, int]) -> tuple[int, int]:
@@ -166,10 +194,24 @@ def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: i
     return outcome([(play(*start, True), play(*start, False)) for start in starts])
 
 
-def run(first: Path, second: Path, *, pairs: int, limits: Limits, plies: int, seed: int, workers: int) -> None:
+def run(
+    first: Path,
+    second: Path,
+    *,
+    pairs: int,
+    limits: Limits,
+    plies: int,
+    seed: int,
+    workers: int,
+    balanced: float | None = None,
+) -> None:
     """Play and print the outcome."""
-    found = compete(first, second, pairs=pairs, limits=limits, plies=plies, seed=seed, workers=workers)
+    found = compete(
+        first, second, pairs=pairs, limits=limits, plies=plies, seed=seed, workers=workers, balanced=balanced
+    )
     how = f"{limits.time_ms} ms a move" if limits.time_ms else f"depth {limits.depth}"
+    if balanced is not None:
+        how += f", balanced within {balanced:g}"
     write_line(
         f"{first} against {second}, {how}, {found.pairs} pairs from {plies}-ply openings (seed {seed}): "
         f"{100 * found.share:.1f} +- {100 * found.share_error:.1f} % "

@@ -518,6 +518,24 @@ def test_a_match_of_weights_with_themselves_is_even(tmp_path):
 
 
 @pytest.mark.compiled
+def test_balanced_openings_are_even_by_search(monkeypatch):
+    monkeypatch.setattr(match, "BALANCED_BY", match.Limits(5, Selectivity(73)))
+    judges = tuple(Searcher(hash_bits=16, weights=Weights.load(SHIPPED)) for _ in range(2))
+
+    def score(player, opponent):
+        judges[0].clear()
+        found = [judges[0].search(player, opponent, match.Limits(depth, Selectivity(73))) for depth in (5, 4)]
+        return sum(result.lines[0].score for result in found) / 2
+
+    some = match.openings(40, 8, 5, judges)
+    balanced = match.openings(40, 8, 5, judges, balanced=2)
+    assert len(set(balanced)) == 40
+    # Tables that are not cleared may change a selective score by a disc.
+    assert max(abs(score(*board)) for board in balanced) <= 4
+    assert sum(abs(score(*board)) > 4 for board in some) > 10
+
+
+@pytest.mark.compiled
 def test_a_game_by_the_clock_is_played_exactly_where_the_time_allows(tmp_path, monkeypatch):
     """No move loses anything from 14 empties on: a second is enough to read them to the end."""
     asked = []

@@ -57,13 +57,13 @@ _SPREAD = 0.001
 of it is noise in every score that it takes part in."""
 
 _LANES_RATE = 0.6
-"""The step size of lanes, of those of heads."""
+"""The step size of lanes as a fraction of that of heads."""
 
 _LANES_SEEN = 30.0
 """Where the sums of squared gradients of lanes begin: a configuration seen a few times only is moved by little."""
 
 _DECAY = np.float32(0.01)
-"""How strongly lanes are drawn to 0."""
+"""What is added to the gradient of a lane, as a fraction of the lane: it is drawn to 0."""
 
 _COLUMNS = np.array(
     [
@@ -197,9 +197,9 @@ def _descend(
         for k in range(columns.shape[0]):
             place = places[k]
             for d in range(LANES):
-                pull = pulls[d] + _DECAY * band.lanes[place, d]
-                seen.lanes[place, d] += pull * pull
-                band.lanes[place, d] -= np.float32(_LANES_RATE) * rate * pull / np.sqrt(seen.lanes[place, d])
+                gradient = pulls[d] + _DECAY * band.lanes[place, d]
+                seen.lanes[place, d] += gradient * gradient
+                band.lanes[place, d] -= np.float32(_LANES_RATE) * rate * gradient / np.sqrt(seen.lanes[place, d])
 
 
 @compiled
