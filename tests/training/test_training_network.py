@@ -45,6 +45,21 @@ def fitted(rows, threads=1, seed=1):
     return network.fit_band(lambda _: rows, lambda _: none, range(PLY, PLY + 1), options, STAGE)
 
 
+def test_a_configuration_seen_once_is_not_believed(tmp_path):
+    """One row of a thousand says that a disc more is worth 60: the score of such a board moves by less than 24."""
+    players, opponents = np.full(1000, 1 << 28, np.uint64), np.full(1000, 1 << 36, np.uint64)
+    labels = np.zeros(1000, np.float32)
+    players[500], labels[500] = 1 << 28 | 1, 60
+    rows = ridge.Rows(players, opponents, labels, np.ones(1000, np.float32))
+    none = ridge.Rows(*(column[:0] for column in rows))
+    options = network.NetworkOptions(EVERY_PLY, passes=4)
+    band = network.fit_band(lambda _: rows, lambda _: none, range(PLY, PLY + 1), options, STAGE)
+    write_shipped(tmp_path / "net.xz", Network(EVERY_PLY, band.heads() * PLIES, band.packed_lanes()), {"curve": 80})
+    common, rare = validate.static_of(tmp_path / "net.xz")(players[499:501], opponents[499:501], 0)
+    assert abs(common) < 2
+    assert 0 < rare < 24
+
+
 def test_a_network_learns_what_patterns_say_together(tmp_path):
     rows = product_rows()
     straight = ridge.fit(lambda _: rows, ridge.RidgeOptions(sweeps=1), first=PLY, last=PLY)
