@@ -1,4 +1,4 @@
-"""How far the scores and the moves of selective searches are from the exact ones that problem files list.
+"""The errors of the scores and the moves of selective searches, against exact scores that problem files list.
 
 Behind `desdaemon bench hard`.
 """

@@ -5,8 +5,9 @@ import random
 import pytest
 import referee
 
-from desdaemon.engine.limits import level_limits
+from desdaemon.engine.limits import Limits, level_limits
 from desdaemon.engine.search import Searcher
+from desdaemon.protocol.othello.selectivity import Selectivity
 
 
 def engine_score(searcher: Searcher, opening: int, engine_begins: bool) -> int:
@@ -29,6 +30,12 @@ def engine_score(searcher: Searcher, opening: int, engine_begins: bool) -> int:
 
 @pytest.mark.parametrize("engine_begins", [True, False], ids=["first", "second"])
 def test_level_6_never_loses_to_corners_and_mobility(engine_begins: bool) -> None:
+    """From no opening but one that is lost before the first move: random plies make such, too."""
     searcher = Searcher()
     scores = {opening: engine_score(searcher, opening, engine_begins) for opening in range(50)}
-    assert {opening: score for opening, score in scores.items() if score <= 0} == {}
+    lost = [opening for opening, score in scores.items() if score <= 0]
+    assert len(lost) <= 1
+    for opening in lost:
+        position = referee.to_bits(referee.random_position(opening, 8))
+        score = searcher.search(*position, Limits(14, Selectivity(95))).lines[0].score
+        assert (score if engine_begins else -score) <= -24
