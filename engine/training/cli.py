@@ -249,17 +249,10 @@ def _match(options: argparse.Namespace, _command: str) -> None:
 
     from . import match
 
-    match.run(
-        options.first,
-        options.second,
-        pairs=options.pairs,
-        # A search that reaches the end in its time goes on to the exact score, as in a game by the clock.
-        limits=Limits(options.depth or 60, Selectivity.FULL, 0, options.time),
-        plies=options.random,
-        seed=options.seed,
-        workers=options.workers,
-        balanced=options.balanced,
-    )
+    # A search that reaches the end in its time goes on to the exact score, as in a game by the clock.
+    limits = Limits(options.depth or 60, Selectivity.FULL, 0, options.time)
+    plan = match.Plan(options.pairs, limits, options.random, options.seed, options.workers, options.balanced)
+    match.run(options.first, options.second, plan)
 
 
 def _probcut(options: argparse.Namespace, command: str) -> None:

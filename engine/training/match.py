@@ -38,6 +38,22 @@ BALANCED_BY = Limits(11, Selectivity(73))
 opposite signs, count half each."""
 
 
+class Plan(NamedTuple):
+    """The games of a match."""
+
+    pairs: int
+    """Of games, each from one opening."""
+    limits: Limits
+    """Of the searches for a move."""
+    plies: int = 8
+    """Random moves that make an opening."""
+    seed: int = 1
+    workers: int = 1
+    """Pairs played at a time; equal time wants a core for each."""
+    balanced: float | None = None
+    """Discs from even within which openings lie by search; None: whatever the searches say."""
+
+
 class PairsOutcome(NamedTuple):
     """The result of a match, for the first weights against the second."""
 
@@ -128,25 +144,15 @@ def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
     )
 
 
-def compete(
-    first: Path,
-    second: Path,
-    *,
-    pairs: int,
-    limits: Limits,
-    plies: int,
-    seed: int,
-    workers: int,
-    balanced: float | None = None,
-) -> PairsOutcome:
-    """Play `pairs` pairs of games, `workers` at a time (equal time wants a core for each)."""
+def compete(first: Path, second: Path, plan: Plan) -> PairsOutcome:
+    """Play the games of ``plan``."""
     progress = StageProgress("match")
     loaded = Weights.load(first), Weights.load(second)
     teams: SimpleQueue[tuple[Searcher, Searcher]] = SimpleQueue()
-    for _ in range(workers):
+    for _ in range(plan.workers):
         teams.put((Searcher(hash_bits=HASH_BITS, weights=loaded[0]), Searcher(hash_bits=HASH_BITS, weights=loaded[1])))
     judges = teams.get()
-    starts = openings(pairs, plies, seed, judges, balanced)
+    starts = openings(plan.pairs, plan.plies, plan.seed, judges, plan.balanced)
     teams.put(judges)
 
     def play_pair(start: tuple[int, int]) -> tuple[int, int]:
@@ -154,15 +160,15 @@ def compete(
         try:
             for searcher in team:
                 searcher.clear()
-            ahead = _game(*start, team, limits)
+            ahead = _game(*start, team, plan.limits)
             for searcher in team:
                 searcher.clear()
-            return ahead, -_game(*start, (team[1], team[0]), limits)
+            return ahead, -_game(*start, (team[1], team[0]), plan.limits)
         finally:
             teams.put(team)
 
     played: list[tuple[int, int]] = []
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(plan.workers) as pool:
         for pair in pool.map(play_pair, starts):
             played.append(pair)
             now = outcome(played)
@@ -194,26 +200,14 @@ def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: i
     return outcome([(play(*start, True), play(*start, False)) for start in starts])
 
 
-def run(
-    first: Path,
-    second: Path,
-    *,
-    pairs: int,
-    limits: Limits,
-    plies: int,
-    seed: int,
-    workers: int,
-    balanced: float | None = None,
-) -> None:
+def run(first: Path, second: Path, plan: Plan) -> None:
     """Play and print the outcome."""
-    found = compete(
-        first, second, pairs=pairs, limits=limits, plies=plies, seed=seed, workers=workers, balanced=balanced
-    )
-    how = f"{limits.time_ms} ms a move" if limits.time_ms else f"depth {limits.depth}"
-    if balanced is not None:
-        how += f", balanced within {balanced:g}"
+    found = compete(first, second, plan)
+    how = f"{plan.limits.time_ms} ms a move" if plan.limits.time_ms else f"depth {plan.limits.depth}"
+    if plan.balanced is not None:
+        how += f", balanced within {plan.balanced:g}"
     write_line(
-        f"{first} against {second}, {how}, {found.pairs} pairs from {plies}-ply openings (seed {seed}): "
+        f"{first} against {second}, {how}, {found.pairs} pairs from {plan.plies}-ply openings (seed {plan.seed}): "
         f"{100 * found.share:.1f} +- {100 * found.share_error:.1f} % "
         f"(+{found.wins} ={found.draws} -{found.losses}), {found.discs:+.2f} +- {found.discs_error:.2f} discs a game"
     )

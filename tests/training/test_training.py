@@ -511,7 +511,7 @@ def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch
 
 
 def test_a_match_of_weights_with_themselves_is_even(tmp_path):
-    found = match.compete(SHIPPED, SHIPPED, pairs=3, limits=match.Limits(2), plies=8, seed=5, workers=2)
+    found = match.compete(SHIPPED, SHIPPED, match.Plan(3, match.Limits(2), seed=5, workers=2))
     assert found.pairs == 3
     assert found.discs == 0
     assert found.share == 0.5
@@ -539,7 +539,7 @@ def test_balanced_openings_are_even_by_search(monkeypatch):
 def test_a_game_by_the_clock_is_played_exactly_where_the_time_allows(tmp_path, monkeypatch):
     """No move loses anything from 14 empties on: a second is enough to read them to the end."""
     asked = []
-    monkeypatch.setattr(match, "run", lambda *_, limits, **__: asked.append(limits))
+    monkeypatch.setattr(match, "run", lambda _first, _second, plan: asked.append(plan.limits))
     assert cli.main(["match", str(SHIPPED), str(SHIPPED), "--time", "1000"]) == 0
     searcher = Searcher(hash_bits=18, weights=Weights.load(SHIPPED))
     for player, opponent in play_positions(searcher, 3, 14, 7):
