@@ -251,7 +251,7 @@ def _match(options: argparse.Namespace, _command: str) -> None:
 
     # A search that reaches the end in its time goes on to the exact score, as in a game by the clock.
     limits = Limits(options.depth or 60, Selectivity.FULL, 0, options.time)
-    plan = match.Plan(options.pairs, limits, options.random, options.seed, options.workers, options.balanced)
+    plan = match.PairsPlan(options.pairs, limits, options.random, options.seed, options.workers, options.balanced)
     match.run(options.first, options.second, plan)
 
 

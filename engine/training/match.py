@@ -38,7 +38,7 @@ BALANCED_BY = Limits(11, Selectivity(73))
 opposite signs, count half each."""
 
 
-class Plan(NamedTuple):
+class PairsPlan(NamedTuple):
     """The games of a match."""
 
     pairs: int
@@ -144,7 +144,7 @@ def outcome(pairs: list[tuple[int, int]]) -> PairsOutcome:
     )
 
 
-def compete(first: Path, second: Path, plan: Plan) -> PairsOutcome:
+def compete(first: Path, second: Path, plan: PairsPlan) -> PairsOutcome:
     """Play the games of ``plan``."""
     progress = StageProgress("match")
     loaded = Weights.load(first), Weights.load(second)
@@ -200,7 +200,7 @@ def against_simple(weights: Path, *, pairs: int, depth: int, plies: int, seed: i
     return outcome([(play(*start, True), play(*start, False)) for start in starts])
 
 
-def run(first: Path, second: Path, plan: Plan) -> None:
+def run(first: Path, second: Path, plan: PairsPlan) -> None:
     """Play and print the outcome."""
     found = compete(first, second, plan)
     how = f"{plan.limits.time_ms} ms a move" if plan.limits.time_ms else f"depth {plan.limits.depth}"

@@ -511,7 +511,7 @@ def test_validate_searches_openings_and_held_out_positions(tmp_path, monkeypatch
 
 
 def test_a_match_of_weights_with_themselves_is_even(tmp_path):
-    found = match.compete(SHIPPED, SHIPPED, match.Plan(3, match.Limits(2), seed=5, workers=2))
+    found = match.compete(SHIPPED, SHIPPED, match.PairsPlan(3, match.Limits(2), seed=5, workers=2))
     assert found.pairs == 3
     assert found.discs == 0
     assert found.share == 0.5
