@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,7 +37,7 @@ from desdaemon.protocol.system.terminal import ProgressLine
 
 from . import known_scores, move_losses
 from .peer import Peer, PeerError
-from .problems import contradicts, play_positions, random_problems, read_problems
+from .problems import contradicts, random_problems, read_problems, simple_positions
 from .virtual_threads import TURN
 
 if TYPE_CHECKING:
@@ -176,31 +176,29 @@ class EngineBench:
             for level in levels
         ]
 
-    def levels(self) -> list[Measurement]:
-        """Levels 12, 16, 18 and 20 on positions of our own play, none of which a level reads to the end; one thread.
+    def levels(self) -> Iterator[Measurement]:
+        """Levels 12, 16, 18 and 20 on positions that are the same for all weights; no level reads them to the end.
 
         The sum is that of the largest trees; the geometric mean beside it, of which no position decides, tells best
-        whether a change makes trees smaller.
+        whether a change makes trees smaller. One thread.
         """
-        number = 60
-        searcher = Searcher(hash_bits=18, weights=self.weights)
-        positions = [position for empties in (36, 40, 44) for position in play_positions(searcher, number, empties, 1)]
-        rows = []
+        positions = [position for empties in (36, 40, 44) for position in simple_positions(60, empties, 1)]
+        searcher, line = Searcher(hash_bits=21, weights=self.weights), ProgressLine()
         for level in (12, 16, 18, 20):
-            searcher, nodes, begun = Searcher(hash_bits=21, weights=self.weights), [], time.process_time()
+            nodes: list[int] = []
+            begun = time.process_time()
             for player, opponent in positions:
+                line.show(f"level {level}: {len(nodes)} of {len(positions)} positions")
                 searcher.clear()
                 limits = level_limits(level, 64 - (player | opponent).bit_count())
                 nodes.append(searcher.search(player, opponent, limits).nodes)
-            rows.append(
-                Measurement(
-                    f"level {level}, {len(positions)} positions",
-                    time.process_time() - begun,
-                    sum(nodes),
-                    f"geometric mean {statistics.geometric_mean(nodes):,.0f} nodes",
-                )
+            line.clear()
+            yield Measurement(
+                f"level {level}, {len(positions)} positions",
+                time.process_time() - begun,
+                sum(nodes),
+                f"geometric mean {statistics.geometric_mean(nodes):,.0f} nodes",
             )
-        return rows
 
     def moves(self) -> list[Measurement]:
         """The losses by the moves of selective and of shallower searches, by `move_losses`; Ctrl-C ends it with what it
@@ -216,32 +214,32 @@ class EngineBench:
         line.clear()
         return [self._losses(loss) for loss in found]
 
-    def hard(self) -> list[Measurement]:
+    def hard(self) -> Iterator[Measurement]:
         """Scores and moves of selective searches against the exact ones of fforum 40 to 79, which list every move's.
 
-        Without the files nothing is measured.
+        Without the files nothing is measured. One thread.
         """
         problems = []
         for file in ("fforum-40-59.obf", "fforum-60-79.obf"):
             path = self.problems / file if self.problems else None
             if path is None or not path.is_file():
-                return [Measurement("hard", 0.0, 0, f"expected --problems with {file}")]
+                yield Measurement("hard", 0.0, 0, f"expected --problems with {file}")
+                return
             problems += read_problems(path)
-        mean = move_losses.mean
-        rows = []
+        mean, line = move_losses.mean, ProgressLine()
         for limits in known_scores.SEARCHES:
-            found = known_scores.measure(self.weights, problems, limits)
-            rows.append(
-                Measurement(
-                    f"{limits.depth} plies at {limits.selectivity} %, {len(found.scores)} positions",
-                    found.seconds,
-                    found.nodes,
-                    f"mean error {mean(found.scores):.2f} +- {move_losses.standard_error(found.scores):.2f}, "
-                    f"best move {100 * mean([lost == 0 for lost in found.losses]):.1f} %, "
-                    f"loss {mean(found.losses):.2f} +- {move_losses.standard_error(found.losses):.2f}",
-                )
+            found = known_scores.Errors(limits)
+            for found in known_scores.measure(self.weights, problems, limits):
+                line.show(f"{limits.depth} plies: {len(found.scores)} of {len(problems)} positions")
+            line.clear()
+            yield Measurement(
+                f"{limits.depth} plies at {limits.selectivity} %, {len(found.scores)} positions",
+                found.seconds,
+                found.nodes,
+                f"mean error {mean(found.scores):.2f} +- {move_losses.standard_error(found.scores):.2f}, "
+                f"best move {100 * mean([lost == 0 for lost in found.losses]):.1f} %, "
+                f"loss {mean(found.losses):.2f} +- {move_losses.standard_error(found.losses):.2f}",
             )
-        return rows
 
     @staticmethod
     def _losses(loss: move_losses.MoveLosses) -> Measurement:

@@ -6,8 +6,8 @@ Behind `desdaemon bench hard`.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from desdaemon.engine.evaluation.weights import Weights
 from desdaemon.engine.limits import Limits
@@ -19,25 +19,27 @@ SEARCHES = tuple(Limits(depth, Selectivity(selectivity)) for depth, selectivity 
 """What is measured; a search whose plies reach the end is one to the end at that selectivity."""
 
 
-class Errors(NamedTuple):
+@dataclass
+class Errors:
     """The errors of searches within ``limits``, in discs, and what they took."""
 
     limits: Limits
-    scores: list[int]
+    scores: list[int] = field(default_factory=list)
     """The sizes of the differences between the searches' scores and the best listed ones."""
-    losses: list[int]
+    losses: list[int] = field(default_factory=list)
     """What the moves chosen lose against the best, of the problems that list them."""
-    nodes: int
-    seconds: float
+    nodes: int = 0
+    seconds: float = 0.0
     """Of processor time."""
 
 
-def measure(weights: Weights, problems: Sequence[Problem], limits: Limits, hash_bits: int = 20) -> Errors:
-    """Search each problem that lists a score from an empty table. One thread."""
+def measure(weights: Weights, problems: Sequence[Problem], limits: Limits, hash_bits: int = 20) -> Iterator[Errors]:
+    """Search each problem that lists a score from an empty table.
+
+    Yields the same errors after each problem, with that problem's added. One thread.
+    """
     searcher = Searcher(hash_bits=hash_bits, weights=weights)
-    scores: list[int] = []
-    losses: list[int] = []
-    nodes, seconds = 0, 0.0
+    found = Errors(limits)
     for problem in problems:
         if problem.best is None:
             continue
@@ -45,10 +47,10 @@ def measure(weights: Weights, problems: Sequence[Problem], limits: Limits, hash_
         player, opponent, _ = problem.position
         begun = time.process_time()
         result = searcher.search(player, opponent, limits)
-        seconds += time.process_time() - begun
-        nodes += result.nodes
+        found.seconds += time.process_time() - begun
+        found.nodes += result.nodes
         line = result.lines[0]
-        scores.append(abs(line.score - problem.best))
+        found.scores.append(abs(line.score - problem.best))
         if line.move in problem.scores:
-            losses.append(problem.best - problem.scores[line.move])
-    return Errors(limits, scores, losses, nodes, seconds)
+            found.losses.append(problem.best - problem.scores[line.move])
+        yield found

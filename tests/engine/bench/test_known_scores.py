@@ -34,7 +34,7 @@ def test_errors_are_those_of_scores_and_moves() -> None:
     problems = [problem for problem in map(parse_problem, lines_of(20)) if problem is not None]
     weights, searcher = Weights.load(), Searcher(hash_bits=12, weights=Weights.load())
     for limits in (Limits(1, Selectivity(73)), Limits(8)):
-        found = known_scores.measure(weights, problems, limits, hash_bits=12)
+        *_, found = known_scores.measure(weights, problems, limits, hash_bits=12)
         scores, losses = [], []
         for (player, opponent, _), _ in problems:
             searcher.clear()
@@ -49,8 +49,8 @@ def test_errors_are_those_of_scores_and_moves() -> None:
 def test_problems_without_scores_are_passed_over() -> None:
     position = parse_problem(lines_of(1)[0])
     assert position is not None
-    found = known_scores.measure(Weights.load(), [Problem(position.position, {})], Limits(1))
-    assert (found.scores, found.losses, found.nodes) == ([], [], 0)
+    [found] = known_scores.measure(Weights.load(), [Problem(position.position, {}), position], Limits(8))
+    assert (found.scores, found.losses) == ([0], [0])
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
