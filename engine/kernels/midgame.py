@@ -136,7 +136,9 @@ ITERATED = ((EXACT, 21, 4), (4, 22, 2), (2, 24, 0))
 the index at which the node is searched first (docs/performance.md, "Internal iteration")."""
 
 PROBCUT_FROM = 3
+
 STAND_IN_SELECTIVITY = 1
+"""The selectivity index (87 %) up to which a reduced search is as selective as what it stands in for."""
 
 _PROBCUT_ROW_BYTES = 2 * PROBCUT_ROW
 _PROBCUT_MARGINS = 2 * PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES
@@ -224,8 +226,9 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     """Multi-ProbCut (Buro, "Experiments with Multi-ProbCut and a new high-quality evaluation function for Othello",
     1997): `alpha + 1` when a shallow search makes a fail high likely enough, `alpha` for a fail low, else INFINITE.
 
-    The shallow search is tried only where the evaluation itself points that way, and need not be surer than
-    STAND_IN_SELECTIVITY: the margin counts for more. `engine.probcut.table` describes the table at PROBCUT_TABLE.
+    The shallow search is tried only where the evaluation itself points that way. To the end it need not be surer than
+    STAND_IN_SELECTIVITY, for the margin counts for more; before the end, where its errors add up, it is one step less
+    sure than what is asked for. `engine.probcut.table` describes the table at PROBCUT_TABLE.
     """
     reservoir = ld64(ctx + U(SAMPLES))
     if reservoir:
@@ -244,7 +247,7 @@ def probcut(ctx, p, o, alpha, depth, selectivity, side, empties, features):
     bias = ldi16(row + U(4))
     shallow = ldi16(row + U(6))
     if selectivity > STAND_IN_SELECTIVITY:
-        selectivity = STAND_IN_SELECTIVITY
+        selectivity = STAND_IN_SELECTIVITY if depth == empties else selectivity - 1
     count(ctx, U(1))
     value = evaluate(ctx, features, side, empties)
     beta = alpha + 1
