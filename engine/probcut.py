@@ -14,7 +14,7 @@ from desdaemon.protocol.othello.selectivity import SelectivityIndex
 
 from .layout import PROBCUT_DEPTHS, PROBCUT_FACTORS, PROBCUT_ONE_BITS, PROBCUT_ROW, PROBCUT_UNIT_BITS
 
-CONFIDENCE = (1.3, 1.6, 2.45, 3.2, 4.0)
+CONFIDENCE = (1.3, 1.6, 2.5, 3.5, 4.5)
 """Standard errors of the margin before the end, by selectivity index.
 
 A cut whose reduced search just reaches the margin is wrong as often as one tail of the errors says: 0.6, 1.1, 1.65,

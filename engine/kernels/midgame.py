@@ -138,7 +138,7 @@ the index at which the node is searched first (docs/performance.md, "Internal it
 PROBCUT_FROM = 3
 
 STAND_IN_SELECTIVITY = 1
-"""The selectivity index (87 %) up to which a reduced search is as selective as what it stands in for."""
+"""The selectivity index (87 %) up to which a reduced search is as selective as the search that it replaces."""
 
 _PROBCUT_ROW_BYTES = 2 * PROBCUT_ROW
 _PROBCUT_MARGINS = 2 * PROBCUT_DEPTHS * _PROBCUT_ROW_BYTES

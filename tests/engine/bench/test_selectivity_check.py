@@ -13,7 +13,7 @@ from desdaemon.engine.evaluation.weights import Weights
 
 @pytest.mark.slow
 def test_searches_before_the_end_keep_their_percentages() -> None:
-    found = selectivity_check.measure_early(Weights.load(), 250, 2)
+    found = selectivity_check.measure_early(Weights.load(), 350, 2)
     assert found[-1].right == found[-1].positions > 900
     for each in found[:-1]:
         promised = each.selectivity / 100
