@@ -84,7 +84,8 @@ def simple_positions(number: int, empties: int, seed: int) -> list[tuple[int, in
     """Positions (mover first, with a move), the same for all weights.
 
     Of games that begin with 16 random moves and go on with those that leave the opponent the fewest replies, where a
-    corner counts as twelve; among equals the lot decides.
+    corner counts as twelve; among equals the lot decides. The simple player of `training.games.simple` plays by the
+    same rule, but is compiled by numba when it is called, which a measurement does not wait for.
     """
     engine = library.load(SPEC)
     dice = random.Random(seed * 100 + empties)
