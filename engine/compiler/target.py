@@ -30,6 +30,11 @@ class CompileTarget(NamedTuple):
         return self.avx512 and self.has("gfni")
 
     @property
+    def byte_compression(self) -> bool:
+        """The chosen bytes of 512 bits side by side, and the number of bits of each of eight words."""
+        return self.avx512 and self.has("avx512vbmi2") and self.has("avx512vpopcntdq")
+
+    @property
     def bmi2(self) -> bool:
         """Fast PEXT and PDEP. Zen 1 and Zen 2 have them as microcode: some 18 cycles for each."""
         return self.has("bmi2") and self.cpu not in ("znver1", "znver2")

@@ -392,7 +392,7 @@ def _emit_flip_flood(b, x, p, o):
     return flips
 
 
-_emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 else _emit_flip_flood
+emit_flip = _emit_flip_lanes if AVX512 else _emit_flip_pext if BMI2 and AVX2 else _emit_flip_flood
 
 
 def turned_discs(x, p, o):
@@ -409,7 +409,7 @@ def turned_discs(x, p, o):
     return flips
 
 
-flip = simple(_emit_flip, turned_discs, u64, u64, u64, u64)
+flip = simple(emit_flip, turned_discs, u64, u64, u64, u64)
 """(square, mover, opponent) -> the opponent's discs that a move there turns."""
 
 
@@ -430,7 +430,7 @@ def _last_count(place, own):
 def _emit_last_flips(b, x, p):
     if not BMI2:
         others = b.xor(b.not_(p), b.shl(const(1), x))
-        return b.shl(call(b, "llvm.ctpop.i64", i64, _emit_flip(b, x, p, others)), const(1))
+        return b.shl(call(b, "llvm.ctpop.i64", i64, emit_flip(b, x, p, others)), const(1))
     lines = [line for square in _LINES for line in square]
     counts = [_last_count(place, own) for place in range(8) for own in range(256)]
     first = b.shl(x, const(2))

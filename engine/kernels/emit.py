@@ -11,6 +11,7 @@ from desdaemon.engine.compiler.target import host_target
 TARGET = host_target()
 AVX512 = TARGET.avx512
 GFNI = TARGET.gfni
+BYTE_COMPRESSION = TARGET.byte_compression
 
 AVX2 = TARGET.has("avx2")
 """256-bit vectors with a shift count of its own for each lane."""

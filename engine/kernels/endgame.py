@@ -42,7 +42,18 @@ from .context import (
     second_move_of,
     upper_of,
 )
-from .ordering import FIRST_TABLE_MOVE, SECOND_TABLE_MOVE, quadrant, solver_rank
+from .ordering import (
+    RANKED_BYTES,
+    SOLVER_CORNERS,
+    SOLVER_MOBILITY,
+    quadrant,
+    rank_moves,
+    replies_to,
+    row_of,
+    square_of,
+    take_greatest,
+    turned_by,
+)
 from .stability import stability_bound, stability_threshold
 
 PARITY_TO = 6
@@ -145,21 +156,12 @@ def _best_of_three(ctx, p, o, alpha, x1, x2, x3):
 @kernel("i64(u64,u64,u64,i64,u64,u64)")
 def solve3(ctx, p, o, alpha, empty, odd):
     count(ctx, U(1))
+    # Of three squares one or all are in odd quadrants: after the first of them the others are alike.
     first = empty & odd
-    rest = empty ^ first
-    if first == U(0):
-        first = rest
-        rest = U(0)
     x1 = ctz(first)
-    first = blsr(first)
-    if first == U(0):
-        first = rest
-        rest = U(0)
-    x2 = ctz(first)
-    first = blsr(first)
-    if first == U(0):
-        first = rest
-    x3 = ctz(first)
+    rest = empty ^ bit(x1)
+    x2 = ctz(rest)
+    x3 = ctz(blsr(rest))
     best = _best_of_three(ctx, p, o, alpha, x1, x2, x3)
     if best != -INFINITE:
         return best
@@ -178,20 +180,23 @@ def solve4(ctx, p, o, alpha, empty, odd):
             return score
     for passed in range(2):
         best = -INFINITE
-        for even in range(2):
-            left = empty & ~odd if even else empty & odd
-            while left:
-                x = ctz(left)
-                left = blsr(left)
-                if neighbours(x) & o:
-                    f = flip(x, p, o)
-                    if f:
-                        here = bit(x)
-                        score = -solve3(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x))
-                        if score > alpha:
-                            return -score if passed else score
-                        if score > best:
-                            best = score
+        left = empty
+        while left:
+            # A choice without a branch, for nothing foretells it.
+            first = left & odd
+            if first == U(0):
+                first = left
+            x = ctz(first)
+            here = bit(x)
+            left ^= here
+            if neighbours(x) & o:
+                f = flip(x, p, o)
+                if f:
+                    score = -solve3(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x))
+                    if score > alpha:
+                        return -score if passed else score
+                    if score > best:
+                        best = score
         if best != -INFINITE:
             return -best if passed else best
         p, o = o, p
@@ -200,49 +205,51 @@ def solve4(ctx, p, o, alpha, empty, odd):
 
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
-def solve_by_parity(ctx, p, o, alpha, empty, odd, empties):
-    """5 to `PARITY_TO` empties: odd quadrants first, X-squares last."""
+def solve_by_parity(ctx, p, o, alpha, legal, odd, empties):
+    """5 to `PARITY_TO` empties, with the mover's ``legal`` moves: odd quadrants first, X-squares last."""
     count(ctx, U(1))
     if alpha >= stability_threshold(i2u(empties)):
         score = stability_bound(ctx, p, o)
         if score <= alpha:
             return score
-    legal = moves(p, o)
     if legal == U(0):
-        if moves(o, p) == U(0):
+        legal = moves(o, p)
+        if legal == U(0):
             return final_score(p, empties)
-        return -solve_by_parity(ctx, o, p, -alpha - 1, empty, odd, empties)
+        return -solve_by_parity(ctx, o, p, -alpha - 1, legal, odd, empties)
     best = -INFINITE
-    for step in range(4):
-        if step == 0:
-            left = legal & odd & U(_CORNERS_AND_REST)
-        elif step == 1:
-            left = legal & odd & ~U(_CORNERS_AND_REST)
-        elif step == 2:
-            left = legal & ~odd & U(_CORNERS_AND_REST)
+    while legal:
+        # A choice without a branch, for nothing foretells it.
+        first = legal & odd & U(_CORNERS_AND_REST)
+        if first == U(0):
+            first = legal & odd
+        if first == U(0):
+            first = legal & U(_CORNERS_AND_REST)
+        if first == U(0):
+            first = legal
+        x = ctz(first)
+        here = bit(x)
+        legal ^= here
+        f = flip(x, p, o)
+        q = o ^ f
+        r = p | f | here
+        if empties == 5:
+            score = -solve4(ctx, q, r, -alpha - 1, ~(q | r), odd ^ quadrant(x))
         else:
-            left = legal & ~odd & ~U(_CORNERS_AND_REST)
-        while left:
-            x = ctz(left)
-            left = blsr(left)
-            f = flip(x, p, o)
-            here = bit(x)
-            if empties == 5:
-                score = -solve4(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x))
-            else:
-                score = -solve_by_parity(
-                    ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
-                )
-            if score > alpha:
-                return score
-            if score > best:
-                best = score
+            score = -solve_by_parity(ctx, q, r, -alpha - 1, moves(q, r), odd ^ quadrant(x), empties - 1)
+        if score > alpha:
+            return score
+        if score > best:
+            best = score
     return best
 
 
 @kernel("i64(u64,u64,u64,i64,u64,u64,i64)")
-def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
-    """More than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering."""
+def solve_with_table(ctx, p, o, alpha, legal, odd, empties):
+    """More than `PARITY_TO` empties: table, stability, enhanced transposition cutoff, mobility ordering.
+
+    ``legal`` are the mover's moves; the node above knows them, for it orders its moves by their number.
+    """
     # 1
     count(ctx, U(1))
     key = key_of(ctx, p, o)
@@ -254,11 +261,11 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
         if score <= alpha:
             return score
     # 3
-    legal = moves(p, o)
     if legal == U(0):
-        if moves(o, p) == U(0):
+        legal = moves(o, p)
+        if legal == U(0):
             return final_score(p, empties)
-        return -solve_with_table(ctx, o, p, -alpha - 1, empty, odd, empties)
+        return -solve_with_table(ctx, o, p, -alpha - 1, legal, odd, empties)
     # 4
     known = probe(bucket, key)
     draft = make_draft(empties, EXACT)
@@ -282,40 +289,17 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
             return alpha
     nodes_before = ld64(ctx + U(NODES))
     look_ahead = empties >= ETC_FROM and ld64(ctx + U(SWITCHED_OFF)) & U(OFF_ETC) == U(0)
-    keys = stack_buf(272)
-    flips = stack_buf(272)
-    n = U(0)
-    left = legal
-    while left:
-        x = ctz(left)
-        left = blsr(left)
-        f = flip(x, p, o)
-        q = o ^ f
-        here = bit(x)
-        r = p | f | here
-        if q == U(0):
-            return 64
-        if look_ahead:
-            prefetch(exact_bucket_of(ctx, key_of(ctx, q, r), empties - 1))
-        if x == first:
-            rank = FIRST_TABLE_MOVE
-        elif x == second:
-            rank = SECOND_TABLE_MOVE
-        else:
-            rank = solver_rank(x, here, odd, moves(q, r), r, empty)
-        st64(keys + n * U(8), (i2u(rank) << U(8)) | n | (x << U(40)))
-        st64(flips + n * U(8), f)
-        n += U(1)
+    ranked = stack_buf(RANKED_BYTES)
+    n = rank_moves(p, o, legal, odd, first, second, U(SOLVER_MOBILITY), U(SOLVER_CORNERS), ranked)
+    if n == U(0):
+        return 64
     # 6
     if look_ahead:
         below = make_draft(empties - 1, EXACT)
         i = U(0)
         while i < n:
-            x = (ld64(keys + i * U(8)) >> U(40)) & U(63)
-            f = ld64(flips + i * U(8))
-            q = o ^ f
-            r = p | f | bit(x)
-            below_key = key_of(ctx, q, r)
+            f = turned_by(ranked, i)
+            below_key = key_of(ctx, o ^ f, p | f | bit(square_of(ld64(ranked + (i << U(3))))))
             child = probe(exact_bucket_of(ctx, below_key, empties - 1), below_key)
             if child and covers(draft_of(child), below):
                 score = -upper_of(child)
@@ -327,27 +311,17 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
     best_move = U(NO_MOVE)
     rest = n
     while rest:
-        j = U(0)
-        top = U(0)
-        i = U(0)
-        while i < rest:
-            word = ld64(keys + i * U(8)) & U(0xFFFFFFFFFF)
-            if word > top:
-                top = word
-                j = i
-            i += U(1)
-        word = ld64(keys + j * U(8))
+        top = take_greatest(ranked, n)
         rest -= U(1)
-        st64(keys + j * U(8), ld64(keys + rest * U(8)))
-        x = (word >> U(40)) & U(63)
-        f = ld64(flips + (word & U(255)) * U(8))
-        here = bit(x)
+        x = square_of(top)
+        f = turned_by(ranked, row_of(top))
+        q = o ^ f
+        r = p | f | bit(x)
+        replies = replies_to(ranked, row_of(top))
         if empties - 1 <= PARITY_TO:
-            score = -solve_by_parity(ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1)
+            score = -solve_by_parity(ctx, q, r, -alpha - 1, replies, odd ^ quadrant(x), empties - 1)
         else:
-            score = -solve_with_table(
-                ctx, o ^ f, p | f | here, -alpha - 1, empty ^ here, odd ^ quadrant(x), empties - 1
-            )
+            score = -solve_with_table(ctx, q, r, -alpha - 1, replies, odd ^ quadrant(x), empties - 1)
             if ld64(ctx + U(UNWIND)):
                 return alpha
         if score > best:
@@ -364,9 +338,9 @@ def solve_with_table(ctx, p, o, alpha, empty, odd, empties):
 def solve(ctx, p, o, alpha, empty, odd, empties):
     """Any number of empties up to about 12, to the right layer."""
     if empties > PARITY_TO:
-        return solve_with_table(ctx, p, o, alpha, empty, odd, empties)
+        return solve_with_table(ctx, p, o, alpha, moves(p, o), odd, empties)
     if empties >= 5:
-        return solve_by_parity(ctx, p, o, alpha, empty, odd, empties)
+        return solve_by_parity(ctx, p, o, alpha, moves(p, o), odd, empties)
     if empties == 4:
         return solve4(ctx, p, o, alpha, empty, odd)
     if empties == 3:

@@ -73,6 +73,7 @@ from .bits import (
     prefetch,
     st64,
     stack_buf,
+    u2i,
 )
 from .context import (
     ANSWERED,
@@ -104,7 +105,20 @@ from .context import (
 )
 from .endgame import solve
 from .evaluate import FEATURE_BYTES, evaluate, update_features
-from .ordering import SECOND_TABLE_MOVE_SEARCHED, looked_at, odd_quadrants, search_rank
+from .ordering import (
+    CORNER_STABILITY,
+    EXACT_CORNERS,
+    EXACT_MOBILITY,
+    MOBILITY,
+    RANKED_BYTES,
+    SECOND_TABLE_MOVE_SEARCHED,
+    looked_at,
+    odd_quadrants,
+    rank_moves,
+    rank_of,
+    square_of,
+    turned_by,
+)
 from .stability import stability_bound, stability_threshold
 
 SOLVE_TO = 12
@@ -274,27 +288,27 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
     Returns their number, or 0 when a move takes the opponent's last disc.
     """
     below = stack_buf(FEATURE_BYTES)
-    empty = ~(p | o)
-    to_the_end = 1 if depth >= empties else 0
-    odd = odd_quadrants(empty) if to_the_end else U(0)
-    look = depth >= 3 and (depth > SOLVE_TO or to_the_end == 0)
+    ranked = stack_buf(RANKED_BYTES)
+    to_the_end = depth >= empties
+    odd = odd_quadrants(~(p | o)) if to_the_end else U(0)
+    mobility_shift = U(EXACT_MOBILITY) if to_the_end else U(MOBILITY)
+    corner_shift = U(EXACT_CORNERS) if to_the_end else U(CORNER_STABILITY)
+    look = depth >= 3 and (depth > SOLVE_TO or not to_the_end)
     if ld64(ctx + U(SWITCHED_OFF)) & U(OFF_EVALUATION):
         look = False
-    n = U(0)
-    while legal:
-        x = ctz(legal)
-        legal = blsr(legal)
-        f = flip(x, p, o)
-        here = bit(x)
-        q = o ^ f
-        r = p | f | here
-        if q == U(0):
-            return U(0)
+    n = rank_moves(p, o, legal, odd, U(NO_MOVE), U(NO_MOVE), mobility_shift, corner_shift, ranked)
+    i = U(0)
+    while i < n:
+        found = ld64(ranked + (i << U(3)))
+        x = square_of(found)
+        f = turned_by(ranked, i)
         if x == second:
             key = SECOND_TABLE_MOVE_SEARCHED
         else:
-            key = search_rank(x, here, odd, moves(q, r), r, empty, to_the_end)
+            key = u2i(rank_of(found))
             if look:
+                q = o ^ f
+                r = p | f | bit(x)
                 known = key_of(ctx, q, r)
                 prefetch(bucket_of(ctx, known))
                 update_features(features, below, x, f, side)
@@ -306,9 +320,9 @@ def order_moves(ctx, p, o, legal, second, depth, side, empties, features, pairs)
                     count(ctx, U(1))
                     value = -evaluate(ctx, below, side ^ U(1), empties - 1)
                 key += looked_at(value, probe(bucket_of(ctx, known), known))
-        st64(pairs + (n << U(4)), (i2u(key) << U(8)) | x)
-        st64(pairs + (n << U(4)) + U(8), f)
-        n += U(1)
+        st64(pairs + (i << U(4)), (i2u(key) << U(8)) | x)
+        st64(pairs + (i << U(4)) + U(8), f)
+        i += U(1)
     return n
 
 

@@ -3,11 +3,33 @@
 The weights of the terms were chosen by node counts of the test problems (docs/performance.md, "What else was tried").
 """
 
+from llvmlite import ir
+
+from desdaemon.engine.compiler import INTERPRETED, interpreted
 from desdaemon.engine.compiler.jit import kernel
 from desdaemon.protocol.othello.rules import CORNERS
 
-from .bits import INNER_COLUMNS, U, blsr, ctz, popc
-from .emit import lookup8, lookup64
+from .bits import INNER_COLUMNS, U, bit, blsr, ctz, emit_flip, emit_moves_of, flip, i2u, ld64, moves, popc, st64
+from .emit import (
+    BYTE_COMPRESSION,
+    call,
+    const,
+    external,
+    i1,
+    i8,
+    i32,
+    i64,
+    load,
+    lookup8,
+    lookup64,
+    reduce,
+    simple,
+    splat,
+    store,
+    u64,
+    v8,
+    vector,
+)
 
 QUADRANTS = (0x000000000F0F0F0F, 0x00000000F0F0F0F0, 0x0F0F0F0F00000000, 0xF0F0F0F000000000)
 quadrant = lookup64("quadrant", [QUADRANTS[((s & 7) >> 2) + 2 * (s >> 5)] for s in range(64)])
@@ -15,7 +37,8 @@ quadrant = lookup64("quadrant", [QUADRANTS[((s & 7) >> 2) + 2 * (s >> 5)] for s 
 
 # Ranks of the ten kinds of squares: corners first, X-squares last.
 _RANKS = ((18, 4, 16, 12), (4, 2, 6, 8), (16, 6, 14, 10), (12, 8, 10, 0))
-square_rank = lookup8("square_rank", [_RANKS[min(s >> 3, 7 - (s >> 3))][min(s & 7, 7 - (s & 7))] for s in range(64)])
+_SQUARE_RANKS = [_RANKS[min(s >> 3, 7 - (s >> 3))][min(s & 7, 7 - (s & 7))] for s in range(64)]
+square_rank = lookup8("square_rank", _SQUARE_RANKS)
 
 
 @kernel("u64(u64)", inline=True)
@@ -43,57 +66,39 @@ def potential_mobility(p, empty):
     return popc((across | (wide << U(8)) | (wide >> U(8))) & empty)
 
 
+_C_SQUARES = 0x4281000000008142
+
+
 @kernel("i64(u64)", inline=True)
 def corner_stability(p):
-    """Corners of ``p``, and its C-squares beside them."""
+    """Corners of ``p``, and its C-squares beside them; beside H1 also A2, beside A8 H7, the next bits of the word."""
     corners = p & U(CORNERS)
     beside = ((corners << U(1)) | (corners >> U(1)) | (corners << U(8)) | (corners >> U(8))) & p
-    return popc(corners) + popc(beside & U(0x4281000000008142))
+    return popc(corners) + popc(beside & U(_C_SQUARES))
 
 
 # Ranks of the table's moves, beyond what the terms of any other move add up to.
 FIRST_TABLE_MOVE = 1 << 24
 SECOND_TABLE_MOVE = 1 << 23
 SECOND_TABLE_MOVE_SEARCHED = 1 << 29
-"""In `search_rank`, whose value may outweigh the other two."""
+"""In the general search, where the term of `looked_at` may outweigh the other two."""
 
-# Weights of the terms, as shifts. What the opponent may do counts from the most that there can be.
+# Weights of the terms, as shifts: those of mobility and corners apart for the exact solver (`kernels.endgame`), for
+# searches to the end above it, and for those before the end. What the opponent may do counts from the most that there
+# can be.
 _MOST_MOVES = 40
-_SOLVER_MOBILITY, _EXACT_MOBILITY, _MOBILITY = 12, 11, 8
-_SOLVER_CORNERS, _EXACT_CORNERS, _CORNERS = 9, 9, 6
+SOLVER_MOBILITY, EXACT_MOBILITY, MOBILITY = 12, 11, 8
+SOLVER_CORNERS, EXACT_CORNERS, CORNER_STABILITY = 9, 9, 6
 _POTENTIAL_MOBILITY = 4
 _ODD_QUADRANT = 1 << 5
 _VALUE = 9
 _IN_TABLE = 1 << 10
 
-
-@kernel("i64(u64,u64,u64,u64,u64,u64)", inline=True)
-def solver_rank(x, here, odd, opponent_moves, r, empty):
-    """The rank of the move ``x`` (bit ``here``) in the exact solver.
-
-    ``r`` are the mover's discs after it, ``odd`` the squares of odd quadrants, ``empty`` the empty squares before it.
-    """
-    rank = (_MOST_MOVES - weighted_mobility(opponent_moves)) << _SOLVER_MOBILITY
-    rank += corner_stability(r) << _SOLVER_CORNERS
-    rank += (_MOST_MOVES - potential_mobility(r, empty ^ here)) << _POTENTIAL_MOBILITY
-    if odd & here:
-        rank += _ODD_QUADRANT
-    rank += square_rank(x)
-    return rank
-
-
-@kernel("i64(u64,u64,u64,u64,u64,u64,i64)", inline=True)
-def search_rank(x, here, odd, opponent_moves, r, empty, to_the_end):
-    """The rank of a move in the general search, without the term of `looked_at`."""
-    mobility = _MOST_MOVES - weighted_mobility(opponent_moves)
-    edge = corner_stability(r)
-    potential = (_MOST_MOVES - potential_mobility(r, empty ^ here)) << _POTENTIAL_MOBILITY
-    if to_the_end:
-        rank = (mobility << _EXACT_MOBILITY) + (edge << _EXACT_CORNERS) + potential + square_rank(x)
-        if odd & here:
-            rank += _ODD_QUADRANT
-        return rank
-    return (mobility << _MOBILITY) + (edge << _CORNERS) + potential + square_rank(x)
+RANKED_COLUMN = 8 * 40
+RANKED_BYTES = 3 * RANKED_COLUMN
+"""The memory that `rank_moves` fills, aligned to 64 bytes: three columns of words with a row for each move, which has
+its key (rank << 16 | square << 8 | row), the discs it turns, and the opponent's moves after it.
+"""
 
 
 @kernel("i64(i64,u64)", inline=True)
@@ -103,3 +108,196 @@ def looked_at(value, known):
     if known:
         rank += _IN_TABLE
     return rank
+
+
+def _emit_flips_of_eight(b, p, o, legal):
+    """The discs that each of the first eight moves turns, and the moves that are left."""
+    before = b.block
+    loop, done = b.append_basic_block("flips.loop"), b.append_basic_block("flips.done")
+    b.branch(loop)
+    b.position_at_end(loop)
+    waiting, lane, turned = b.phi(i64), b.phi(i8), b.phi(v8)
+    x = b.call(external(b, "llvm.cttz.i64", i64, [i64, i1]), [waiting, const(1, i1)])
+    here = b.bitcast(lane, ir.VectorType(i1, 8))
+    grown = b.select(here, splat(b, emit_flip(b, x, p, o), 8), turned)
+    left, next_lane = b.and_(waiting, b.sub(waiting, const(1))), b.shl(lane, const(1, i8))
+    for phi, value, next_value in (
+        (waiting, legal, left),
+        (lane, const(1, i8), next_lane),
+        (turned, vector([0] * 8), grown),
+    ):
+        phi.add_incoming(value, before)
+        phi.add_incoming(next_value, loop)
+    more = b.and_(b.icmp_unsigned("!=", left, const(0)), b.icmp_unsigned("!=", next_lane, const(0, i8)))
+    b.cbranch(more, loop, done)
+    b.position_at_end(done)
+    return grown, left
+
+
+def _emit_rank_eight(b, p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
+    """`_rank_eight` for a move a lane, in vectors of 512 bits. Lanes without a move get the key 0; the rest of their
+    rows means nothing.
+    """
+
+    def every(value):
+        return vector([value] * 8)
+
+    def each(word):
+        return splat(b, word, 8)
+
+    def number(words):
+        return call(b, "llvm.ctpop.v8i64", v8, words)
+
+    def of_squares(values):
+        """Of 64 small values, one for each square, those of the first eight moves."""
+        kind = ir.VectorType(i8, 64)
+        squares = b.bitcast(legal, ir.VectorType(i1, 64))
+        compress = external(b, "llvm.x86.avx512.mask.compress.v64i8", kind, [kind, kind, squares.type])
+        found = b.call(compress, [vector(values, i8), vector([0] * 64, i8), squares])
+        return b.zext(b.shuffle_vector(found, found, vector(range(8), i32)), v8)
+
+    def added_where(rank, condition, value):
+        return b.add(rank, b.select(condition, every(value), every(0)))
+
+    turned, left = _emit_flips_of_eight(b, p, o, legal)
+    x = of_squares(range(64))
+    here = b.shl(every(1), x)
+    q, r = b.xor(each(o), turned), b.or_(b.or_(each(p), turned), here)
+    replies = emit_moves_of(b, q, r, 8)
+    mobility = b.add(number(replies), number(b.and_(replies, every(CORNERS))))
+    corners = b.and_(r, every(CORNERS))
+    beside = b.or_(b.or_(b.shl(corners, every(1)), b.lshr(corners, every(1))), b.shl(corners, every(8)))
+    beside = b.and_(b.and_(b.or_(beside, b.lshr(corners, every(8))), r), every(_C_SQUARES))
+    inner = b.and_(r, every(INNER_COLUMNS))
+    across = b.or_(b.shl(inner, every(1)), b.lshr(inner, every(1)))
+    wide = b.or_(r, across)
+    around = b.or_(across, b.or_(b.shl(wide, every(8)), b.lshr(wide, every(8))))
+    potential = number(b.and_(around, b.xor(each(b.not_(b.or_(p, o))), here)))
+    rank = b.shl(b.sub(every(_MOST_MOVES), mobility), each(mobility_shift))
+    rank = b.add(rank, b.shl(number(b.or_(corners, beside)), each(corner_shift)))
+    rank = b.add(rank, b.shl(b.sub(every(_MOST_MOVES), potential), every(_POTENTIAL_MOBILITY)))
+    rank = b.add(rank, of_squares(_SQUARE_RANKS))
+    rank = added_where(rank, b.icmp_unsigned("!=", b.and_(here, each(odd)), every(0)), _ODD_QUADRANT)
+    rank = added_where(rank, b.icmp_unsigned("==", x, each(second)), SECOND_TABLE_MOVE)
+    rank = added_where(rank, b.icmp_unsigned("==", x, each(first)), FIRST_TABLE_MOVE)
+    key = b.or_(b.shl(rank, every(16)), b.or_(b.shl(x, every(8)), b.add(each(n), vector(range(8)))))
+    used = b.icmp_unsigned("<", vector(range(8)), each(call(b, "llvm.ctpop.i64", i64, legal)))
+    row = b.add(ranked, b.shl(n, const(3)))
+    for column, words in enumerate((b.select(used, key, every(0)), turned, replies)):
+        store(b, words, b.add(row, const(column * RANKED_COLUMN)), 64)
+    wiped = b.icmp_unsigned("!=", b.bitcast(b.icmp_unsigned("==", q, every(0)), i8), const(0, i8))
+    return b.select(wiped, const(-1), left)
+
+
+# Replies and rank of one move take some 150 instructions, and those of eight moves together as many.
+if BYTE_COMPRESSION and not INTERPRETED:
+    _rank_eight = simple(_emit_rank_eight, None, u64, *[u64] * 10)
+else:
+
+    @kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64,u64)", inline=True)
+    def _rank_eight(p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked):
+        """Fill the rows ``n`` to ``n + 7`` for the first eight moves.
+
+        Returns the moves that are left, all squares where a move takes the opponent's last disc.
+        """
+        free = ~(p | o)
+        row = ranked + (n << U(3))
+        end = row + U(64)
+        while row < end and legal:
+            x = ctz(legal)
+            legal = blsr(legal)
+            f = flip(x, p, o)
+            here = bit(x)
+            q = o ^ f
+            r = p | f | here
+            if q == U(0):
+                return ~U(0)
+            replies = moves(q, r)
+            rank = i2u(_MOST_MOVES - weighted_mobility(replies)) << mobility_shift
+            rank += i2u(corner_stability(r)) << corner_shift
+            rank += i2u(_MOST_MOVES - potential_mobility(r, free ^ here)) << U(_POTENTIAL_MOBILITY)
+            rank += i2u(square_rank(x))
+            if odd & here:
+                rank += U(_ODD_QUADRANT)
+            if x == second:
+                rank += U(SECOND_TABLE_MOVE)
+            if x == first:
+                rank += U(FIRST_TABLE_MOVE)
+            st64(row, (rank << U(16)) | (x << U(8)) | n)
+            st64(row + U(RANKED_COLUMN), f)
+            st64(row + U(2 * RANKED_COLUMN), replies)
+            row += U(8)
+            n += U(1)
+        while row < end:
+            st64(row, U(0))
+            row += U(8)
+        return legal
+
+
+@kernel("u64(u64,u64,u64,u64,u64,u64,u64,u64,u64)")
+def rank_moves(p, o, legal, odd, first, second, mobility_shift, corner_shift, ranked):
+    """Fill ``ranked`` (`RANKED_BYTES`) with a row for each of the moves ``legal``, at most 40, in the order of squares.
+
+    ``odd`` are the squares of odd quadrants where they count, else 0; ``first`` and ``second`` the table's moves or
+    NO_MOVE; the shifts are the weights of mobility and of corners. Returns the number of moves, 0 where one takes the
+    opponent's last disc.
+    """
+    number = i2u(popc(legal))
+    n = U(0)
+    while legal:
+        legal = _rank_eight(p, o, legal, odd, first, second, mobility_shift, corner_shift, n, ranked)
+        if legal == ~U(0):
+            return U(0)
+        n += U(8)
+    return number
+
+
+@kernel("u64(u64)", inline=True)
+def row_of(key):
+    """The place of a key's move in the columns."""
+    return key & U(255)
+
+
+@kernel("u64(u64)", inline=True)
+def square_of(key):
+    """The square of a key's move."""
+    return (key >> U(8)) & U(63)
+
+
+@kernel("u64(u64)", inline=True)
+def rank_of(key):
+    """The rank of a key's move."""
+    return key >> U(16)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def turned_by(ranked, row):
+    """The discs that the move of a row turns."""
+    return ld64(ranked + U(RANKED_COLUMN) + (row << U(3)))
+
+
+@kernel("u64(u64,u64)", inline=True)
+def replies_to(ranked, row):
+    """The opponent's moves after the move of a row."""
+    return ld64(ranked + U(2 * RANKED_COLUMN) + (row << U(3)))
+
+
+def _greatest(address):
+    return max(interpreted.load(address + 8 * k, 8, signed=False) for k in range(8))
+
+
+_greatest_of_eight = simple(lambda b, address: reduce(b, "umax", load(b, address, v8, 64)), _greatest, u64, u64)
+
+
+@kernel("u64(u64,u64)", inline=True)
+def take_greatest(ranked, n):
+    """The greatest of the keys in the first ``n`` rows, which becomes 0 there: not taken yet is at least one."""
+    top = U(0)
+    i = U(0)
+    while i < n:
+        key = _greatest_of_eight(ranked + (i << U(3)))
+        if key > top:
+            top = key
+        i += U(8)
+    st64(ranked + ((top & U(255)) << U(3)), U(0))
+    return top
