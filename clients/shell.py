@@ -7,8 +7,11 @@ and a JSON map of arguments, and every reply is a line of JSON.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,29 +85,39 @@ class Shell:
         return done
 
     def _text(self, line: str) -> bool:
-        data = self._finish(self.client.start("text", {"line": line}))
+        data = self._finished(line)
         text = str(data.get("out") or "")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
         logs.echo(str(data.get("err") or ""))
         return not data.get("err")
 
-    def _finish(self, handle: Handle[Data, Data]) -> Data:
+    def _finished(self, line: str) -> Data:
+        handle = None
         try:
+            with _interrupts_deferred():
+                handle = self.client.start("text", {"line": line})
             handle.wait()
         except KeyboardInterrupt:
-            self.client.start("text", {"line": "stop"})
+            if handle is None:
+                raise
             try:
+                with _interrupts_deferred():
+                    self.client.start("text", {"line": "stop"})
                 handle.wait()
             except KeyboardInterrupt:
                 handle.cancel()
         return handle.result()
 
     def _operation(self, line: str) -> bool:
-        handle = self.client.start(*_operation_of(line))
+        handle: Handle[Data, Data] | None = None
         try:
+            with _interrupts_deferred():
+                handle = self.client.start(*_operation_of(line))
             for partial in handle:
                 self._tell("partial", partial)
         except KeyboardInterrupt:
+            if handle is None:
+                raise
             handle.cancel(keep=True)
         try:
             self._tell("final", handle.result())
@@ -165,6 +178,28 @@ class Shell:
         else:
             names = []
         return sorted(name for name in names if name.startswith(word.lower()))
+
+
+@contextlib.contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """A block in which an interrupt is kept back: its `KeyboardInterrupt` is raised at the end of the block.
+
+    Between the sending of a request and the assignment of its handle an interrupt would leave the request alone.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    interrupted = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
 
 
 def _first_words() -> list[str]:

@@ -17,6 +17,8 @@ import pytest
 from checkout import SUPPORT
 from pretended import PretendedDaemon, leave_connection_file
 
+from desdaemon.clients.shell import Shell
+
 SCRIPT = str(SUPPORT / "fake_daemon.py")
 
 
@@ -88,29 +90,74 @@ def test_nobody_there_and_bad_command_lines(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_interrupt_stops_and_a_second_one_cancels(daemon: PretendedDaemon) -> None:
-    daemon.answers["text"] = lambda request: {"out": "", "err": ""}
     del daemon.answers["text"]
     daemon.answers["cancel"] = lambda request: {"cancelled": True}
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, SCRIPT, "shell", "-c", "go", "-c", "moves"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    until(lambda: lines(daemon) == ["go"])
-    process.send_signal(signal.SIGINT)
-    until(lambda: lines(daemon) == ["go", "stop"])
-    process.send_signal(signal.SIGINT)
-    until(lambda: "cancel" in daemon.operations())
-    go, stop = daemon.held
-    daemon.refuse(go, "cancelled")
-    daemon.final(stop, {"out": "", "err": ""})
-    until(lambda: lines(daemon)[-1] == "moves")
-    daemon.final(daemon.held[-1], {"out": "F5", "err": ""})
-    out, err = process.communicate(timeout=30)
-    assert (out, process.returncode) == ("F5\n", 1)
-    assert err.startswith("cancelled: ")
+    ) as process:
+        try:
+            until(lambda: lines(daemon) == ["go"])
+            process.send_signal(signal.SIGINT)
+            until(lambda: lines(daemon) == ["go", "stop"])
+            process.send_signal(signal.SIGINT)
+            until(lambda: "cancel" in daemon.operations())
+            go, stop = daemon.held
+            daemon.refuse(go, "cancelled")
+            daemon.final(stop, {"out": "", "err": ""})
+            until(lambda: lines(daemon)[-1] == "moves")
+            daemon.final(daemon.held[-1], {"out": "F5", "err": ""})
+            out, err = process.communicate(timeout=30)
+            assert (out, process.returncode) == ("F5\n", 1)
+            assert err.startswith("cancelled: ")
+        finally:
+            process.kill()
+
+
+class InterruptedAtOnce:
+    """A client that is interrupted, as by Ctrl-C, while it starts each request: sent, but the handle not yet returned.
+
+    It is handle and client in one; `done` has what was asked of it.
+    """
+
+    connections = 1
+
+    def __init__(self) -> None:
+        self.done: list[Any] = []
+
+    def start(self, op: str, args: dict[str, Any]) -> InterruptedAtOnce:
+        self.done.append(args.get("line", op))
+        signal.raise_signal(signal.SIGINT)
+        return self
+
+    def wait(self) -> bool:
+        self.done.append("wait")
+        return True
+
+    def cancel(self, *, keep: bool = False) -> bool:
+        self.done.append(f"cancel, keep {keep}")
+        return True
+
+    def result(self) -> dict[str, Any]:
+        return {"out": "F5", "err": ""}
+
+    warnings = ()
+
+
+def test_an_interrupt_while_a_line_is_sent_stops_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    for structured, line, expected in (
+        (False, "go", ["go", "stop", "cancel, keep False"]),
+        (True, "analyze {}", ["analyze", "cancel, keep True"]),
+    ):
+        client: Any = InterruptedAtOnce()
+        assert Shell(client, structured).run(iter([line])) == 0
+        assert client.done == expected
+        assert "F5" in capsys.readouterr().out
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_history_and_completion_at_a_terminal(daemon: PretendedDaemon, tmp_path: Path) -> None:
