@@ -94,6 +94,7 @@ _ODD_QUADRANT = 1 << 5
 _VALUE = 9
 _IN_TABLE = 1 << 10
 
+# Five times eight rows: the vectors fill eight at a time, and no position has more than 33 moves.
 RANKED_COLUMN = 8 * 40
 RANKED_BYTES = 3 * RANKED_COLUMN
 """The memory that `rank_moves` fills, aligned to 64 bytes: three columns of words with a row for each move, which has
@@ -291,7 +292,7 @@ _greatest_of_eight = simple(lambda b, address: reduce(b, "umax", load(b, address
 
 @kernel("u64(u64,u64)", inline=True)
 def take_greatest(ranked, n):
-    """The greatest of the keys in the first ``n`` rows, which becomes 0 there: not taken yet is at least one."""
+    """The greatest key of the first ``n`` rows; the row's key becomes 0. At least one must not have been taken."""
     top = U(0)
     i = U(0)
     while i < n:
