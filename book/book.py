@@ -25,7 +25,7 @@ from .layout import HUMAN, HUMAN_LEVEL, KEEPS_LEAF, NO_SCORE, PASS
 from .negamax import FaultyRows, negamax, negamax_from
 from .options import BookOptions
 from .progress import ProgressCallback, WorkCancelled, no_progress, slices
-from .record import PositionEntry, mirror_move, unmirror_move
+from .record import RESULT, PositionEntry, mirror_move, unmirror_move
 from .table import BookTable, Filters
 
 Evaluate = Callable[[int, int, int, int], "tuple[int, int] | None"]
@@ -39,6 +39,9 @@ Question = tuple[int, int, int, int]
 _SLICE = 1 << 15
 _WHOLE = 400
 """Where more than one in this number of positions has changed, the whole book is processed, not the changed part."""
+
+MOST_GAMES = 1e12
+"""The largest weight of games: what every lost game multiplies must not become infinite."""
 
 _FEW = 1 << 12
 _NOTES = 4096
@@ -349,25 +352,26 @@ class Book:
 
     def set_results(self, row: int, results: tuple[float, float, float]) -> None:
         """Store the games won, drawn and lost by the side to move in a row's position."""
-        self._begin_change()
-        self.table.set_results(row, results)
-        self.recorder.changed(row)
+        self._store_results(np.array([row], np.int64), np.array([results], RESULT))
 
     def add_results(self, rows: Rows, results: Records) -> None:
         """Add `RESULT` records to those of rows, none of them twice."""
-        self._begin_change()
         sums = self.table.results_of(rows)
         for name in sums.dtype.names or ():
             sums[name] += results[name]
-        self.table.set_results_of(rows, sums)
-        self.recorder.changed_many(rows)
+        self._store_results(rows, sums)
 
     def scale_results(self, rows: Rows, won: npt.NDArray[np.float64], lost: npt.NDArray[np.float64]) -> None:
         """Multiply the games won and lost of rows, none of them twice, by factors."""
-        self._begin_change()
         results = self.table.results_of(rows)
         results["won"] *= won
         results["lost"] *= lost
+        self._store_results(rows, results)
+
+    def _store_results(self, rows: Rows, results: Records) -> None:
+        self._begin_change()
+        for name in results.dtype.names or ():
+            np.minimum(results[name], MOST_GAMES, out=results[name])
         self.table.set_results_of(rows, results)
         self.recorder.changed_many(rows)
 

@@ -196,7 +196,7 @@ def command_line(*, cluster: bool = False) -> Parser:
         "--book-results",
         default="",
         metavar="FILE",
-        help="add the games to this book at the end, and count their results there",
+        help="add the games to this book at the end, count their results and learn from them",
     )
     add(
         "--json",

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import referee
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from toys import canonical, contents, small_book, toy
 
-from desdaemon.book.book import Book
-from desdaemon.book.choose import Choice, MoveChoice, candidates, caution, checked, choose, line
+from desdaemon.book.book import Book, MoveInBook
+from desdaemon.book.choose import Choice, MoveChoice, candidates, checked, choose, line
 from desdaemon.book.errors import NotInBook, OutOfRange
 from desdaemon.book.formats import edax
 from desdaemon.book.formats.text import parse_board
@@ -193,31 +195,68 @@ def test_low_levels_can_be_ignored() -> None:
     assert candidates(book, *START, MoveChoice(least_level=2))
 
 
-def test_results_are_seen_with_caution() -> None:
-    assert caution(700, 0, 300) > caution(8, 0, 2) > caution(0, 0, 5) >= 0
-    assert caution(0, 0, 0) == 0
-    assert caution(0, 10, 0) < 0.5
+def siblings(book: Book) -> tuple[tuple[int, int], list[MoveInBook]]:
+    """A position with two linked moves of the same score, and these."""
+    for entry in contents(book):
+        moves = [move for move in book.moves_on(*entry[:2]) if move.linked]
+        if len(moves) > 1 and moves[0].score == moves[1].score and moves[0].row != moves[1].row:
+            return entry[:2], moves[:2]
+    raise AssertionError
+
+
+RESULTS = MoveChoice(choice=Choice.RESULTS)
+
+
+def chosen_rows(book: Book, position: tuple[int, int], settings: MoveChoice = RESULTS, seed: int = 3) -> Counter[int]:
+    rng = random.Random(seed)
+    return Counter(choose(book, *position, settings, rng).row for _ in range(2000))
 
 
 def test_results_decide_when_asked() -> None:
     book = small_book(depth=3)
     deviate(book, START, Worker(toy), 60, 65)
-    row = book.table.find(*FIRST)
-    position = FIRST
-    moves = [move for move in book.moves_on(*position) if move.linked]
-    assert len(moves) >= 2
-    first, second = moves[0], moves[-1]
+    position, (few, many) = siblings(book)
     # Results are stored for the side to move after the move: its wins are the mover's losses.
-    book.set_results(first.row, (2, 0, 8))
-    book.set_results(second.row, (300, 0, 700))
-    assert row >= 0
-    settings = MoveChoice(choice=Choice.RESULTS)
-    assert {move.row for move in candidates(book, *position, settings)} == {first.row, second.row}
-    rng = random.Random(3)
-    counts = Counter(choose(book, *position, settings, rng).row for _ in range(2000))
-    assert counts[second.row] > counts[first.row] > 0
+    book.set_results(few.row, (2, 0, 8))
+    book.set_results(many.row, (300, 0, 700))
+    assert candidates(book, *position, RESULTS) == book.moves_on(*position)
+    counts = chosen_rows(book, position)
+    assert counts[many.row] > counts[few.row] > 0
     mixed = candidates(book, *position, MoveChoice(choice=Choice.MIXED))
-    assert all(move.score == moves[0].score for move in mixed)
+    assert all(move.score == book.moves_on(*position)[0].score for move in mixed)
+
+
+def test_a_move_that_always_lost_is_left_for_moves_without_games() -> None:
+    book = small_book(depth=3)
+    deviate(book, START, Worker(toy), 60, 65)
+    position, (lost, other) = siblings(book)
+    book.set_results(lost.row, (48, 0, 0))
+    counts = chosen_rows(book, position)
+    assert counts[lost.row] < 20 < counts[other.row]
+    # Of every move something is known: the leaf takes part with its score.
+    leaf = next(entry for entry in contents(book) if entry.has_leaf and len(book.known_moves(entry)) > 1)
+    assert -1 in {move.row for move in candidates(book, *leaf[:2], RESULTS)}
+
+
+weights = st.one_of(st.integers(0, 5000).map(float), st.floats(0, 1e300, allow_nan=False))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(weights, weights, weights), min_size=4, max_size=4), st.integers(0, 1 << 30))
+def test_a_choice_falls_whatever_the_counts(counts: list[tuple[float, float, float]], seed: int) -> None:
+    book = BOOK
+    for move, results in zip(book.moves_on(*START), counts, strict=True):
+        book.set_results(move.row, results)
+    dice = random.Random(seed), random.Random(seed)
+    for choice in (Choice.RESULTS, Choice.MIXED):
+        wanted = MoveChoice(choice=choice)
+        first, again = (choose(book, *START, wanted, rng) for rng in dice)
+        assert first is not None
+        assert first == again
+        assert first in candidates(book, *START, wanted)
+
+
+BOOK = grown(depth=2)
 
 
 def test_the_line_keeps_the_score() -> None:

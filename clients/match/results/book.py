@@ -1,8 +1,8 @@
 """The games of a match in a book: `desdaemon match --book-results FILE`.
 
-A daemon that is started for it opens the book, adds the games as `book add --unsearched` does, and ends. Used by the
-main thread of a match alone: once before the first game, so that an unusable file is reported at once, and once
-after the last.
+A daemon that is started for it opens the book, adds the games as `book add --unsearched` does with the option
+book-learn-results on, and ends. Used by the main thread of a match alone: once before the first game, so that an
+unusable file is reported at once, and once after the last.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIMEOUT_S = 3600.0
 def _asked(file: str, groups: ProcessGroups, requests: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """The data of the replies to requests that follow the opening of the book. Raises `BadInput`."""
     found = []
-    process = EngineProcess([*OWN_COMMAND, "--protocol", "json"], groups=groups)
+    process = EngineProcess([*OWN_COMMAND, "--protocol", "json", "-book-learn-results", "on"], groups=groups)
     try:
         for number, (op, args) in enumerate([("book.load", {"file": str(Path(file).resolve())}), *requests], 1):
             process.send(json.dumps({"v": 1, "id": number, "op": op, "args": args}))
@@ -57,7 +57,8 @@ def check_book(file: str, groups: ProcessGroups) -> None:
 
 
 def count_games(file: str, games: Sequence[FileGame], journal: str, groups: ProcessGroups) -> int:
-    """Add the positions of games down to the book's depth and count their results; returns how many games were new.
+    """Add the positions of games down to the book's depth, count their results and make the lines of lost games less
+    attractive to the losers; returns how many games were new.
 
     Nothing is searched: the positions without a leaf wait for `book fix`. Which games of a match with a ``journal``
     were counted is kept beside it, so that a match that goes on does not count them again. Raises `BadInput`.

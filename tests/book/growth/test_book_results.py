@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 import referee
 from book_dialogue import BookDialogue
 from toys import contents, small_book, toy
 
 from desdaemon.book.book import Book
-from desdaemon.book.choose import Choice, MoveChoice
+from desdaemon.book.choose import Choice, MoveChoice, choose
 from desdaemon.book.growth.add import BookGame, add_games, game_positions
 from desdaemon.book.growth.game_results import Results, add_result, adjust, learn_result, weight
 from desdaemon.book.growth.rounds import CommandProgress, Worker
@@ -239,3 +241,38 @@ def test_self_play_as_a_command(dialogue: BookDialogue) -> None:
 def test_results_choose_the_moves_of_self_play() -> None:
     book, _, _ = played(4, settings=MoveChoice(choice=Choice.RESULTS))
     assert book.table.keeps_results
+
+
+def test_a_bad_line_put_in_by_hand_is_abandoned_within_100_games(dialogue: BookDialogue) -> None:
+    dialogue.say("book new 1 6")
+    dialogue.say("play f5d6c7")
+    dialogue.say("book store")
+    dialogue.say("undo")
+    # A search of 12 plies gives it -11.
+    dialogue.say("book edit c7 12")
+    before = dialogue.session.game.position[:2]
+    for line in ("book-choice results", "book-learn-results on", "book-reject 10", "book-seed 1"):
+        dialogue.say(line)
+
+    def share() -> float:
+        rng, wanted = random.Random(2), MoveChoice(choice=Choice.RESULTS)
+        chosen = [choose(dialogue.book, *before, wanted, rng) for _ in range(400)]
+        return sum(move is not None and move.move == referee.square("c7") for move in chosen) / len(chosen)
+
+    assert share() > 0.8
+    assert "finished" in dialogue.say("book self-play 100 1")
+    assert share() < 0.1
+    assert sum(dialogue.book.table.results(dialogue.book.table.find(*before))) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_the_loop_of_learning_runs_unattended(dialogue: BookDialogue, seed: int) -> None:
+    dialogue.say("book new 1 12")
+    for line in ("book-choice results", "book-learn-results on", "book-reject 20", f"book-seed {seed}"):
+        dialogue.say(line)
+    assert "Games counted: 500; " in dialogue.say("book self-play 500 1 2")
+    assert "clean" in dialogue.say("book verify")
+    weights = np.array(list(results(dialogue.book).values()))
+    assert np.isfinite(weights).all()
+    assert (weights >= 0).all()

@@ -70,7 +70,7 @@ complete -c desdaemon -n '__fish_seen_subcommand_from match' -l concurrency -r -
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l sprt -r -d 'stop when the games decide between these (--sprt=-5,0)'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l journal -r -d 'keep the games there; the same command goes on with them'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l save -r -d 'write the games at the end, in the format of the name'
-complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r -d 'add the games to this book at the end, and count their results there'
+complete -c desdaemon -n '__fish_seen_subcommand_from match' -l book-results -r -d 'add the games to this book at the end, count their results and learn from them'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l json -r -d 'write the account as JSON; - is standard output instead of the table'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l log -r -d 'write each program\'s dialogue and its standard error there'
 complete -c desdaemon -n '__fish_seen_subcommand_from match' -l cluster -r -d 'play on this scheduler\'s workers (docs/cluster.md)'
