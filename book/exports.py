@@ -45,7 +45,7 @@ SPEC = Spec(
         "list_faults": "i64(u64,i64,i64,u64,i64,u64,u64)",
         "reach_rows": "i64(u64,u64,u64,i64,i64,i64,u64)",
         "dat_same_links": "void(u64,u64,i64,u64,u64)",
-        "egbk_load": "i64(u64,u64,i64,i64,i64,u64)",
+        "egbk_load": "i64(u64,u64,i64,i64,i64,u64,u64)",
         "add_passes": "i64(u64,i64,i64,u64,u64)",
         "text_load": "i64(u64,u64,i64,i64,u64,u64)",
         "inspect_rows": "i64(u64,i64,i64,u64)",

@@ -23,8 +23,8 @@ from desdaemon.book.chunks import CHUNK_ROWS, Bytes, address
 from desdaemon.book.errors import Unreadable, WriteFailed
 from desdaemon.book.exports import kernels
 from desdaemon.book.layout import FINISHED, HUMAN_LEVEL, MAX_LEVEL, MUST_PASS, NO_LEVEL, NO_MOVE, NO_SCORE, OPEN, PASS
-from desdaemon.book.negamax import LayerOrder
-from desdaemon.book.options import Rule, guessed_options
+from desdaemon.book.negamax import LayerOrder, margins_of
+from desdaemon.book.options import BookOptions, Rule, guessed_options
 from desdaemon.book.progress import ProgressCallback, no_progress, slices
 from desdaemon.book.storage.files import content, replacing
 from desdaemon.book.table import BookTable
@@ -67,7 +67,6 @@ class EgaroucidImport(NamedTuple):
 _PROBLEMS = {
     layout.OVERLAP: "a square holds discs of both sides",
     layout.CENTRE_EMPTY: "a centre square is empty",
-    layout.NOT_CANONICAL: "the board is not the representative one of its eight images",
     layout.BAD_SCORE: "the value is not -64..64",
     layout.BAD_LEVEL: f"the level is not -1..{MAX_LEVEL} or {HUMAN_LEVEL}",
     layout.BAD_LEAF: "the leaf's move is not a move",
@@ -88,14 +87,17 @@ class _RecordLoader:
         self.table.reserve(count)
         self._out: npt.NDArray[np.uint64] = np.zeros(layout.IMPORT_WORDS, np.uint64)
         self._out[layout.IMPORT_LEAST_EMPTIES] = 60
+        self._margins = margins_of(BookOptions())
 
     def add(self, records: npt.NDArray[Any], first: int, place: Callable[[int], int], *, bare: bool = False) -> None:
         """Add records, the first of which is number ``first`` (0..) of the file and lies at byte ``place(first)``;
-        ``bare`` ones have no leaf. Raises Unreadable."""
+        ``bare`` ones have no leaf. Boards are turned to the representative image, leaves are not, as in Egaroucid.
+        Raises Unreadable."""
         at = 0
+        kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
         while at < len(records):
             end = min(len(records), at + _STEP)
-            places = address(records), at, end, int(bare), address(self._out)
+            places = address(records), at, end, int(bare), address(self._margins), address(self._out)
             at = int(kernels().egbk_load(self.table.context, *places))
             reason = int(self._out.view(np.int64)[layout.IMPORT_REASON])
             if reason < 0:
@@ -135,7 +137,7 @@ def _read3(path: Path, stream: BinaryIO, count: int, size: int, progress: Progre
         )
     loader = _RecordLoader(path, count, progress)
     for first in range(0, count, _STAGE):
-        records = np.frombuffer(stream.read(_STAGE * _RECORD3.itemsize), np.uint8).reshape(-1, _RECORD3.itemsize)
+        records = np.frombuffer(bytearray(stream.read(_STAGE * _RECORD3.itemsize)), _RECORD3)
         loader.add(records, first, lambda number: start + number * _RECORD3.itemsize)
         if first + len(records) < min(count, first + _STAGE):
             raise Unreadable(path, None, "the file became shorter while it was read")
@@ -154,13 +156,6 @@ def _walk2(data: bytes, count: int, width: int) -> list[int] | None:
     return places if at == len(data) else None
 
 
-def _canonical(records: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Records without leaves, their boards turned to the representative one."""
-    if len(records):
-        kernels().canonicalise(address(records), len(records), _RECORD3.itemsize)
-    return records
-
-
 def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> EgaroucidImport:
     places = _walk2(data, count, 1)
     if places is None:
@@ -173,7 +168,7 @@ def _read2(path: Path, data: bytes, count: int, progress: ProgressCallback) -> E
         records[name] = found[name]
     loader = _RecordLoader(path, count, progress)
     for first in range(0, count, _STAGE):
-        loader.add(_canonical(records[first : first + _STAGE]), first, places.__getitem__, bare=True)
+        loader.add(records[first : first + _STAGE], first, places.__getitem__, bare=True)
     return loader.finish()
 
 
@@ -194,7 +189,7 @@ def _read1(path: Path, data: Bytes, level: int, progress: ProgressCallback) -> E
         # The stored value is that of the side that has just moved.
         records["score"] = 64 - found["raw"].astype(np.int16)
         records["level"] = level
-        loader.add(_canonical(records), first, lambda number: 4 + number * _RECORD1.itemsize, bare=True)
+        loader.add(records, first, lambda number: 4 + number * _RECORD1.itemsize, bare=True)
     return loader.finish(level)
 
 

@@ -20,6 +20,7 @@ from desdaemon.book.layout import (
     DAT_LINKS,
     DAT_MOST,
     DAT_SCORE,
+    EGBK_UNDEFINED_SCORE,
     IMPORT_BYTE,
     IMPORT_REASON,
     IMPORT_REPEATED,
@@ -245,7 +246,8 @@ def dat_check(at, out):
     move = dat_link_move(leaf)
     score = dat_link_score(leaf)
     if move == U(NO_MOVE):
-        if score == NO_SCORE:
+        # Egaroucid's own exports have its undefined score.
+        if score == NO_SCORE or score == EGBK_UNDEFINED_SCORE:
             return 0
         if not stuck or can_pass:
             return at_fault(out, here, BAD_LEAF)
@@ -316,8 +318,8 @@ def dat_load(ctx, data, size, start, most, out):
                 clamped(short_at(at + U(DAT_SCORE + 4))),
             )
             set_level(to, level)
-            score = dat_link_score(leaf)
-            set_leaf(to, u2i(dat_link_move(leaf)), score, NO_LEVEL if score == NO_SCORE else level)
+            if dat_link_score(leaf) >= -MAX_SCORE:
+                set_leaf(to, u2i(dat_link_move(leaf)), dat_link_score(leaf), level)
         else:
             set_word(out, IMPORT_REPEATED, word_of(out, IMPORT_REPEATED) + U(1))
         at = leaf + U(DAT_LINK_BYTES)

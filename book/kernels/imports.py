@@ -57,9 +57,15 @@ from desdaemon.engine.kernels.bits import (
 from .dat import at_fault, check_board, half_at, packed_opponent, packed_player, set_word, word_of
 from .graph import prefetch_key
 from .records import (
+    clamped,
+    empties_of,
     flags_of,
     leaf_level_of,
     level_of,
+    lower_bound_of,
+    margin_at,
+    margin_lower,
+    margin_upper,
     narrow_count_of,
     opponent_of,
     player_of,
@@ -69,6 +75,7 @@ from .records import (
     set_level,
     set_narrow_count,
     set_score,
+    upper_bound_of,
 )
 from .table import find_row, insert_row, row_at
 
@@ -133,15 +140,21 @@ def egbk_check(at, bare, out):
     return 0
 
 
-@kernel("void(u64,u64)", inline=True)
-def put_value(to, at):
-    """Score, bounds, level, lines and the human mark of the row at ``to`` from the record at ``at``."""
+@kernel("void(u64,u64,u64)", inline=True)
+def put_value(to, at, margins):
+    """Score, level, the bounds of that level, lines and the human mark of the row at ``to`` from the record at
+    ``at``."""
     score = ldi8(at + U(EGBK_SCORE))
     level = ldi8(at + U(EGBK_LEVEL))
     set_narrow_count(to, U(LINES), half_at(at + U(EGBK_LINES)))
-    set_score(to, score, score, score)
     set_level(to, level)
-    set_flags(to, U(HUMAN) if level == HUMAN_LEVEL else U(0))
+    if level == HUMAN_LEVEL:
+        set_score(to, score, score, score)
+        set_flags(to, U(HUMAN))
+    else:
+        margin = margin_at(margins, level, empties_of(to))
+        set_score(to, score, clamped(score + margin_lower(margin)), clamped(score + margin_upper(margin)))
+        set_flags(to, U(0))
 
 
 @kernel("void(u64,u64,u64,i64,u64,u64)", inline=True)
@@ -156,9 +169,10 @@ def tally_import(out, p, o, level, own, other):
         set_word(out, IMPORT_LEVELS + level, word_of(out, IMPORT_LEVELS + level) + U(1))
 
 
-@kernel("i64(u64,u64,i64,i64,i64,u64)")
-def egbk_load(ctx, data, start, count, bare, out):
-    """Insert records ``start..count`` at ``data``; returns where it stopped. ``bare``: without leaves.
+@kernel("i64(u64,u64,i64,i64,i64,u64,u64)")
+def egbk_load(ctx, data, start, count, bare, margins, out):
+    """Insert records ``start..count`` at ``data``; returns where it stopped. ``bare``: without leaves; ``margins``: see
+    `margin_at`.
 
     ``out``: IMPORT_ words. Of repeated positions the value and the leaf of the higher level counts, of equal ones the
     later.
@@ -189,7 +203,7 @@ def egbk_load(ctx, data, start, count, bare, out):
         else:
             set_word(out, IMPORT_REPEATED, word_of(out, IMPORT_REPEATED) + U(1))
         if answer & 1 or level >= level_of(to):
-            put_value(to, at)
+            put_value(to, at, margins)
         leaf_level = ldi8(at + U(EGBK_LEAF_LEVEL))
         if bare == 0 and (answer & 1 or leaf_level >= leaf_level_of(to)):
             set_leaf(to, u2i(ldu8(at + U(EGBK_LEAF_MOVE))), ldi8(at + U(EGBK_LEAF_SCORE)), leaf_level)
@@ -235,9 +249,8 @@ def add_passes(ctx, start, end, passes, out):
             if answer & 1:
                 source = row_at(ctx, i2u(found))
                 to = row_at(ctx, i2u(answer >> 1))
-                score = -score_of(source)
                 set_narrow_count(to, U(LINES), narrow_count_of(source, U(LINES)))
-                set_score(to, score, score, score)
+                set_score(to, -score_of(source), -upper_bound_of(source), -lower_bound_of(source))
                 set_level(to, level_of(source))
                 set_flags(to, flags_of(source) & U(HUMAN))
         row += U(1)

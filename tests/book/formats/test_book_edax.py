@@ -157,6 +157,23 @@ def test_bad_records_are_named_with_file_and_byte(kind: str, tmp_path: Path) -> 
     assert str(path) in str(caught.value)
 
 
+def test_a_book_that_egaroucid_exported_is_read(tmp_path: Path) -> None:
+    """A position without a leaf has Egaroucid's undefined score there, and no move."""
+    links = b"\xff\x13\xff\x1a\xff\x25\xff\x2c"
+    records = dat_record(*START, links=links, leaf=b"\x82\x41") + dat_record(*AFTER_ONE, leaf=b"\x01\x2b")
+    loaded = edax.read(dat_file(tmp_path / "b.dat", records, 2))
+    book = Book(loaded.options, loaded.table, loaded.links)
+    assert book.entry(*START).without_leaf() == book.entry(*START)
+    assert not len(book.faults())
+
+
+def test_what_lies_behind_the_last_position_is_called_that(tmp_path: Path) -> None:
+    path = dat_file(tmp_path / "b.dat", GOOD + b"the end of a mail" * 9, 1)
+    with pytest.raises(Unreadable, match="153 bytes that are no position lie behind the book's 1") as caught:
+        edax.read(path)
+    assert caught.value.offset == 84
+
+
 def test_bad_headers(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="not an Edax book"):
         edax.read(dat_file(tmp_path / "b.dat", GOOD, 1, magic=b"EDAXBOOK"))

@@ -261,7 +261,6 @@ def test_line_counts_are_positions_by_path() -> None:
     [
         (record3(START[0], START[0]), 0, "both sides"),
         (record3(1, 2), 0, "centre"),
-        (record3(START[1], START[0]), 0, "representative"),
         (record3(*START, score=65), 16, "value"),
         (record3(*START, level=61), 17, "level"),
         (record3(*START, leaf=b"\x01\x42\x15"), 23, "move"),
@@ -302,6 +301,28 @@ def test_repeated_positions_take_the_higher_level(tmp_path: Path) -> None:
     assert loaded.duplicates == 1
     entry = loaded.book.entry(*START)
     assert (entry.score, entry.level, entry.leaf_move, entry.leaf_score) == (1, 20, 0x1A, 2)
+
+
+@pytest.mark.parametrize("image", range(8))
+def test_boards_in_any_image_are_the_same_book(image: int, tmp_path: Path) -> None:
+    board = referee.play(referee.play(referee.start(), 19), 18)
+    turned = referee.to_bits(referee.symmetries(board)[image])
+    book = egaroucid.read(egbk3(tmp_path / "b.egbk3", record3(*turned, score=-4, lines=7))).book
+    entry = book.entry(*canonical(*turned))
+    assert (entry.score, entry.level, entry.lines) == (-4, 21, 7)
+    # As in Egaroucid, a leaf is not turned with its board.
+    assert (entry.leaf_move, entry.leaf_score, entry.leaf_level) == (0x13, 1, 0x15)
+
+
+@pytest.mark.parametrize(("level", "lower", "upper"), [(21, 1, 5), (20, 2, 6), (60, 3, 3), (70, 3, 3), (-1, 2, 6)])
+def test_bounds_are_those_of_the_level_before_any_negamax(level: int, lower: int, upper: int, tmp_path: Path) -> None:
+    after = canonical(*referee.to_bits(referee.play(referee.start(), 19)))
+    path = egbk3(tmp_path / "b.egbk3", record3(*after, level=level, leaf=b"\x82\x7d\xff"))
+    entry = egaroucid.read(path).book.entry(*after)
+    book = egaroucid.read(path).book
+    book.negamax()
+    assert entry[6:9] == book.entry(*after)[6:9]
+    assert (entry.score, entry.lower, entry.upper) == (3, lower, upper)
 
 
 @pytest.mark.parametrize("width", [1, 4])
