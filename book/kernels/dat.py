@@ -29,7 +29,6 @@ from desdaemon.book.layout import (
     MAX_BOUND,
     MAX_LEVEL,
     MAX_SCORE,
-    NO_LEVEL,
     NO_MOVE,
     NO_SCORE,
     NOT_CANONICAL,
@@ -246,8 +245,8 @@ def dat_check(at, out):
     move = dat_link_move(leaf)
     score = dat_link_score(leaf)
     if move == U(NO_MOVE):
-        # Egaroucid's own exports have its undefined score.
-        if score == NO_SCORE or score == EGBK_UNDEFINED_SCORE:
+        # No score, or as Egaroucid exports it.
+        if NO_SCORE <= score <= EGBK_UNDEFINED_SCORE:
             return 0
         if not stuck or can_pass:
             return at_fault(out, here, BAD_LEAF)
