@@ -9,15 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from desdaemon.protocol.commands.book import BadParameter, find_book_command, values_by_name
+from desdaemon.protocol.commands.book import complete, find_book_command
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.othello.notation import parse_move
 from desdaemon.protocol.wire.codec import Prepared, PreparedList
 from desdaemon.protocol.wire.messages import RequestError
 from desdaemon.protocol.wire.positions import (
-    UNKNOWN_KEYS,
     KnownLines,
     check_list_alone,
-    has_unknown_keys,
     read_line,
     read_listed,
 )
@@ -133,8 +132,6 @@ class BookOperations:
         values = request.values
         check_list_alone(values)
         items = values["positions"]
-        if has_unknown_keys(items):
-            request.warnings.append(UNKNOWN_KEYS)
         found: list[Prepared] = []
         until = time.perf_counter() + _AT_ONCE_S
         for number, item in enumerate(items):
@@ -210,10 +207,11 @@ class BookOperations:
         line = read_line(request.values)
         command = find_book_command(operation.name.removeprefix("book."))
         assert command is not None
-        try:
-            values = values_by_name(command, request.values)
-        except BadParameter as error:
-            raise RequestError("bad_request", str(error), error.parameter) from None
+        values = complete(command, request.values)
+        for parameter in command.parameters:
+            move = values[parameter.name]
+            if parameter.kind == "move" and isinstance(move, str):
+                values[parameter.name] = parse_move(move)
         client = request.client
         initial = line.positions[0]
         settings = self._texts.settings_of(client) if command.name in _OF_A_DIALOGUE else self._settings

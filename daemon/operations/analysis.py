@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.wire.messages import RequestError
-from desdaemon.protocol.wire.positions import UNKNOWN_KEYS, has_unknown_keys
 from desdaemon.search.helpers import HelperPool
 from desdaemon.search.scheduler import Purpose, Scheduler
 from desdaemon.search.short_questions import PendingQuestion, QuestionTurns, TurnOwner
@@ -102,8 +101,6 @@ class AnalysisService:
         items = values.get("positions")
         if items is not None:
             check_list(values)
-            if has_unknown_keys(items):
-                request.warnings.append(UNKNOWN_KEYS)
         if max(len(values.get("plies") or ()), len(items or ())) <= _FEW:
             self._begin(request, admit)
             return

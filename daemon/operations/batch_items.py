@@ -7,11 +7,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from desdaemon.protocol.wire import constants, messages
+from desdaemon.protocol.wire import constants
 from desdaemon.protocol.wire.constants import MOST_LINES_OF_FILE
-from desdaemon.protocol.wire.messages import RequestError
+from desdaemon.protocol.wire.messages import ITEM, RequestError, check_fields
 from desdaemon.protocol.wire.positions import read_moves
 
 from .questions import read_questions
@@ -35,25 +35,9 @@ def check_arguments(values: Data, level: int) -> None:
         values["level"] = level
 
 
-def checked_items(items: list[Any]) -> list[Data]:
-    """The items of a request; raises `RequestError`."""
-    found = []
-    for number, item in enumerate(items):
-        data: Data = {}
-        for name, value in item.items():
-            if value is None:
-                continue
-            if name == "id":
-                fits = messages.is_id(value)
-            elif name in ("board", "moves"):
-                fits = isinstance(value, str) and len(value) <= constants.LONGEST_MOVES
-            else:
-                continue
-            if not fits:
-                raise RequestError("bad_request", f"items[{number}].{name}: expected what analyze takes", "items")
-            data[name] = value
-        found.append(data)
-    return found
+def item_data(item: Data) -> Data:
+    """What is kept of an item of a request."""
+    return {field.name: item[field.name] for field in ITEM if item.get(field.name) is not None}
 
 
 def _line_items(text: str) -> Iterator[Data]:
@@ -68,9 +52,11 @@ def _line_items(text: str) -> Iterator[Data]:
             continue
         if content[0] == "{":
             try:
-                item = checked_items([json.loads(content)])[0]
+                item = json.loads(content)
+                check_fields(ITEM, item)
             except (ValueError, RequestError, RecursionError):
                 item = {"moves": content[: constants.LONGEST_MOVES]}
+            item = item_data(item)
             yield {"id": number, **item}
         elif len(content.split()[0]) >= _BOARD:
             yield {"id": number, "board": content.partition(";")[0].strip()[: constants.LONGEST_BOARD]}

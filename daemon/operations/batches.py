@@ -27,7 +27,7 @@ from desdaemon.system.threads import begin
 
 from .analysis import AnalysisService, QuestionSet
 from .batch_files import SUFFIX, BatchFile
-from .batch_items import check_arguments, checked_items, file_items
+from .batch_items import check_arguments, file_items, item_data
 from .questions import read_questions
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Batches:
         items, name = values.pop("items", None), values.pop("file", None)
         if (items is None) == (name is None):
             raise RequestError("bad_request", "expected either items or file", "items")
-        found = checked_items(items) if items is not None else self._of_file(client, str(name))
+        found = [item_data(item) for item in items] if items is not None else self._of_file(client, str(name))
         if not found:
             raise RequestError("bad_request", "there is nothing to analyse: expected at least one item", "items")
         check_arguments(values, self._analyses.level)

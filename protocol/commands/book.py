@@ -5,7 +5,8 @@ In the text protocol parameters are given in order, after `book` and the name; o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from desdaemon.protocol.errors import BadInput, quoted
@@ -20,14 +21,6 @@ BookValues = dict[str, BookValue]
 READER, EDITOR, ADMIN = "reader", "editor", "admin"
 
 _REPLACING = ("new", "load", "reopen", "import", "salvage", "enumerate")
-
-
-class BadParameter(BadInput):
-    """A parameter of a book command that is missing or cannot be used; ``parameter`` is its name."""
-
-    def __init__(self, parameter: str, message: str) -> None:
-        super().__init__(message)
-        self.parameter = parameter
 
 
 _EXPECTED = {
@@ -452,7 +445,7 @@ def parse_line(line: str) -> tuple[BookCommand, BookValues]:
 
 def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
     words = _words(command, rest)
-    given: dict[str, object] = {}
+    given: BookValues = {}
     positional = []
     for parameter in command.parameters:
         flag = f"--{parameter.name}"
@@ -461,20 +454,24 @@ def _parse_parameters(command: BookCommand, rest: str) -> BookValues:
         elif flag in words and parameter.named:
             at = words.index(flag)
             # Without a value behind it, what is wrong is said of an empty one.
-            given[parameter.name] = "".join(words[at + 1 : at + 2])
+            given[parameter.name] = _read(command, parameter, "".join(words[at + 1 : at + 2]))
             del words[at : at + 2]
         elif flag in words:
             words.remove(flag)
             given[parameter.name] = True
     for parameter in positional:
-        if parameter.kind == "paths":
-            given[parameter.name], words = words, []
+        if parameter.kind == "paths" and all(words):
+            if words:
+                given[parameter.name], words = words, []
         elif words:
-            given[parameter.name] = words.pop(0)
+            given[parameter.name] = _read(command, parameter, words.pop(0))
     if words:
         after = f"book {command.usage}" if command.parameters else f"nothing after {quoted(command.name)}"
         raise BadInput(f"book {command.name}: {quoted(words[0])} is too much: expected {after}")
-    return values_by_name(command, given)
+    missing = next((found for found in command.parameters if found.required and found.name not in given), None)
+    if missing is not None:
+        raise BadInput(f"book {command.name}: {missing.name} is missing: expected book {command.usage}")
+    return complete(command, given)
 
 
 def _words(command: BookCommand, rest: str) -> list[str]:
@@ -498,50 +495,29 @@ def _words(command: BookCommand, rest: str) -> list[str]:
     return words
 
 
-def values_by_name(command: BookCommand, given: Mapping[str, object]) -> BookValues:
-    """A checked value for every parameter of a command; unknown names are ignored.
-
-    Numbers may be given as text. Raises `BadParameter`.
-    """
-    return {parameter.name: _value(command, parameter, given.get(parameter.name)) for parameter in command.parameters}
-
-
-def _value(command: BookCommand, parameter: Parameter, given: object) -> BookValue:
-    if given is None or given == []:
-        if parameter.required:
-            raise BadParameter(
-                parameter.name, f"book {command.name}: {parameter.name} is missing: expected book {command.usage}"
-            )
-        return False if parameter.kind == "flag" else parameter.default
-    value = _understood(parameter, given)
+def _read(command: BookCommand, parameter: Parameter, word: str) -> BookValue:
+    """The value of a parameter in a word; raises `BadInput`."""
+    value: BookValue = None
+    if parameter.kind == "int":
+        number = whole_number(word)
+        value = number if number is not None and parameter.low <= number <= parameter.high else None
+    elif parameter.kind == "choice":
+        value = word.lower() if word.lower() in parameter.choices else None
+    elif parameter.kind == "move":
+        with contextlib.suppress(BadInput):
+            value = parse_move(word)
+    elif parameter.kind == "path":
+        value = word or None
     if value is None:
-        shown = given if isinstance(given, str) else repr(given)
-        raise BadParameter(
-            parameter.name,
-            f"book {command.name}, {parameter.name} = {quoted(shown)}: expected {parameter.expected}",
+        raise BadInput(
+            f"book {command.name}, {parameter.name} = {quoted(word)}: expected {parameter.expected}",
         )
     return value
 
 
-def _understood(parameter: Parameter, given: object) -> BookValue:
-    """The value of a parameter, None for an invalid one."""
-    if parameter.kind == "flag":
-        return given if isinstance(given, bool) else None
-    if parameter.kind == "int":
-        number = whole_number(given) if isinstance(given, str) else given
-        fits = isinstance(number, int) and not isinstance(number, bool) and parameter.low <= number <= parameter.high
-        return number if fits and isinstance(number, int) else None
-    if parameter.kind == "paths":
-        names: Sequence[object] = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-        found = [name for name in names if isinstance(name, str) and name]
-        return found if len(found) == len(names) and found else None
-    if not isinstance(given, str):
-        return None
-    if parameter.kind == "choice":
-        return given.lower() if given.lower() in parameter.choices else None
-    if parameter.kind == "move":
-        try:
-            return parse_move(given)
-        except BadInput:
-            return None
-    return given or None
+def complete(command: BookCommand, given: Mapping[str, BookValue]) -> BookValues:
+    """A value for every parameter: the one that is given, checked before, or its default."""
+    return {
+        parameter.name: given.get(parameter.name, False if parameter.kind == "flag" else parameter.default)
+        for parameter in command.parameters
+    }

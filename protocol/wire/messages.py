@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, Parameter
 from desdaemon.protocol.commands.options import expected_value
-from desdaemon.protocol.errors import quoted
+from desdaemon.protocol.errors import BadInput, quoted
+from desdaemon.protocol.othello.notation import parse_move
 
 from .constants import (
     LONGEST_BOARD,
@@ -75,6 +76,21 @@ ERROR_CODES = {
 }
 
 
+_ITEMS = {"moves": str, "ints": int, "maps": dict}
+"""The kinds of arguments that are lists, with the type of an item."""
+
+_EXPECTED = {
+    "moves": "moves",
+    "ints": "whole numbers",
+    "maps": "maps",
+    "id": f"a text of at most {LONGEST_ID} bytes or a whole number from 0 to 2^64 - 1",
+    "flag": "true or false",
+    "move": "a square such as f5",
+    "path": "the name of a file",
+    "paths": "a list of names of files",
+}
+
+
 class RequestError(Exception):
     """An error reply to a request: a code of `ERROR_CODES`, a message of one line, and the argument at fault or ""."""
 
@@ -94,9 +110,8 @@ class Argument(NamedTuple):
     """An argument of an operation.
 
     ``kind`` is ``int`` (``low`` to ``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
-    ``moves``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps), ``id`` (of a request), ``path``
-    (a file in the data folder), ``flag``, or ``book``: a parameter of a book command, which
-    `commands.book.values_by_name` checks.
+    ``moves``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps with ``fields``), ``id`` (of a
+    request), ``path`` (a file in the data folder), ``paths`` (a list of them), ``move`` or ``flag``.
 
     For the document: ``unit`` is that of a number, ``default`` the value where it is absent, ``cost`` its cost for the
     daemon or the client, ``since`` the feature or revision that added it.
@@ -113,21 +128,16 @@ class Argument(NamedTuple):
     default: str = ""
     cost: str = ""
     since: str = "1.0"
+    fields: tuple[Argument, ...] = ()
 
     @property
     def expected(self) -> str:
         """The expected value, for error messages."""
-        known = expected_value(self.kind, self.low, self.high, self.choices)
-        if known:
-            return known
         if self.kind == "text":
             return f"a text of at most {self.high} characters"
-        if self.kind == "path":
-            return "the name of a file"
-        if self.kind == "id":
-            return f"a text of at most {LONGEST_ID} bytes or a whole number from 0 to 2^64 - 1"
-        things = {"moves": "moves", "ints": "whole numbers", "maps": "maps"}
-        return f"a list of at most {self.high} {things[self.kind]}" if self.kind in things else "true or false"
+        if self.kind in _ITEMS:
+            return f"a list of at most {self.high} {_EXPECTED[self.kind]}"
+        return expected_value(self.kind, self.low, self.high, self.choices) or _EXPECTED[self.kind]
 
 
 class Operation(NamedTuple):
@@ -188,6 +198,7 @@ ANALYZE = (
         default="one position",
         cost="one search each",
         since="analyze.many",
+        fields=POSITION,
     ),
     _option(
         "level",
@@ -273,6 +284,9 @@ ANALYZE = (
     ),
 )
 
+ITEM = (Argument("id", "id", "What its result is told apart by."), *POSITION)
+"""The fields of an item of a batch."""
+
 _OF_ONE_REQUEST = frozenset(("board", "moves", "positions", "partial_ms", "priority", "until", "threads"))
 
 BATCH = (
@@ -283,6 +297,7 @@ BATCH = (
         0,
         MOST_ITEMS,
         default="`file`",
+        fields=ITEM,
     ),
     Argument("file", "path", "A file in the data folder, a position a line; takes the role admin.", default="`items`"),
     *(argument for argument in ANALYZE if argument.name not in _OF_ONE_REQUEST),
@@ -297,7 +312,7 @@ def _book_argument(parameter: Parameter) -> Argument:
     default = "false" if parameter.kind == "flag" else "none" if parameter.default is None else str(parameter.default)
     return Argument(
         parameter.name,
-        "book",
+        parameter.kind,
         parameter.help,
         parameter.low,
         parameter.high,
@@ -368,6 +383,7 @@ BASIC_OPERATIONS = (
                 MOST_POSITIONS,
                 default="one position",
                 since="book.get.many",
+                fields=POSITION,
             ),
         ),
         READER,
@@ -414,10 +430,6 @@ BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
 _BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _ARGUMENTS = {operation.name: {argument.name: argument for argument in operation.arguments} for operation in OPERATIONS}
-_REQUIRED = {
-    operation.name: [found for found in operation.arguments if found.required and found.kind != "book"]
-    for operation in OPERATIONS
-}
 
 
 def find_operation(name: str) -> Operation | None:
@@ -487,48 +499,90 @@ def check_arguments(operation: Operation, args: dict[str, Any]) -> tuple[dict[st
     """
     values: dict[str, Any] = {}
     warnings: list[str] = []
-    arguments = _ARGUMENTS[operation.name]
+    arguments = _ARGUMENTS.get(operation.name) or {argument.name: argument for argument in operation.arguments}
     for name, value in args.items():
         argument = arguments.get(name)
         if argument is None:
             if len(warnings) < _MOST_WARNINGS:
                 warnings.append(f"{operation.name} has no argument {quoted(str(name))}")
         elif value is not None:
-            values[argument.name] = _checked(argument, value)
-    for argument in _REQUIRED[operation.name]:
-        if argument.name not in values:
+            _check(argument, value)
+            values[argument.name] = value
+            if argument.fields:
+                warnings += _check_maps(argument, value)
+    for argument in arguments.values():
+        if argument.required and argument.name not in values:
             raise RequestError(
                 "bad_request", f"{argument.name} is missing: expected {argument.expected}", argument.name
             )
     return values, warnings
 
 
-def _checked(argument: Argument, value: Any) -> Any:
-    if argument.kind == "book":
-        return value
-    if argument.kind in ("text", "path"):
-        fits = isinstance(value, str)
-        if argument.kind == "text" and fits and len(value) > argument.high:
-            raise RequestError(
-                "too_large",
-                f"{argument.name} of {len(value)} characters: expected at most {argument.high}",
-                argument.name,
-            )
-    elif argument.kind == "int":
-        fits = type(value) is int and argument.low <= value <= argument.high
-    elif argument.kind == "choice":
-        fits = isinstance(value, str) and value in argument.choices
-    elif argument.kind == "id":
-        fits = is_id(value)
-    elif argument.kind == "flag":
-        fits = isinstance(value, bool)
-    else:
-        kind = {"moves": str, "ints": int, "maps": dict}[argument.kind]
-        fits = isinstance(value, list) and len(value) <= argument.high and all(type(item) is kind for item in value)
-    if not fits:
+def _check(argument: Argument, value: Any) -> None:
+    """Raise `RequestError` unless a value is of an argument's kind."""
+    if argument.kind == "text" and isinstance(value, str):
+        if len(value) > argument.high:
+            message = f"{argument.name} of {len(value)} characters: expected at most {argument.high}"
+            raise RequestError("too_large", message, argument.name)
+    elif not _fits(argument, value):
         message = f"{argument.name} = {_shown(value)}: expected {argument.expected}"
         raise RequestError("bad_request", message, argument.name)
-    return value
+
+
+def _fits(argument: Argument, value: Any) -> bool:
+    """Whether a value is of a kind other than ``text``."""
+    kind = argument.kind
+    if kind == "int":
+        return type(value) is int and argument.low <= value <= argument.high
+    if kind == "flag":
+        return isinstance(value, bool)
+    if kind == "id":
+        return is_id(value)
+    if kind in _ITEMS:
+        return (
+            isinstance(value, list)
+            and len(value) <= argument.high
+            and all(type(item) is _ITEMS[kind] for item in value)
+        )
+    if kind == "paths":
+        return isinstance(value, list) and value != [] and all(isinstance(name, str) and name for name in value)
+    if not isinstance(value, str):
+        return False
+    if kind == "choice":
+        return value in argument.choices
+    if kind == "move":
+        try:
+            parse_move(value)
+        except BadInput:
+            return False
+    return kind in ("path", "move") and value != ""
+
+
+def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
+    """Raise `RequestError` for a field of the wrong kind. Returns a warning where there are unknown ones."""
+    for number, item in enumerate(items):
+        try:
+            check_fields(argument.fields, item)
+        except RequestError as error:
+            raise in_list(argument.name, number, error) from None
+    names = [field.name for field in argument.fields]
+    known = frozenset(names)
+    if all(item.keys() <= known for item in items):
+        return []
+    return [f"{argument.name}: a map has keys other than {', '.join(names[:-1])} and {names[-1]}"]
+
+
+def check_fields(fields: tuple[Argument, ...], item: dict[str, Any]) -> None:
+    """Raise `RequestError` for a field of a map that is of the wrong kind."""
+    for field in fields:
+        value = item.get(field.name)
+        if value is not None:
+            _check(field, value)
+
+
+def in_list(name: str, number: int, error: RequestError) -> RequestError:
+    """Return the error about an item of the list argument ``name``."""
+    return RequestError(error.code, f"{name} {number}: {error.message}", name)
 
 
 def _shown(value: object) -> str:

@@ -18,18 +18,13 @@ from desdaemon.protocol.othello.notation import (
     square_of,
 )
 
-from .constants import LONGEST_BOARD, LONGEST_MOVES
-from .messages import RequestError
+from .messages import RequestError, in_list
 
 _BLACK = str.maketrans("XO-", "100")
 _WHITE = str.maketrans("XO-", "010")
 _PLAIN = frozenset("XO-")
-_LONGEST = {"board": LONGEST_BOARD, "moves": LONGEST_MOVES}
 
 T = TypeVar("T")
-
-UNKNOWN_KEYS = "positions: a map has keys other than board and moves"
-"""The warning about a list of positions with `has_unknown_keys`."""
 
 
 class PlayedLine(NamedTuple):
@@ -103,26 +98,12 @@ def check_list_alone(args: dict[str, Any]) -> None:
         raise RequestError("bad_request", "positions and a position are given: expected one of them", "positions")
 
 
-def has_unknown_keys(items: list[dict[str, Any]]) -> bool:
-    """Whether any item of a list of positions has keys that nothing reads."""
-    known = _LONGEST.keys()
-    return any(not item.keys() <= known for item in items)
-
-
 def read_listed(number: int, item: dict[str, Any], read: Callable[[dict[str, Any]], T]) -> T:
     """The result of ``read`` for the item ``number`` of a list of positions; its `RequestError` names the item."""
-    for name, longest in _LONGEST.items():
-        text = item.get(name)
-        if text is not None and (type(text) is not str or len(text) > longest):
-            raise RequestError(
-                "bad_request",
-                f"positions {number}: {name}: expected a text of at most {longest} characters",
-                "positions",
-            )
     try:
         return read(item)
     except RequestError as error:
-        raise RequestError(error.code, f"positions {number}: {error.message}", "positions") from None
+        raise in_list("positions", number, error) from None
 
 
 def read_line(args: dict[str, Any]) -> PlayedLine:

@@ -14,7 +14,7 @@ from desdaemon.books.files import Forbidden
 from desdaemon.books.jobs import BookJob, BookJobs
 from desdaemon.books.running import begin_opening, run_command
 from desdaemon.books.service import Books, Caller
-from desdaemon.protocol.commands.book import BOOK_COMMANDS, find_book_command, parse_line, values_by_name
+from desdaemon.protocol.commands.book import BOOK_COMMANDS, complete, find_book_command, parse_line
 from desdaemon.protocol.errors import BadInput
 from desdaemon.search.scheduler import Purpose, SearchTask
 from desdaemon.session.settings import SessionSettings
@@ -139,14 +139,19 @@ def test_every_command_has_its_work() -> None:
     assert set(WORK) == {command.name for command in BOOK_COMMANDS}
 
 
-def test_values_by_name_are_those_of_the_line() -> None:
+def test_a_line_gives_each_parameter_a_value() -> None:
     command = find_book_command("deviate")
     assert command is not None
-    assert values_by_name(command, {"relative": 1, "unknown": 3}) == {"relative": 1, "absolute": 4}
+    assert complete(command, {"relative": 1}) == {"relative": 1, "absolute": 4}
     assert parse_line("deviate 1") == (command, {"relative": 1, "absolute": 4})
-    for bad in ({"relative": True}, {"relative": 1.5}, {"relative": "x"}, {"absolute": 66}, {"absolute": [1]}):
+    for bad in ("x", "1.5", "true", "1 66", '""'):
         with pytest.raises(BadInput, match=r"book deviate, (relative|absolute)"):
-            values_by_name(command, bad)
+            parse_line(f"deviate {bad}")
+    for bad in ("edit", "edit f5", "edit f9 4", "edit f5 65", "delete x", 'delete ""', 'save ""', "adjust grey"):
+        with pytest.raises(BadInput, match=r"^book (edit|delete|save|adjust)[,:]"):
+            parse_line(bad)
+    assert parse_line("adjust BLACK")[1] == {"loser": "black"}
+    assert parse_line("delete")[1] == {"move": None}
 
 
 def test_a_named_parameter_may_stand_anywhere() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import msgpack
 import pytest
@@ -136,6 +137,65 @@ def test_any_arguments_are_taken_or_refused(operation: messages.Operation, data:
         values, warnings = {error.field: None}, []
     assert set(values) <= known
     assert len(warnings) in (0, len([name for name in args if name not in known]))
+
+
+ANYTHING = [
+    *(True, False, 0, 1, 12, -1, 61, 1 << 70, 1.0, 12.0, float("nan"), "", "12", "1", "true", "f5", "xx", "black"),
+    *(b"", b"f5", [], [[]], [{}], [1], [True], ["f5"], ["a.wtb"], [""], ["f5", 1], [None], {}, {"a": 1}),
+    *([{"board": 5}], [{"moves": []}], [{"moves": True}], [{"id": True}], [{"id": 1.0}], msgpack.ExtType(5, b"")),
+]
+
+
+def is_of_its_kind(argument: messages.Argument, value: Any) -> bool:
+    """The meaning of the kinds, said a second time."""
+    number, text = type(value) is int, type(value) is str
+    listed = value if type(value) is list else None
+    if argument.kind == "maps" and listed is not None:
+        kinds: dict[str, Any] = {"board": str, "moves": str, "id": (str, int)}
+        fields = {field.name: kinds[field.name] for field in argument.fields}
+        return all(
+            type(item) is dict
+            and all(
+                type(item[name]) is not bool and isinstance(item[name], of)
+                for name, of in fields.items()
+                if name in item
+            )
+            for item in listed
+        )
+    return {
+        "int": number and argument.low <= value <= argument.high,
+        "text": text,
+        "flag": type(value) is bool,
+        "choice": text and value in argument.choices,
+        "id": text or (number and 0 <= value < 1 << 64),
+        "path": text and value != "",
+        "move": value == "f5",
+        "moves": listed is not None and all(type(item) is str for item in listed),
+        "ints": listed is not None and all(type(item) is int for item in listed),
+        "paths": bool(listed) and all(type(item) is str and item for item in value),
+        "maps": False,
+    }[argument.kind]
+
+
+ARGUMENTS = [(operation, argument) for operation in messages.OPERATIONS for argument in operation.arguments]
+
+
+@pytest.mark.parametrize(("operation", "argument"), ARGUMENTS, ids=lambda found: found.name)
+def test_an_argument_is_of_its_kind_or_refused(operation: messages.Operation, argument: messages.Argument) -> None:
+    bare = operation._replace(arguments=(argument,), name="bare")
+    for value in ANYTHING:
+        if is_of_its_kind(argument, value):
+            assert messages.check_arguments(bare, {argument.name: value})[0] == {argument.name: value}, repr(value)
+        else:
+            with pytest.raises(RequestError) as caught:
+                messages.check_arguments(operation, {argument.name: value})
+            assert (caught.value.code, caught.value.field) == ("bad_request", argument.name), repr(value)
+    assert (
+        messages.check_arguments(bare._replace(arguments=(argument._replace(required=False),)), {argument.name: None})[
+            0
+        ]
+        == {}
+    )
 
 
 def test_requests_that_lack_something() -> None:
