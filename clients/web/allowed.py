@@ -9,7 +9,63 @@ from __future__ import annotations
 from typing import Any
 
 from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, BookCommand, Parameter
-from desdaemon.protocol.wire.messages import BASIC_OPERATIONS, RequestError, allows, check_arguments, check_request
+from desdaemon.protocol.games.bases import BASE_FORMATS
+from desdaemon.protocol.wire.constants import LONGEST_BOARD, LONGEST_MOVES
+from desdaemon.protocol.wire.messages import (
+    BASIC_OPERATIONS,
+    BY_NAME,
+    Argument,
+    Operation,
+    RequestError,
+    allows,
+    check_arguments,
+    check_request,
+)
+
+LARGEST_FRAME = 256 << 10
+"""Bytes of a frame from a page."""
+
+MOST_GAMES = 5_000
+"""Games of one reading or writing."""
+
+_LONGEST_NAME = 1000
+_GAME = (
+    Argument("number", "int", "Its place in the file.", 0, 2**53),
+    Argument("board", "text", "Where it begins.", 0, LONGEST_BOARD),
+    Argument("moves", "text", "`f5d6c3`.", 0, LONGEST_MOVES),
+    *(Argument(name, "text", "A name.", 0, _LONGEST_NAME) for name in ("black", "white", "event")),
+    Argument("date", "text", "2026-01-31, or a year.", 0, 10),
+    Argument("result", "int", "Black's score.", -64, 64),
+    Argument("notes", "texts", "By move.", 0, LONGEST_MOVES),
+    Argument("scores", "scores", "By move, from the mover's side."),
+)
+_OWN = (
+    Operation(
+        "web.read",
+        (
+            Argument("name", "text", "The file's.", 0, _LONGEST_NAME),
+            Argument("text", "text", "Games.", 0, LARGEST_FRAME),
+            Argument("data", "text", "Games, in base64.", 0, LARGEST_FRAME),
+        ),
+        READER,
+        "Read games.",
+    ),
+    Operation(
+        "web.write",
+        (
+            Argument("format", "choice", "A format.", choices=tuple(BASE_FORMATS), required=True),
+            Argument("games", "maps", "What to write.", 0, MOST_GAMES, required=True, fields=_GAME),
+        ),
+        READER,
+        "Write games in a format.",
+    ),
+    Operation("web.names", (), READER, "The names of openings."),
+    Operation("web.follow", (Argument("topics", "texts", "Topics.", 0, 16, required=True),), READER, "Hear events."),
+    Operation("web.commands", (), READER, "The commands on the book."),
+)
+"""The operations that the gateway answers itself."""
+
+_OPERATIONS = {**BY_NAME, **{operation.name: operation for operation in _OWN}}
 
 GRANTED = (READER, EDITOR)
 """Those that a gateway can give to its pages."""
@@ -29,18 +85,19 @@ BOOK = tuple(command for command in BOOK_COMMANDS if _passes(command))
 
 _NEEDED = {
     **{operation.name: operation.role for operation in BASIC_OPERATIONS if operation.name in _BASIC},
+    **{operation.name: operation.role for operation in _OWN},
     **{command.op: EDITOR if command.writes else command.role for command in BOOK},
 }
 
 
 def operations(role: str) -> list[str]:
-    """The names of the daemon's operations that pages of a role may request."""
+    """The names of the operations that pages of a role may request."""
     return [name for name, needed in _NEEDED.items() if allows(role, needed)]
 
 
 def check(message: dict[str, Any], role: str) -> tuple[str, dict[str, Any], list[str]]:
     """The operation of a request, its arguments and warnings about them; raises `RequestError`."""
-    operation, given = check_request(message)
+    operation, given = check_request(message, _OPERATIONS)
     needed = _NEEDED.get(operation.name)
     if needed is None:
         raise RequestError("forbidden", f"op = {operation.name}: expected one that a page may ask for", "op")

@@ -6,6 +6,7 @@ The functions are pure; `tab` calls them on a thread of its own, because large f
 from __future__ import annotations
 
 import base64
+import re
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from desdaemon.protocol.errors import BadInput, quoted
-from desdaemon.protocol.games.bases import BASE_FORMATS, FileGame, write_games
+from desdaemon.protocol.games.bases import FileGame, write_games
 from desdaemon.protocol.games.formats import FORMATS, game_text
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.games.records import GameRecord, follow
@@ -28,26 +29,25 @@ from desdaemon.protocol.othello.notation import (
     play_moves,
 )
 from desdaemon.protocol.othello.openings import openings
-from desdaemon.protocol.othello.scores import BlackScore, MoverScore
 
-MOST_GAMES = 5_000
-"""Games of one reading or writing."""
+from .allowed import MOST_GAMES
+
+_DATE = re.compile(r"(\d{4}(-\d\d(-\d\d)?)?)?", re.ASCII)
 
 Data = dict[str, Any]
 
 
 def read(args: Data) -> Data:
     """`web.read`: the games in ``text``, or in ``data`` (base64); ``name`` is the file's. Raises `BadInput`."""
-    name = _text(args, "name")
     if "data" in args:
         try:
-            data = base64.b64decode(_text(args, "data"), validate=True)
+            data = base64.b64decode(args["data"], validate=True)
         except ValueError:
             raise BadInput("data: expected base64") from None
     else:
-        data = _text(args, "text").encode("utf-8", "replace")
+        data = args.get("text", "").encode("utf-8", "replace")
     complaints: list[str] = []
-    found = parse_pasted(data, Path(name).name, complaints.append)
+    found = parse_pasted(data, Path(args.get("name", "")).name, complaints.append)
     if complaints and not found:
         raise BadInput(complaints[0])
     return {"games": [_as_data(game) for game in found[:MOST_GAMES]], "complaints": complaints[:100]}
@@ -70,15 +70,11 @@ def _as_data(game: FileGame) -> Data:
 def write(args: Data) -> Data:
     """`web.write`: ``games`` in a ``format`` of `BASE_FORMATS`, as ``text`` or as ``data`` (base64). Raises `BadInput`.
 
-    Each game has the fields that `read` answers; one game may have ``notes`` (texts) and ``scores`` (discs, from the
-    mover's side), by move.
+    The arguments have passed `allowed.check`.
     """
-    format = _text(args, "format")
-    if format not in BASE_FORMATS:
-        raise BadInput(f"format {quoted(format)}: expected one of {' '.join(BASE_FORMATS)}")
-    given = args.get("games")
-    if not isinstance(given, list) or not 1 <= len(given) <= MOST_GAMES or not all(isinstance(g, dict) for g in given):
-        raise BadInput(f"games: expected a list of 1 to {MOST_GAMES} games")
+    format, given = args["format"], args["games"]
+    if not given:
+        raise BadInput("games: expected at least one")
     games = [_as_game(game, number) for number, game in enumerate(given, 1)]
     if format in FORMATS:
         texts = [
@@ -88,8 +84,8 @@ def write(args: Data) -> Data:
                 game.date,
                 game.event,
                 game.result,
-                notes=_notes(about),
-                scores=_scores(about),
+                notes=about.get("notes") or (),
+                scores=about.get("scores") or (),
             )
             for game, about in zip(games, given, strict=True)
         ]
@@ -101,38 +97,15 @@ def write(args: Data) -> Data:
 
 
 def _as_game(about: Data, number: int) -> FileGame:
-    board = _text(about, "board")
-    initial = parse_board(board) if board else START
-    moves = play_moves(initial, parse_moves(_text(about, "moves")))
+    texts = {name: about.get(name) or "" for name in ("board", "moves", "black", "white", "event", "date")}
+    if not _DATE.fullmatch(texts["date"]):
+        raise BadInput(f"game {number}: date {quoted(texts['date'])}: expected one such as 2026-01-31, or a year")
+    initial = parse_board(texts["board"]) if texts["board"] else START
+    moves = play_moves(initial, parse_moves(texts["moves"]))
     black = initial.black_to_move
     played = follow(initial, [(black ^ bool(at % 2), move, 0.0) for at, move in enumerate(moves)])
-    record = GameRecord(initial, played, _text(about, "black"), _text(about, "white"))
-    result = about.get("result")
-    return FileGame(
-        record, number, _text(about, "event"), _text(about, "date"), BlackScore(result) if type(result) is int else None
-    )
-
-
-def _notes(about: Data) -> list[str]:
-    return [note if isinstance(note, str) else "" for note in _list(about, "notes")]
-
-
-def _scores(about: Data) -> list[MoverScore | None]:
-    return [MoverScore(score) if type(score) is int else None for score in _list(about, "scores")]
-
-
-def _list(args: Data, name: str) -> list[Any]:
-    found = args.get(name, [])
-    if not isinstance(found, list):
-        raise BadInput(f"{name}: expected a list")
-    return found
-
-
-def _text(args: Data, name: str) -> str:
-    found = args.get(name) or ""
-    if not isinstance(found, str):
-        raise BadInput(f"{name}: expected a text")
-    return found
+    record = GameRecord(initial, played, texts["black"], texts["white"])
+    return FileGame(record, number, texts["event"], texts["date"], about.get("result"))
 
 
 def names(args: Data) -> Data:

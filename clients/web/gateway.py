@@ -24,12 +24,10 @@ from desdaemon.clients.asynchronous import AsyncClient
 from desdaemon.clients.errors import DaemonError
 
 from .access import COOKIE_AGE_S, Access, Place
+from .allowed import LARGEST_FRAME
 from .files import page_files
 from .outbox import Outbox
 from .tab import Tab, Unwanted
-
-LARGEST_FRAME = 256 << 10
-"""Bytes of a frame from a page."""
 
 MOST_TABS = 32
 _PING_S = 30.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import traceback
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Executor
 from typing import Any
@@ -19,7 +18,7 @@ from desdaemon.clients.handle import AsyncHandle
 from desdaemon.protocol.errors import BadInput
 from desdaemon.protocol.system import logs
 from desdaemon.protocol.wire.constants import VERSION
-from desdaemon.protocol.wire.messages import ROLES, RequestError, is_id, readable_id
+from desdaemon.protocol.wire.messages import ROLES, RequestError, readable_id
 
 from . import allowed
 from .games import ANSWERS
@@ -32,8 +31,6 @@ MOST_MALFORMED = 100
 """Frames that are no requests before the tab is dropped."""
 
 
-FOLLOW = "web.follow"
-COMMANDS = "web.commands"
 _SHARED_TOPICS = ("job.", "book")
 _TOPICS = ("status",)
 
@@ -76,10 +73,7 @@ class Tab:
         try:
             message = _parsed(frame)
             number = readable_id(message)
-            if message.get("op") in (*ANSWERS, FOLLOW, COMMANDS):
-                op, args, warnings = str(message["op"]), _own_args(message), list[str]()
-            else:
-                op, args, warnings = allowed.check(message, self._role)
+            op, args, warnings = allowed.check(message, self._role)
             self._admit(number)
         except RequestError as error:
             self._refuse(number, error)
@@ -125,9 +119,9 @@ class Tab:
                 data = await self._cancel(args)
             elif op in ANSWERS:
                 data = await asyncio.get_running_loop().run_in_executor(self._pool, ANSWERS[op], args)
-            elif op == FOLLOW:
+            elif op == "web.follow":
                 data = self._follow(args)
-            elif op == COMMANDS:
+            elif op == "web.commands":
                 data = {"commands": allowed.command_forms(self._role)}
             else:
                 data = await self._ask(number, op, args, reply)
@@ -140,8 +134,10 @@ class Tab:
             refusal = {"code": error.code, "message": error.message, **({"field": error.field} if error.field else {})}
             found = {"data": error.found} if isinstance(error.found, dict) else {}
             self._put({**reply, "type": "error", "error": refusal, **found})
-        except Exception:
-            logs.message(f"{op}\n{traceback.format_exc()}", "desdaemon web", level="error")
+        except Exception as error:
+            told = logs.trace(error)
+            if told:
+                logs.message(f"{op}: {told}", "desdaemon web", level="error")
             self._put({**reply, "type": "error", "error": {"code": "internal", "message": "a mistake in the gateway"}})
         finally:
             self._handles.pop(number, None)
@@ -164,9 +160,9 @@ class Tab:
         request.
         """
         role = min(str(hello.get("role")), self._role, key=lambda one: ROLES.index(one) if one in ROLES else 0)
-        passing = set(allowed.operations(role))
-        ops = [op for op in hello.get("ops", ()) if op in passing]
-        return {**hello, "role": role, "ops": [*ops, *ANSWERS, FOLLOW, COMMANDS]}
+        offered = hello.get("ops", ())
+        ops = [op for op in allowed.operations(role) if op in offered or op.startswith("web.")]
+        return {**hello, "role": role, "ops": ops}
 
     async def _cancel(self, args: Data) -> Data:
         keep = bool(args.get("keep"))
@@ -179,12 +175,12 @@ class Tab:
             raise RequestError(
                 "bad_request", "target is missing: expected the id of a request, a job, or all", "target"
             )
-        handle = self._handles.get(target) if is_id(target) else None
+        handle = self._handles.get(target)
         return {"cancelled": handle is not None and await handle.cancel(keep=keep)}
 
     def _follow(self, args: Data) -> Data:
-        topics = args.get("topics")
-        if not isinstance(topics, list) or not all(topic in _TOPICS for topic in topics):
+        topics = args["topics"]
+        if not all(topic in _TOPICS for topic in topics):
             raise RequestError("bad_request", f"topics: expected a list of {' '.join(_TOPICS)}", "topics")
         self._following = frozenset(topics)
         return {"topics": sorted(self._following)}
@@ -197,16 +193,6 @@ class Tab:
         except TooFarBehind:
             self.overdue = True
         self._wake()
-
-
-def _own_args(message: Data) -> Data:
-    """The arguments of an operation of the gateway's own; raises `RequestError`."""
-    if message.get("v") != VERSION or not is_id(message.get("id")):
-        raise RequestError("bad_request", f"expected v {VERSION} and an id")
-    args = message.get("args")
-    if args is not None and not isinstance(args, dict):
-        raise RequestError("bad_request", "args: expected a map", "args")
-    return args or {}
 
 
 def _no_constant(name: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
-import traceback
 from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from desdaemon.protocol.system import platform
+from desdaemon.protocol.system import logs, platform
 from desdaemon.protocol.system.logs import Log
 
 if TYPE_CHECKING:
@@ -112,8 +112,11 @@ class ServerMetrics:
         state machines; ``stories`` are further ones.
         """
         self.count("mistakes")
-        events = [*stories, *(story() for story in self.stories)]
-        self.log.error("mistake", where=where, trace=traceback.format_exc(), events=" | ".join(events))
+        error = sys.exception()
+        told = logs.trace(error) if error is not None else "no exception"
+        if told:
+            events = [*stories, *(story() for story in self.stories)]
+            self.log.error("mistake", where=where, trace=told, events=" | ".join(events))
 
     def open_metrics(self, scheduler: Scheduler, status: dict[str, Any]) -> str:
         """Everything as OpenMetrics text; ``status`` is the data of the operation of that name."""

@@ -33,7 +33,7 @@ Complain = Callable[[str], None]
 _UNFINISHED_DISCS = 225
 """The discs that Edax writes into a WTHOR game without a result."""
 
-_ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})")
+_ISO_DATE = re.compile(r"(\d{4})[-./](\d{1,2})[-./](\d{1,2})", re.ASCII)
 _PGN_TAG = re.compile(r'^[ \t]*\[(\w+)[ \t]+"((?:\\.|[^"\\\n])*)"[ \t]*\][ \t]*$', re.MULTILINE)
 _BRACKETS = re.compile(r"\[[^\]]*\]|[()]")
 _ESCAPED_BRACKETS = re.compile(r"\[(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
@@ -131,7 +131,7 @@ def _report(line: str, bad: Complain | None) -> None:
 
 def _wthor_games(base: wthor.WthorFile, name: str, bad: Complain | None) -> Iterator[FileGame]:
     players, tournaments = _names_beside(name, ".jou", bad), _names_beside(name, ".trn", bad)
-    date = str(base.header.year or "")
+    date = str(base.header.year) if 0 < base.header.year < 10000 else ""
     for number, game in enumerate(base.games, 1):
         try:
             moves = replayed(START, game.moves)
@@ -276,9 +276,9 @@ def _date(text: str) -> str:
     if found:
         return f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
     # Some servers write the seconds since 1970.
-    if re.fullmatch(r"\d{8,11}", text):
+    if re.fullmatch(r"\d{8,11}", text, re.ASCII):
         return time.strftime("%Y-%m-%d", time.gmtime(int(text)))
-    year = re.match(r"\d{4}(?!\d)", text)
+    year = re.match(r"\d{4}(?!\d)", text, re.ASCII)
     return year[0] if year else ""
 
 

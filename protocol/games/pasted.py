@@ -100,10 +100,11 @@ def _quest(text: str) -> FileGame:
     squares = [parse_move(move) for move in moves if move != "-"]
     record = GameRecord(START, replayed(START, [move for move in squares if move < 64]))
     players = found.get("players") if isinstance(found, dict) else None
-    names = [str(player.get("name") or "") for player in players or () if isinstance(player, dict)]
+    players = players if isinstance(players, list) else []
+    names = [str(player.get("name") or "") for player in players if isinstance(player, dict)]
     black, white = (*names, "", "")[:2]
     created = str(found.get("created") or "") if isinstance(found, dict) else ""
-    day = re.match(r"\d{4}-\d{2}-\d{2}", created)
+    day = re.match(r"\d{4}-\d{2}-\d{2}", created, re.ASCII)
     return FileGame(record._replace(black=black, white=white), event="Othello Quest", date=day[0] if day else "")
 
 

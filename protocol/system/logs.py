@@ -85,6 +85,23 @@ def _word(value: object) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+_mistakes: dict[str, int] = {}
+
+
+def trace(error: BaseException) -> str:
+    """Return what to log of a mistake in the program: the traceback of the first of its kind; of the 10th, 100th, ...
+    its type, place and number; nothing of others. So what fails at every message does not fill the log.
+    """
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    kind = f"{type(error).__name__} at {last[0].filename}:{last[0].lineno}" if last else type(error).__name__
+    number = _mistakes[kind] = _mistakes.get(kind, 0) + 1
+    if number == 1:
+        return "".join(traceback.format_exception(error)).rstrip()
+    return f"{kind}, {number} times" if str(number).strip("0") == "1" else ""
+
+
 _log: Log | None = None
 _sink: Callable[[str], None] | None = None
 
@@ -132,7 +149,6 @@ def install(log: Log) -> None:
     global _log
     import logging
     import threading
-    import traceback
     import warnings
 
     _log = log
@@ -143,8 +159,9 @@ def install(log: Log) -> None:
         log.warning("warning", reason=f"{category.__name__}: {message}", where=f"{filename}:{lineno}")
 
     def on_thread(failed: threading.ExceptHookArgs) -> None:
-        trace = traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback)
-        log.error("thread ended", thread=failed.thread.name if failed.thread else "", trace="".join(trace))
+        told = trace(failed.exc_value) if failed.exc_value is not None else failed.exc_type.__name__
+        if told:
+            log.error("thread ended", thread=failed.thread.name if failed.thread else "", trace=told)
 
     class Handler(logging.Handler):
         """Records of `logging` as events."""

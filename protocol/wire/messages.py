@@ -6,6 +6,7 @@ dicts here, whether they travel as msgpack or as JSON lines. Everything is plain
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from desdaemon.protocol.commands.book import ADMIN, BOOK_COMMANDS, EDITOR, READER, Parameter
@@ -76,15 +77,17 @@ ERROR_CODES = {
 }
 
 
-_ITEMS = {"moves": str, "ints": int, "maps": dict}
+_ITEMS = {"moves": str, "texts": str, "ints": int, "maps": dict}
 """The kinds of arguments that are lists, with the type of an item."""
 
 _EXPECTED = {
     "moves": "moves",
+    "texts": "texts",
     "ints": "whole numbers",
     "maps": "maps",
     "id": f"a text of at most {LONGEST_ID} bytes or a whole number from 0 to 2^64 - 1",
     "flag": "true or false",
+    "scores": "a list of scores from -64 to 64, nil where there is none",
     "move": "a square such as f5",
     "path": "the name of a file",
     "paths": "a list of names of files",
@@ -110,8 +113,9 @@ class Argument(NamedTuple):
     """An argument of an operation.
 
     ``kind`` is ``int`` (``low`` to ``high``), ``text`` (at most ``high`` characters), ``choice`` (of ``choices``),
-    ``moves``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps with ``fields``), ``id`` (of a
-    request), ``path`` (a file in the data folder), ``paths`` (a list of them), ``move`` or ``flag``.
+    ``moves``, ``texts``, ``ints`` or ``maps`` (lists of at most ``high`` texts, integers or maps with ``fields``),
+    ``scores`` (a list of scores or nil), ``id`` (of a request), ``path`` (a file in the data folder), ``paths`` (a list
+    of them), ``move`` or ``flag``.
 
     For the document: ``unit`` is that of a number, ``default`` the value where it is absent, ``cost`` its cost for the
     daemon or the client, ``since`` the feature or revision that added it.
@@ -428,13 +432,13 @@ BATCH_OPERATIONS = frozenset(("analyze.batch", "batch.results", "batch.forget"))
 """Operations that need a data folder."""
 
 OPERATIONS = (*BASIC_OPERATIONS, *BOOK_OPERATIONS)
-_BY_NAME = {operation.name: operation for operation in OPERATIONS}
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
 _ARGUMENTS = {operation.name: {argument.name: argument for argument in operation.arguments} for operation in OPERATIONS}
 
 
 def find_operation(name: str) -> Operation | None:
     """Return the operation of that name, None where there is none."""
-    return _BY_NAME.get(name)
+    return BY_NAME.get(name)
 
 
 def allows(role: str, needed: str) -> bool:
@@ -459,8 +463,10 @@ def readable_id(message: dict[str, Any]) -> str | int | None:
     return found if is_id(found) else None
 
 
-def check_request(message: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
-    """Return the operation of a request and its arguments, unchecked; raises `RequestError`."""
+def check_request(
+    message: dict[str, Any], operations: Mapping[str, Operation] = BY_NAME
+) -> tuple[Operation, dict[str, Any]]:
+    """Return the operation of a request, one of ``operations``, and its arguments, unchecked; raises `RequestError`."""
     if not is_id(message.get("id")):
         raise RequestError(
             "bad_request", "id: expected a text of at most 64 bytes or a whole number up to 2^64 - 1", "id"
@@ -473,7 +479,7 @@ def check_request(message: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
     name = message.get("op")
     if not isinstance(name, str):
         raise RequestError("bad_request", f"op = {_shown(name)}: expected the name of an operation", "op")
-    operation = _BY_NAME.get(name)
+    operation = operations.get(name)
     if operation is None:
         raise RequestError("unknown_op", f"op = {quoted(name)}: expected one of those that hello lists", "op")
     args = message.get("args")
@@ -544,6 +550,10 @@ def _fits(argument: Argument, value: Any) -> bool:
             and len(value) <= argument.high
             and all(type(item) is _ITEMS[kind] for item in value)
         )
+    if kind == "scores":
+        return isinstance(value, list) and all(
+            item is None or (type(item) is int and -64 <= item <= 64) for item in value
+        )
     if kind == "paths":
         return isinstance(value, list) and value != [] and all(isinstance(name, str) and name for name in value)
     if not isinstance(value, str):
@@ -564,7 +574,7 @@ def _check_maps(argument: Argument, items: list[dict[str, Any]]) -> list[str]:
         try:
             check_fields(argument.fields, item)
         except RequestError as error:
-            raise in_list(argument.name, number, error) from None
+            raise in_list(argument.name, number, RequestError("bad_request", error.message)) from None
     names = [field.name for field in argument.fields]
     known = frozenset(names)
     if all(item.keys() <= known for item in items):

@@ -120,7 +120,6 @@ def test_schedule(daemon: Operated, data: Path) -> None:
     ("files", "number"),
     [
         (["a.txt"], 2),
-        ("a.txt", 2),
         (["a.txt", "inner/b.ggf.txt"], 4),
         (["inner"], 2),
         (["*.txt"], 3),
@@ -132,7 +131,7 @@ def test_schedule(daemon: Operated, data: Path) -> None:
     ],
 )
 def test_games_of_files_folders_and_patterns(
-    daemon: Operated, data: Path, op: str, files: list[str] | str, number: int
+    daemon: Operated, data: Path, op: str, files: list[str], number: int
 ) -> None:
     games(data, "a.txt")
     games(data, "b.txt", 1)
@@ -154,6 +153,7 @@ def test_files_that_are_not_there(daemon: Operated) -> None:
         code = daemon.code(f"book.{name}", given)
         assert code in ("not_found", "bad_request"), name
     assert daemon.code("book.add", {"files": ["none*.txt"]}) == "bad_request"
+    assert daemon.code("book.add", {"files": "none.txt"}) == "bad_request"
     assert daemon.code("book.export", {"file": "nowhere/copy.txt"}) in ("not_found", "internal", "bad_request")
 
 

@@ -282,3 +282,17 @@ def test_standard_error_has_one_home() -> None:
         for line in uses_of_standard_error(path)
     ]
     assert found == []
+
+
+def test_a_mistake_that_repeats_is_logged_whole_once() -> None:
+    def told(value: object) -> str:
+        try:
+            len(value)  # type: ignore[arg-type]
+        except TypeError as error:
+            return logs.trace(error)
+        return "no mistake"
+
+    texts = [text for text in (told(number) for number in range(1000)) if text]
+    assert texts[0].startswith("Traceback")
+    assert [text.rpartition(", ")[2] for text in texts[1:]] == ["10 times", "100 times", "1000 times"]
+    assert all("\n" not in text and "test_system.py" in text for text in texts[1:])

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from checkout import ROOT
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_tables import cell
 
 from desdaemon.clients.web.access import COOKIE_AGE_S, Access, Place, lasting_key
+from desdaemon.clients.web.allowed import check
 from desdaemon.clients.web.files import COLOURS, STATIC_FILES, page_files, page_weight
-from desdaemon.clients.web.games import canonical_text, names, read, write
+from desdaemon.clients.web.games import ANSWERS, canonical_text, names, read, write
 from desdaemon.clients.web.outbox import Outbox, TooFarBehind
+from desdaemon.protocol.commands.book import READER
 from desdaemon.protocol.errors import BadInput
+from desdaemon.protocol.games.bases import BASE_FORMATS
 from desdaemon.protocol.games.pasted import parse_pasted
 from desdaemon.protocol.othello import rules
 from desdaemon.protocol.othello.diagrams import COLOURS as ALL_COLOURS
 from desdaemon.protocol.othello.notation import START, Position
+from desdaemon.protocol.wire.messages import RequestError
 
 STATIC = ROOT / "clients" / "web" / "static"
 
@@ -122,16 +128,74 @@ def test_anything_may_be_pasted(data: bytes) -> None:
         parse_pasted(data, "x", lambda line: None)
 
 
+def checked(op: str, args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a page's request; raises `RequestError`."""
+    return check({"v": 1, "id": 1, "op": op, "args": args}, READER)[1]
+
+
 def test_games_are_written_with_notes_and_scores() -> None:
     game = {"moves": "f5d6", "black": "a", "white": "b", "notes": ["why", ""], "scores": [2, None]}
     assert "C[why]" in write({"games": [game], "format": "sgf"})["text"]
     assert "{why}" in write({"games": [game], "format": "pgn"})["text"]
     assert "B[F5/2.00" in write({"games": [game], "format": "ggf"})["text"]
     for wrong in ({"format": "exe", "games": [game]}, {"format": "sgf", "games": []}, {"format": "sgf", "games": [1]}):
-        with pytest.raises(BadInput):
-            write(wrong)
+        with pytest.raises((BadInput, RequestError)):
+            write(checked("web.write", wrong))
     with pytest.raises(BadInput):
         write({"format": "sgf", "games": [{"moves": "f5f5"}]})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+LIKELY = st.sampled_from(
+    ["", "f5", "f5d6c3", "2026-01-31", "2026", "20x6", "\u0662\u0660\u0662\u0664", "31-01-2026", "65535", "\ud800"]
+)
+FIELDS = ("board", "moves", "black", "white", "event", "date", "result", "notes", "scores")
+GAME = st.dictionaries(
+    st.sampled_from(FIELDS), LIKELY | st.integers(-70, 70) | st.lists(LIKELY | st.none()) | JSON, max_size=4
+)
+QUEST = st.fixed_dictionaries(
+    {"moves": st.lists(st.fixed_dictionaries({"m": LIKELY | JSON}), min_size=1, max_size=3)},
+    optional={"players": JSON | st.lists(st.dictionaries(st.just("name"), JSON)), "created": JSON | LIKELY},
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.fixed_dictionaries({"text": QUEST.map(json.dumps) | JSON}, optional={"name": LIKELY | JSON})
+    | st.fixed_dictionaries({"data": JSON | LIKELY})
+    | st.fixed_dictionaries({"format": st.sampled_from(BASE_FORMATS), "games": st.lists(GAME, min_size=1, max_size=2)})
+    | st.fixed_dictionaries({"format": JSON, "games": JSON}),
+)
+def test_whatever_a_page_sends_is_answered_or_refused(args: dict[str, Any]) -> None:
+    op = "web.write" if "format" in args else "web.read"
+    refusal = ""
+    try:
+        json.dumps(ANSWERS[op](checked(op, args)))
+    except (BadInput, RequestError) as error:
+        refusal = str(error)
+    assert "\n" not in refusal
+
+
+@pytest.mark.parametrize("format", BASE_FORMATS)
+@pytest.mark.parametrize("date", ["x", "20x6-01-01", "2026-01-31 12:00", "2026]PB[x", "31"])
+def test_a_date_that_is_none_is_refused(format: str, date: str) -> None:
+    with pytest.raises((BadInput, RequestError), match="date"):
+        write(
+            check({"v": 1, "id": 1, "op": "web.write", "args": {"format": format, "games": [{"date": date}]}}, READER)[
+                1
+            ]
+        )
+
+
+@pytest.mark.parametrize("op", ["web.read", "web.write", "web.names", "web.follow", "web.commands", "ping"])
+@pytest.mark.parametrize("version", [True, 1.0, "1", 2])
+def test_a_version_is_a_number(op: str, version: object) -> None:
+    with pytest.raises(RequestError):
+        check({"v": version, "id": 1, "op": op}, READER)
 
 
 def test_openings_are_known_however_the_board_lies() -> None:
